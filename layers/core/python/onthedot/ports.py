@@ -1,0 +1,229 @@
+"""What the use cases need from an engine. Two engines stand behind these protocols and pass one contract suite.
+
+Every method that talks to something outside may raise `Unavailable` when bounded retries were not enough.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from onthedot.domain.progress import Progress
+from onthedot.domain.run import Definition, Kind, Move, Priority, Run
+
+
+class Clock(Protocol):
+    """Where time comes from."""
+
+    def now(self) -> int:
+        """The present, in epoch milliseconds."""
+        ...
+
+    def sleep_until(self, instant: int) -> None:
+        """Return at or after the instant, never before it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The instant after which no more retries are begun; what is left then is left for the next tick."""
+
+    at: int
+
+    def allows(self, now: int) -> bool:
+        return now < self.at
+
+
+@dataclass(frozen=True, slots=True)
+class SlotEntry:
+    """A run as the due index shows it: possibly stale, enough to claim and to route."""
+
+    run_id: str
+    slot: str
+    fire_at: int
+    generation: str
+    tenant: str
+    priority: Priority
+    pool: str
+    kind: Kind
+    token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotPage:
+    entries: Sequence[SlotEntry]
+    cursor: str | None
+    """Where to go on reading; None when this was the last page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    run: Run | None
+    """The run after the move, where the engine gives it back (`move` always does, `move_many` may not)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The expectation did not hold; `current` is what stands there instead, None if nothing does."""
+
+    current: Run | None
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """Not decided before the deadline: the caller leaves it for the next pass."""
+
+    why: str
+
+
+class RunStore(Protocol):
+    """Remembers runs. All writes are conditional; reads by id are consistent, reads of slots are not."""
+
+    def create(self, run: Run) -> Run | None:
+        """Store the run if its id is free. Returns None when stored, else the run that stands there."""
+        ...
+
+    def get(self, run_id: str) -> Run | None:
+        """The run as it is now."""
+        ...
+
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Run]:
+        """The runs that exist, as they are now. What could not be read in time is missing."""
+        ...
+
+    def move(self, move: Move) -> Moved | Refused:
+        """Apply one move, whole or not at all."""
+        ...
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Throttled]:
+        """Apply moves on different runs, each on its own; one answer for each, in order."""
+        ...
+
+    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+        """A page of a slot, earliest fire time first."""
+        ...
+
+
+class ProgressStore(Protocol):
+    """Remembers how far the passes of a shard group have come."""
+
+    def read_progress(self, group: int) -> Progress: ...
+
+    def write_progress(self, group: int, progress: Progress) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunMessage:
+    """What waits in a queue: which run, and which scheduling of it is meant."""
+
+    run_id: str
+    generation: str
+    fire_at: int
+    tenant: str
+    priority: Priority
+    pool: str
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A message as a worker receives it."""
+
+    message: RunMessage
+    receipt: str
+    receive_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How far a queue is behind. `oldest_age_ms` is None where the engine cannot tell."""
+
+    visible: int
+    oldest_age_ms: int | None
+
+
+class RunQueues(Protocol):
+    """Waits the last minutes: delayed, at-least-once delivery by pool and priority."""
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        """Send each message so that it arrives in the second before its fire time. Returns what was not sent.
+
+        The delay is computed from the clock at each send, retries included.
+        """
+        ...
+
+    def backlog(self, pool: str, priority: Priority) -> Backlog: ...
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        """Give a received message back, visible again after this time (at most 12 h)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Look at these shards now. `tick_id` is the same each time the message is delivered again."""
+
+    group: int
+    shards: tuple[int, ...]
+    planned_at: int
+    tick_id: str = ""
+    redelivered: bool = False
+
+
+class TickQueue(Protocol):
+    def send_ticks(self, ticks: Sequence[Tick]) -> Sequence[Tick]:
+        """Returns what was not sent after bounded retries."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is calling."""
+
+    tenant: str
+    role: str
+    name: str
+
+
+class TokenStore(Protocol):
+    """Knows tokens by their hash only."""
+
+    def find(self, token_hash: str) -> Principal | None: ...
+
+    def add(self, token_hash: str, principal: Principal, created_at: int) -> None: ...
+
+
+class Blobs(Protocol):
+    """Keeps what is too large for a record, by a key that is derived from the content."""
+
+    def put(self, key: str, content: bytes) -> None: ...
+
+    def get(self, key: str) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attempt as the target sees it."""
+
+    run_id: str
+    job_id: str
+    attempt: int
+    nominal_at: int
+    definition: Definition
+    payload: bytes
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a call: `ok`, or an error in people's words and whether trying again can help."""
+
+    ok: bool
+    result: str | None = None
+    error: str | None = None
+    retryable: bool = True
+    retry_after_ms: int | None = None
+
+
+class Target(Protocol):
+    """Performs one attempt. Never raises for what the other side does; never outlasts the call's time-out."""
+
+    def perform(self, call: Call) -> Answer: ...

@@ -1,0 +1,37 @@
+"""The names of everything that is stored, once, as plain data: CDK, adapters and fixtures all read it from here."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from onthedot.domain.run import Priority
+
+PARTITION_KEY: Final = "pk"
+SORT_KEY: Final = "sk"
+TTL_ATTRIBUTE: Final = "expires_at"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A sparse secondary index: an item stands in it only while it has both key attributes."""
+
+    name: str
+    partition_key: str
+    sort_key: str
+    sort_type: Literal["N", "S"]
+    included: tuple[str, ...] = ()
+    """Non-key attributes that are projected; empty means KEYS_ONLY."""
+
+
+# What routing needs, and nothing that `start` changes: else every start would cost an index write.
+DUE: Final = Index("due", "slot", "fire_at", "N", ("generation", "token", "tenant", "priority", "pool", "kind"))
+LISTING: Final = Index("listing", "listed_under", "created_at", "N")
+FAILURES: Final = Index("failures", "failed_under", "finished_at", "N")
+INDEXES: Final = (DUE, LISTING, FAILURES)
+
+DEFAULT_POOL: Final = "default"
+PRIORITIES: Final = (Priority.HIGH, Priority.MEDIUM, Priority.LOW)
+
+
+def queue_key(pool: str, priority: Priority) -> str:
+    """The short name of a pool's priority queue, as settings and `.onthedot/local.json` carry it."""
+    return f"{pool}-{priority.value.lower()}"
