@@ -18,10 +18,8 @@ class Progress:
         return shards.get(shard, min(shards.values(), default=None))
 
     def with_pass(self, kind: SlotKind, shard: int, bucket: int) -> "Progress":
-        """This progress after a pass; it never goes back."""
-        shards = dict(self.done.get(kind, {}))
-        shards[shard] = max(bucket, shards.get(shard, bucket))
-        return Progress({**self.done, kind: shards})
+        """This progress after a pass; a pass that left something in an old slot takes it back there."""
+        return Progress({**self.done, kind: {**self.done.get(kind, {}), shard: bucket}})
 
 
 def completed(now_bucket: int, left_in: Iterable[int]) -> int:
@@ -30,7 +28,8 @@ def completed(now_bucket: int, left_in: Iterable[int]) -> int:
 
 
 def first_bucket(progress: int | None, now_bucket: int, shard: int) -> int:
-    """Where a pass begins. Without any progress, and once a day for each shard, it reads a day back."""
-    if progress is None or (now_bucket + shard * 89) % DEEP_REREAD == 0:
-        return now_bucket - DEEP_REREAD
-    return min(progress, now_bucket) - REREAD
+    """Where a pass begins: a little before the last one, and once a day (each shard at its own minute) a day back."""
+    known = now_bucket if progress is None else min(progress, now_bucket)
+    if (now_bucket + shard * 89) % DEEP_REREAD == 0:
+        return min(known, now_bucket - DEEP_REREAD)
+    return known - REREAD
