@@ -20,27 +20,29 @@ class Status(StrEnum):
     RUNNING = "RUNNING"
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
-    CANCELLED = "CANCELLED"
     DELETED = "DELETED"
 
 
-TERMINAL: Final = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.DELETED})
-LIVE: Final = frozenset(Status) - TERMINAL
+TERMINAL: Final = frozenset({Status.SUCCEEDED, Status.FAILED, Status.DELETED})
 
-_ENDS: Final = frozenset({Status.CANCELLED, Status.DELETED})
 TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
     {
-        Status.PENDING: frozenset({Status.DISPATCHED}) | _ENDS,
+        Status.PENDING: frozenset({Status.DISPATCHED, Status.DELETED}),
         # DISPATCHED -> DISPATCHED is a message sent again; -> FAILED is one that could never be delivered.
-        Status.DISPATCHED: frozenset({Status.DISPATCHED, Status.RUNNING, Status.FAILED}) | _ENDS,
+        Status.DISPATCHED: frozenset({Status.DISPATCHED, Status.RUNNING, Status.FAILED, Status.DELETED}),
         # RUNNING -> RUNNING extends a lease or moves to a later watch slot; -> PENDING/DISPATCHED is a retry.
         Status.RUNNING: frozenset(
-            {Status.RUNNING, Status.PENDING, Status.DISPATCHED, Status.SUCCEEDED, Status.FAILED}
-        )
-        | _ENDS,
+            {
+                Status.RUNNING,
+                Status.PENDING,
+                Status.DISPATCHED,
+                Status.SUCCEEDED,
+                Status.FAILED,
+                Status.DELETED,
+            }
+        ),
         Status.SUCCEEDED: frozenset({Status.DELETED}),
         Status.FAILED: frozenset({Status.DELETED}),
-        Status.CANCELLED: frozenset({Status.DELETED}),
         Status.DELETED: frozenset(),
     }
 )
@@ -138,9 +140,9 @@ class Run:
     worker: str | None = None
     started_at: int | None = None
     finished_at: int | None = None
-    cancel_requested: bool = False
     reason: str | None = None
     result: str | None = None
+    """What the target answered, bounded."""
     attempts: tuple[Attempt, ...] = ()
     fingerprint: str | None = None
     """Hash of the create request, to tell a retry of it from another request with the same key."""
@@ -167,6 +169,8 @@ class IllegalMove(ValueError):
 class Move:
     """One compare-and-set on one run. `changes` names fields of `Run`; None removes the field.
 
+    `increments` adds to counters whose present value the mover does not know.
+
     The status is written by nothing else than a move, and every move is checked against the table.
     """
 
@@ -174,6 +178,7 @@ class Move:
     expect: Expect
     to: Status
     changes: Mapping[str, Any]
+    increments: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for before in self.expect.status:

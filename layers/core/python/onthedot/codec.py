@@ -1,0 +1,90 @@
+"""Runs as flat records of text, numbers and booleans: the one shape that both engines store."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from onthedot.domain.run import Attempt, Definition, HttpTarget, Kind, Priority, RetryPolicy, Run, Status
+
+Scalar = str | int | bool
+
+FIELDS: Final = tuple(field.name for field in dataclasses.fields(Run))
+INTEGERS: Final = frozenset(
+    field.name for field in dataclasses.fields(Run) if field.type in (int, int | None)
+)
+_RETRY_DEFAULT: Final = RetryPolicy()
+
+
+def encode_field(name: str, value: Any) -> Scalar:
+    """One field's value as it is stored."""
+    if name == "definition":
+        return _dump(_definition(value))
+    if name == "attempts":
+        return _dump([list(dataclasses.astuple(attempt)) for attempt in value])
+    return str(value) if isinstance(value, str) else int(value)
+
+
+def encode(run: Run) -> dict[str, Scalar]:
+    """The whole run; fields without a value are left out."""
+    values = ((name, getattr(run, name)) for name in FIELDS)
+    return {name: encode_field(name, value) for name, value in values if value is not None and value != ()}
+
+
+def decode(record: Mapping[str, Any]) -> Run:
+    values = {name: _decode_field(name, record[name]) for name in FIELDS if record.get(name) is not None}
+    return Run(**values)
+
+
+def _decode_field(name: str, stored: Any) -> Any:
+    if name in INTEGERS:
+        return int(stored)
+    decoder = _DECODERS.get(name)
+    return stored if decoder is None else decoder(stored)
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _definition(definition: Definition) -> dict[str, Any]:
+    """Without what equals the defaults, for every byte is paid for on each move."""
+    target = definition.target
+    short: dict[str, Any] = {"url": target.url}
+    if target.method != "POST":
+        short["method"] = target.method
+    if target.headers:
+        short["headers"] = dict(target.headers)
+    if definition.payload is not None:
+        short["payload"] = definition.payload
+    if definition.payload_ref:
+        short["payload_ref"] = definition.payload_ref
+    if definition.retry != _RETRY_DEFAULT:
+        short["retry"] = dataclasses.asdict(definition.retry)
+    if definition.timeout_seconds != 60:
+        short["timeout_seconds"] = definition.timeout_seconds
+    if definition.name is not None:
+        short["name"] = definition.name
+    if definition.tags:
+        short["tags"] = dict(definition.tags)
+    return short
+
+
+def _decode_definition(text: str) -> Definition:
+    short = json.loads(text)
+    target = HttpTarget(short.pop("url"), short.pop("method", "POST"), short.pop("headers", {}))
+    retry = RetryPolicy(**short.pop("retry", {}))
+    return Definition(target=target, retry=retry, **short)
+
+
+def _decode_attempts(text: str) -> tuple[Attempt, ...]:
+    return tuple(Attempt(*values) for values in json.loads(text))
+
+
+_DECODERS: Final[Mapping[str, Any]] = {
+    "definition": _decode_definition,
+    "attempts": _decode_attempts,
+    "status": Status,
+    "priority": Priority,
+    "kind": Kind,
+}

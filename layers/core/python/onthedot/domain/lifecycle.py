@@ -1,0 +1,217 @@
+"""Every move of a run's life, as pure functions from what is known to a `Move`.
+
+The store applies moves; the use cases decide which; nothing else writes a status.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from onthedot.domain.run import Attempt, Expect, Move, Run, Status
+from onthedot.domain.slots import (
+    BUCKET_MS,
+    SlotKind,
+    bucket_of,
+    fire_slot,
+    is_near,
+    shard_of,
+    slot_name,
+    watch_slot,
+    WATCH_DISTANCE,
+)
+
+LEASE_MS: Final = 30_000
+CLOCK_MARGIN_MS: Final = 2_000
+"""Clocks of two machines may differ by this much; a lease counts as over only after it."""
+TOMBSTONE_DAYS: Final = 14
+MAX_RESENDS: Final = 6
+MAX_LOSSES: Final = 5
+KEPT_ATTEMPTS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How this deployment places runs."""
+
+    shards: int
+    lookahead: int
+    history_days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a run that is (re)scheduled now stands next."""
+
+    status: Status
+    slot: str
+
+
+def place(job_id: str, fire_at: int, now: int, plan: Plan) -> Placement:
+    """Near runs are handed over at once (the direct path); others wait in their fire slot for the claim pass."""
+    shard = shard_of(job_id, plan.shards)
+    if is_near(fire_at, now, plan.lookahead):
+        return Placement(Status.DISPATCHED, watch_slot(shard, fire_at, now))
+    return Placement(Status.PENDING, fire_slot(shard, fire_at, now))
+
+
+def claim(run_id: str, job_id: str, generation: str, fire_at: int, *, now: int, token: str, plan: Plan) -> Move:
+    """Take a PENDING run out of its fire slot, to be sent by whoever holds the token."""
+    return Move(
+        run_id,
+        Expect(frozenset({Status.PENDING}), {"generation": generation}),
+        Status.DISPATCHED,
+        {"slot": watch_slot(shard_of(job_id, plan.shards), fire_at, now), "token": token},
+    )
+
+
+def start(run_id: str, generation: str, *, now: int, worker: str, attempt_token: str) -> Move:
+    """Begin an attempt: never early, never for an old generation, never beside another one."""
+    return Move(
+        run_id,
+        Expect(frozenset({Status.DISPATCHED}), {"generation": generation}, {"fire_at": now}),
+        Status.RUNNING,
+        {"worker": worker, "attempt_token": attempt_token, "started_at": now, "lease_until": now + LEASE_MS},
+        {"attempt": 1},
+    )
+
+
+def extend_lease(run: Run, now: int) -> Move:
+    """A heartbeat: the attempt is alive. Costs no index write."""
+    return Move(run.run_id, _this_attempt(run), Status.RUNNING, {"lease_until": now + LEASE_MS})
+
+
+def succeed(run: Run, now: int, result: str | None, plan: Plan) -> Move:
+    ended = _ended(run, now, "succeeded", None)
+    return Move(
+        run.run_id,
+        _this_attempt(run),
+        Status.SUCCEEDED,
+        {**ended, **_closed(now, plan), "result": result, "reason": None},
+    )
+
+
+def retry(run: Run, now: int, *, at: int, error: str, generation: str, plan: Plan) -> Move:
+    """Park the run for its next attempt after a failure, under a new generation."""
+    placed = place(run.job_id, at, now, plan)
+    return Move(
+        run.run_id,
+        _this_attempt(run),
+        placed.status,
+        {
+            **_ended(run, now, "failed", error),
+            **_rescheduled(at, generation, placed),
+            "failures": run.failures + 1,
+            "reason": error,
+        },
+    )
+
+
+def fail(run: Run, now: int, *, error: str, why: str, plan: Plan) -> Move:
+    """End the run: it becomes a dead letter with its cause."""
+    return Move(
+        run.run_id,
+        _this_attempt(run),
+        Status.FAILED,
+        {
+            **_ended(run, now, "failed", error),
+            **_dead(run, now, why, plan),
+            "failures": run.failures + 1,
+        },
+    )
+
+
+def lose(run: Run, now: int, *, generation: str, plan: Plan) -> Move:
+    """The attempt's lease is over: its worker died. Try again at once, or give up after too many losses."""
+    losses = run.losses + 1
+    why = f"worker {run.worker} was lost in attempt {run.attempt}"
+    expect = _this_attempt(run, lease_until=run.lease_until)
+    ended = {**_ended(run, now, "lost", why), "losses": losses}
+    if losses >= MAX_LOSSES:
+        return Move(
+            run.run_id,
+            expect,
+            Status.FAILED,
+            {**ended, **_dead(run, now, f"{losses} attempts were lost; the last: {why}", plan)},
+        )
+    placed = place(run.job_id, now, now, plan)
+    changes = {**ended, **_rescheduled(now, generation, placed), "reason": why}
+    return Move(run.run_id, expect, placed.status, changes)
+
+
+def resend(run: Run, now: int, *, token: str, plan: Plan) -> Move:
+    """Look again after twice the time, for a message that has not led to a start; its generation stays."""
+    wait = (WATCH_DISTANCE << run.resends) * BUCKET_MS
+    slot = slot_name(SlotKind.WATCH, shard_of(run.job_id, plan.shards), bucket_of(now + wait))
+    return Move(
+        run.run_id,
+        _not_started(run),
+        Status.DISPATCHED,
+        {"slot": slot, "token": token, "resends": run.resends + 1},
+    )
+
+
+def undeliverable(run: Run, now: int, plan: Plan) -> Move:
+    why = f"undeliverable: sent {run.resends + 1} times, never started by any worker of pool {run.pool}"
+    return Move(run.run_id, _not_started(run), Status.FAILED, _dead(run, now, why, plan))
+
+
+def repark(run: Run, now: int, plan: Plan) -> Move:
+    """A long attempt that is alive: look again soon after its lease ends."""
+    bucket = max(bucket_of((run.lease_until or now) + CLOCK_MARGIN_MS) + 1, bucket_of(now) + WATCH_DISTANCE)
+    slot = slot_name(SlotKind.WATCH, shard_of(run.job_id, plan.shards), bucket)
+    return Move(run.run_id, _this_attempt(run), Status.RUNNING, {"slot": slot})
+
+
+def delete(run: Run, now: int, generation: str) -> Move:
+    """Leave a tombstone that keeps the id taken; whatever message or attempt is under way is fenced off."""
+    return Move(
+        run.run_id,
+        Expect(frozenset(Status) - {Status.DELETED}),
+        Status.DELETED,
+        {
+            "slot": None,
+            "listed_under": None,
+            "failed_under": None,
+            "generation": generation,
+            "lease_until": None,
+            "finished_at": run.finished_at or now,
+            "expires_at": now // 1000 + TOMBSTONE_DAYS * 86_400,
+        },
+    )
+
+
+def lease_is_over(run: Run, now: int) -> bool:
+    return (run.lease_until or 0) + CLOCK_MARGIN_MS < now
+
+
+def _this_attempt(run: Run, **more: Any) -> Expect:
+    """Fencing: the attempt and its token, so that neither a stale worker nor a twin can write."""
+    return Expect(
+        frozenset({Status.RUNNING}), {"attempt": run.attempt, "attempt_token": run.attempt_token, **more}
+    )
+
+
+def _not_started(run: Run) -> Expect:
+    return Expect(
+        frozenset({Status.DISPATCHED}), {"generation": run.generation, "resends": run.resends, "slot": run.slot}
+    )
+
+
+def _ended(run: Run, now: int, outcome: str, error: str | None) -> dict[str, Any]:
+    record = Attempt(run.attempt, run.worker or "", run.started_at or now, now, outcome, error)
+    return {"attempts": (*run.attempts, record)[-KEPT_ATTEMPTS:], "lease_until": None}
+
+
+def _rescheduled(at: int, generation: str, placed: Placement) -> dict[str, Any]:
+    return {"fire_at": at, "generation": generation, "slot": placed.slot, "token": None, "resends": 0}
+
+
+def _closed(now: int, plan: Plan) -> dict[str, Any]:
+    """A key lives 14 days after its job, so no record goes earlier."""
+    days = max(plan.history_days, TOMBSTONE_DAYS)
+    return {"slot": None, "finished_at": now, "expires_at": now // 1000 + days * 86_400}
+
+
+def _dead(run: Run, now: int, why: str, plan: Plan) -> dict[str, Any]:
+    return {**_closed(now, plan), "lease_until": None, "reason": why, "failed_under": run.tenant}
+
+
