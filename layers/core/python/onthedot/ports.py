@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from onthedot.domain.lifecycle import Plan
 from onthedot.domain.progress import Progress
 from onthedot.domain.run import Definition, Kind, Move, Priority, Run
 
@@ -227,3 +228,14 @@ class Target(Protocol):
     """Performs one attempt. Never raises for what the other side does; never outlasts the call's time-out."""
 
     def perform(self, call: Call) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What scheduling stands on, wired by `bootstrap`."""
+
+    store: RunStore
+    queues: RunQueues
+    blobs: Blobs
+    clock: Clock
+    plan: Plan
