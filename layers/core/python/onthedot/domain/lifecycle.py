@@ -3,7 +3,7 @@
 The store applies moves; the use cases decide which; nothing else writes a status.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from onthedot.domain.run import Attempt, Expect, Move, Run, Status
@@ -15,6 +15,7 @@ from onthedot.domain.slots import (
     is_near,
     shard_of,
     slot_name,
+    slot_shard,
     watch_slot,
     WATCH_DISTANCE,
 )
@@ -53,13 +54,13 @@ def place(job_id: str, fire_at: int, now: int, plan: Plan) -> Placement:
     return Placement(Status.PENDING, fire_slot(shard, fire_at, now))
 
 
-def claim(run_id: str, job_id: str, generation: str, fire_at: int, *, now: int, token: str, plan: Plan) -> Move:
+def claim(run_id: str, slot: str, generation: str, fire_at: int, *, now: int, token: str) -> Move:
     """Take a PENDING run out of its fire slot, to be sent by whoever holds the token."""
     return Move(
         run_id,
         Expect(frozenset({Status.PENDING}), {"generation": generation}),
         Status.DISPATCHED,
-        {"slot": watch_slot(shard_of(job_id, plan.shards), fire_at, now), "token": token},
+        {"slot": watch_slot(slot_shard(slot), fire_at, now), "token": token},
     )
 
 
@@ -177,6 +178,12 @@ def delete(run: Run, now: int, generation: str) -> Move:
             "expires_at": now // 1000 + TOMBSTONE_DAYS * 86_400,
         },
     )
+
+
+def applied(run: Run, move: Move) -> Run:
+    """The run as the move leaves it."""
+    counted = {field: getattr(run, field) + n for field, n in move.increments.items()}
+    return replace(run, status=move.to, **{**move.changes, **counted})
 
 
 def lease_is_over(run: Run, now: int) -> bool:

@@ -17,6 +17,8 @@ REREAD: Final = 5
 """Each pass begins this many buckets before the last completed one."""
 DEEP_REREAD: Final = 24 * 60
 """Once a day each shard reads back this far."""
+DECISION_MS: Final = 30_000
+"""A slot is computed and written within this time, or computed again: readers rely on it."""
 
 
 class SlotKind(StrEnum):

@@ -1,1 +1,1 @@
-"""One module for each thing the scheduler does. They decide with `domain`, act through `ports`, and import no engine."""
+"""One module for each thing the scheduler does: decide with `domain`, act through `ports`, import no engine."""

@@ -48,6 +48,8 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Run:
 
 
 def _as_run(engine: Engine, tenant: str, request: JobRequest) -> Run:
+    # The payload first: a slot must be written soon after the clock was read for it.
+    definition = store_payload(engine.blobs, request.definition)
     now = engine.clock.now()
     key = request.idempotency_key
     job_id = fresh_job_id() if key is None else job_id_for_key(tenant, key)
@@ -57,7 +59,7 @@ def _as_run(engine: Engine, tenant: str, request: JobRequest) -> Run:
         run_id=job_id,
         job_id=job_id,
         tenant=tenant,
-        definition=store_payload(engine.blobs, request.definition),
+        definition=definition,
         priority=request.priority,
         pool=request.pool,
         created_at=now,

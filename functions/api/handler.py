@@ -1,0 +1,42 @@
+"""API Gateway ↔ the REST layer."""
+
+import base64
+import os
+from typing import Any
+
+from onthedot.api.http import Request
+from onthedot.api.router import handle as route
+from onthedot.bootstrap import api_engine
+from onthedot.observability import logger
+from onthedot.ports import Principal
+from onthedot.settings import ApiSettings
+
+_engine = api_engine(ApiSettings.from_environment(os.environ))
+_log = logger("api")
+
+
+def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001
+    request = _request(event)
+    response = route(_engine, request)
+    _log.info("answered", extra={"method": request.method, "path": request.path, "status": response.status})
+    return {"statusCode": response.status, "headers": dict(response.headers), "body": response.text()}
+
+
+def _request(event: dict[str, Any]) -> Request:
+    body = event.get("body") or ""
+    authorizer = (event.get("requestContext") or {}).get("authorizer") or {}
+    return Request(
+        method=event["httpMethod"],
+        path=event["path"],
+        query=event.get("queryStringParameters") or {},
+        headers=event.get("headers") or {},
+        body=base64.b64decode(body) if event.get("isBase64Encoded") else body.encode(),
+        principal=_principal(authorizer),
+    )
+
+
+def _principal(authorizer: dict[str, Any]) -> Principal | None:
+    """Only what the authorizer put there counts; without a tenant there is no caller."""
+    if not authorizer.get("tenant"):
+        return None
+    return Principal(str(authorizer["tenant"]), str(authorizer["role"]), str(authorizer["name"]))

@@ -1,0 +1,32 @@
+"""One tick for one group of shards: the claim pass, then the sweep."""
+
+import os
+from typing import Any
+
+from onthedot.adapters.sqs_queues import read_tick
+from onthedot.bootstrap import dispatcher_engine
+from onthedot.observability import emit, logger
+from onthedot.ports import Deadline
+from onthedot.settings import DispatcherSettings
+from onthedot.use_cases.dispatch_due import dispatch_due
+
+_settings = DispatcherSettings.from_environment(os.environ)
+_engine, _progress = dispatcher_engine(_settings)
+_log = logger("dispatcher")
+_SPARE_MS = 10_000
+
+
+def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """A tick that could not send everything is reported as failed: its redelivery sends the rest."""
+    deadline = Deadline(_engine.clock.now() + context.get_remaining_time_in_millis() - _SPARE_MS)
+    failed = [record["messageId"] for record in event["Records"] if not _dispatch(record, deadline)]
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+
+
+def _dispatch(record: dict[str, Any], deadline: Deadline) -> bool:
+    receives = int(record["attributes"]["ApproximateReceiveCount"])
+    tick = read_tick(record["body"], record["messageId"], receives)
+    counts = dispatch_due(_engine, _progress, tick, deadline)
+    _log.info("dispatched", extra={"group": tick.group, "redelivered": tick.redelivered, **counts})
+    emit(_settings.stage, "dispatcher", counts)
+    return counts["unsent"] == 0

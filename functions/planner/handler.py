@@ -1,0 +1,22 @@
+"""Once a minute: put one tick for each group of shards on the tick queue."""
+
+import os
+from typing import Any
+
+from onthedot.bootstrap import tick_queue
+from onthedot.clock import SystemClock
+from onthedot.observability import logger
+from onthedot.settings import PlannerSettings
+from onthedot.use_cases.plan_ticks import plan_ticks
+
+_settings = PlannerSettings.from_environment(os.environ)
+_queue = tick_queue(_settings)
+_log = logger("planner")
+
+
+def handle(event: Any, context: Any) -> dict[str, int]:  # noqa: ARG001
+    sent = plan_ticks(
+        _queue, SystemClock(), shards=_settings.shards, shards_per_group=_settings.shards_per_group
+    )
+    _log.info("planned", extra={"ticks": sent})
+    return {"ticks": sent}

@@ -1,0 +1,61 @@
+"""A batch of due messages: each is held to its millisecond and executed, all of them side by side."""
+
+import os
+import random
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from onthedot.adapters.sqs_queues import read_message
+from onthedot.adapters.targets.http import HttpCaller
+from onthedot.bootstrap import worker_engine
+from onthedot.domain.errors import Unavailable
+from onthedot.observability import logger
+from onthedot.ports import Received
+from onthedot.settings import WorkerSettings
+from onthedot.use_cases.execute_run import Done, Verdict, Worker, execute_run
+from onthedot.use_cases.keep_leases import LeaseKeeper
+
+_settings = WorkerSettings.from_environment(os.environ)
+_engine = worker_engine(_settings)
+_worker = Worker(
+    engine=_engine,
+    target=HttpCaller(allow_private=_settings.allow_private_targets, clock=_engine.clock),
+    leases=LeaseKeeper(_engine.store, _engine.clock),
+    worker_id=f"lambda-{uuid.uuid4().hex[:8]}",
+    chance=random.Random(),  # noqa: S311 (jitter of retries, not a secret)
+)
+_log = logger("worker")
+_pool = ThreadPoolExecutor(max_workers=10, thread_name_prefix="run")
+
+
+def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001
+    """Messages that are still needed are reported as failed, so that SQS keeps them."""
+    records = event["Records"]
+    kept = [r["messageId"] for r, done in zip(records, _pool.map(_execute, records), strict=True) if not done]
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
+
+
+def _execute(record: dict[str, Any]) -> bool:
+    """True if the message may be deleted. What is no message of ours stays, and ends in the dead-letter queue."""
+    try:
+        message = read_message(record["body"])
+    except (ValueError, KeyError, TypeError):
+        _log.error("unreadable_message", extra={"message_id": record["messageId"]})
+        return False
+    receives = int(record["attributes"]["ApproximateReceiveCount"])
+    received = Received(message, record["receiptHandle"], receives)
+    verdict = execute_run(_worker, received)
+    _log.info("executed", extra={"run": message.run_id, "attempt_receives": receives, "verdict": repr(verdict)})
+    return _settle(received, verdict)
+
+
+def _settle(received: Received, verdict: Verdict) -> bool:
+    if isinstance(verdict, Done):
+        return True
+    try:
+        _engine.queues.hide(received, verdict.after_ms)
+    except Unavailable as error:
+        # The message then comes back after the queue's own visibility time-out: later, not lost.
+        _log.warning("not_hidden", extra={"run": received.message.run_id, "error": str(error)})
+    return False

@@ -1,0 +1,180 @@
+"""Runs in DynamoDB. Every write is conditional, every entry of every batch reply is looked at."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from botocore.exceptions import ClientError
+
+from onthedot.adapters.aws_errors import TRANSIENT, error_code, translated
+from onthedot.adapters.dynamodb_keys import run_id_of, run_key
+from onthedot.adapters.dynamodb_moves import from_item, partiql_statement, to_attribute, update_item_arguments
+from onthedot.adapters.leftovers import retry_leftovers
+from onthedot.codec import decode, encode
+from onthedot.domain.run import Kind, Move, Priority, Run
+from onthedot.ports import Clock, Deadline, Moved, Refused, SlotEntry, SlotPage, Throttled
+from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+STATEMENTS_PER_BATCH: Final = 25
+KEYS_PER_BATCH: Final = 100
+SLOT_PAGE: Final = 2_500
+_CONDITION_FAILED: Final = "ConditionalCheckFailed"
+_IMPLIED_BY_KEY: Final = ("run_id", "job_id")
+
+Item = TypeVar("Item")
+Outcome = Moved | Refused | Throttled
+
+
+class DynamoRunStore:
+    """`RunStore` on one table and its `due` index."""
+
+    def __init__(self, client: "DynamoDBClient", table: str, clock: Clock, slot_page: int = SLOT_PAGE) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock
+        self._slot_page = slot_page
+
+    def create(self, run: Run) -> Run | None:
+        try:
+            with translated("create"):
+                self._client.put_item(
+                    TableName=self._table,
+                    Item=_to_item(run),
+                    ConditionExpression="attribute_not_exists(#pk)",
+                    ExpressionAttributeNames={"#pk": PARTITION_KEY},
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                )
+        except ClientError as error:
+            return self._standing_instead(error, run.run_id)
+        return None
+
+    def get(self, run_id: str) -> Run | None:
+        with translated("get"):
+            reply = self._client.get_item(TableName=self._table, Key=run_key(run_id), ConsistentRead=True)
+        return _to_run(reply["Item"]) if "Item" in reply else None
+
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Run]:
+        found: dict[str, Run] = {}
+
+        def attempt(pending: Sequence[str]) -> Sequence[str]:
+            keys = [run_key(run_id) for run_id in pending]
+            with translated("get_many"):
+                reply = self._client.batch_get_item(
+                    RequestItems={self._table: {"Keys": keys, "ConsistentRead": True}}
+                )
+            for item in reply["Responses"].get(self._table, []):
+                found[run_id_of(item)] = _to_run(item)
+            unread: Mapping[str, Any] = reply["UnprocessedKeys"]
+            return [run_id_of(key) for key in unread.get(self._table, {}).get("Keys", [])]
+
+        for batch in _batches(list(dict.fromkeys(run_ids)), KEYS_PER_BATCH):
+            retry_leftovers(batch, attempt, self._clock, deadline)
+        return found
+
+    def move(self, move: Move) -> Moved | Refused:
+        try:
+            with translated("move"):
+                reply = self._client.update_item(
+                    TableName=self._table,
+                    ReturnValues="ALL_NEW",
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                    **update_item_arguments(move),
+                )
+        except ClientError as error:
+            return Refused(self._standing_instead(error, move.run_id))
+        return Moved(_to_run(reply["Attributes"]))
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Outcome]:
+        outcomes: dict[str, Outcome] = {}
+
+        def attempt(pending: Sequence[Move]) -> Sequence[Move]:
+            with translated("move_many"):
+                reply = self._client.batch_execute_statement(
+                    Statements=[partiql_statement(move, self._table) for move in pending]  # type: ignore[misc]
+                )
+            answers: Sequence[Mapping[str, Any]] = reply["Responses"]
+            for move, answer in zip(pending, answers, strict=True):
+                outcomes[move.run_id] = self._outcome(move, answer)
+            return [move for move in pending if _may_pass(outcomes[move.run_id])]
+
+        for batch in _batches(_distinct(moves), STATEMENTS_PER_BATCH):
+            for move in retry_leftovers(batch, attempt, self._clock, deadline):
+                outcomes.setdefault(move.run_id, Throttled("no answer before the deadline"))
+        return [outcomes[move.run_id] for move in moves]
+
+    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
+        with translated("read_slot"):
+            reply = self._client.query(
+                TableName=self._table,
+                IndexName=DUE.name,
+                KeyConditionExpression="#slot = :slot",
+                ExpressionAttributeNames={"#slot": DUE.partition_key},
+                ExpressionAttributeValues={":slot": {"S": slot}},
+                Limit=self._slot_page,
+                **start,
+            )
+        last = reply.get("LastEvaluatedKey")
+        return SlotPage([_to_entry(item) for item in reply["Items"]], json.dumps(last) if last else None)
+
+    def _standing_instead(self, error: ClientError, run_id: str) -> Run | None:
+        """The item that a failed condition met. Anything but a failed condition is raised again."""
+        if error_code(error) != "ConditionalCheckFailedException":
+            raise error
+        item: Any = error.response.get("Item")
+        return _to_run(item) if item else self.get(run_id)
+
+    def _outcome(self, move: Move, answer: Mapping[str, Any]) -> Outcome:
+        error = answer.get("Error")
+        if error is None:
+            return Moved(None)
+        if error["Code"] == _CONDITION_FAILED:
+            return Refused(_to_run(error["Item"]) if error.get("Item") else self.get(move.run_id))
+        return Throttled(f"{error['Code']}: {error.get('Message', '')}")
+
+
+def _may_pass(outcome: Outcome) -> bool:
+    return isinstance(outcome, Throttled) and outcome.why.split(":")[0] in TRANSIENT
+
+
+def _distinct(moves: Sequence[Move]) -> list[Move]:
+    """AWS rejects a whole batch that names an item twice."""
+    distinct = {move.run_id: move for move in moves}
+    if len(distinct) != len(moves):
+        raise ValueError("move_many takes moves on different runs")
+    return list(distinct.values())
+
+
+def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def _to_item(run: Run) -> dict[str, Any]:
+    record = {field: value for field, value in encode(run).items() if field not in _IMPLIED_BY_KEY}
+    return {**run_key(run.run_id), **{field: to_attribute(value) for field, value in record.items()}}
+
+
+def _to_run(item: Mapping[str, Any]) -> Run:
+    run_id = run_id_of(item)
+    return decode({**from_item(item), "run_id": run_id, "job_id": run_id})
+
+
+def _to_entry(item: Mapping[str, Any]) -> SlotEntry:
+    record = {name: value for name, value in from_item(item).items() if name not in (PARTITION_KEY, SORT_KEY)}
+    return SlotEntry(
+        run_id=run_id_of(item),
+        slot=record["slot"],
+        fire_at=int(record["fire_at"]),
+        generation=record["generation"],
+        tenant=record["tenant"],
+        priority=Priority(record["priority"]),
+        pool=record["pool"],
+        kind=Kind(record["kind"]),
+        token=record.get("token"),
+    )

@@ -1,0 +1,84 @@
+"""The composition root: the one module that knows which engine stands behind the ports."""
+
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+from onthedot.adapters.dynamodb_misc import DynamoProgressStore, DynamoTokenStore
+from onthedot.adapters.dynamodb_store import DynamoRunStore
+from onthedot.adapters.s3_blobs import S3Blobs
+from onthedot.adapters.sqs_queues import SqsRunQueues, SqsTickQueue
+from onthedot.clock import SystemClock
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.lifecycle import Plan
+from onthedot.ports import Blobs, Engine
+from onthedot.settings import (
+    ApiSettings,
+    AuthorizerSettings,
+    DispatcherSettings,
+    PlannerSettings,
+    StoreSettings,
+    WorkerSettings,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+# Short time-outs and few retries inside a call: the callers' own bounded retries see the clock and the deadline.
+_CONFIG = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    max_pool_connections=32,
+    parameter_validation=False,
+    tcp_keepalive=True,
+)
+
+
+class NoBlobs:
+    """For parts that never touch a payload."""
+
+    def put(self, key: str, content: bytes) -> None:  # noqa: ARG002
+        raise Unavailable("this part stores no blobs")
+
+    def get(self, key: str) -> bytes | None:  # noqa: ARG002
+        raise Unavailable("this part reads no blobs")
+
+
+def client(service: Any, **overrides: Any) -> Any:
+    """A boto3 client; the endpoint comes from the environment (AWS_ENDPOINT_URL) where it is not AWS itself."""
+    return boto3.client(service, config=_CONFIG, **overrides)
+
+
+def _engine(settings: StoreSettings, blobs: Blobs, *, dynamodb: "DynamoDBClient", cloudwatch: Any = None) -> Engine:
+    clock = SystemClock()
+    return Engine(
+        store=DynamoRunStore(dynamodb, settings.table, clock),
+        queues=SqsRunQueues(client("sqs"), cloudwatch, settings.queue_urls, clock),
+        blobs=blobs,
+        clock=clock,
+        plan=Plan(settings.shards, settings.lookahead, settings.history_days),
+    )
+
+
+def api_engine(settings: ApiSettings) -> Engine:
+    return _engine(settings, S3Blobs(client("s3"), settings.blob_bucket), dynamodb=client("dynamodb"))
+
+
+def worker_engine(settings: WorkerSettings) -> Engine:
+    return _engine(settings, S3Blobs(client("s3"), settings.blob_bucket), dynamodb=client("dynamodb"))
+
+
+def dispatcher_engine(settings: DispatcherSettings) -> tuple[Engine, DynamoProgressStore]:
+    dynamodb = client("dynamodb")
+    engine = _engine(settings, NoBlobs(), dynamodb=dynamodb, cloudwatch=client("cloudwatch"))
+    return engine, DynamoProgressStore(dynamodb, settings.table)
+
+
+def tick_queue(settings: PlannerSettings) -> SqsTickQueue:
+    return SqsTickQueue(client("sqs"), settings.tick_queue_url, SystemClock())
+
+
+def token_store(settings: AuthorizerSettings) -> DynamoTokenStore:
+    return DynamoTokenStore(client("dynamodb"), settings.table)

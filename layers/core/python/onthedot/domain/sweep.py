@@ -1,0 +1,55 @@
+"""What to do with a run found in a watch slot whose time has come: a pure decision with its reason."""
+
+from dataclasses import dataclass
+
+from onthedot.domain import lifecycle
+from onthedot.domain.lifecycle import Plan
+from onthedot.domain.run import Move, Run, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Apply the move; if it succeeds and leaves the run DISPATCHED, send its message."""
+
+    move: Move
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Look again at the next tick: the slot keeps holding progress back."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The index was behind: the run has moved on."""
+
+
+def decide(
+    run: Run, slot: str, *, now: int, backlogged: bool, token: str, generation: str, plan: Plan
+) -> Act | Leave | Nothing:
+    """`backlogged`: the run's own message may simply still be waiting in its queue."""
+    if run.slot != slot:
+        return Nothing()
+    if run.status is Status.RUNNING:
+        return _look_after_attempt(run, now, generation, plan)
+    if backlogged:
+        return Leave("its queue is backlogged")
+    if run.resends >= lifecycle.MAX_RESENDS:
+        return Act(lifecycle.undeliverable(run, now, plan), "undeliverable")
+    return Act(lifecycle.resend(run, now, token=token, plan=plan), "resent")
+
+
+def _look_after_attempt(run: Run, now: int, generation: str, plan: Plan) -> Act:
+    if lifecycle.lease_is_over(run, now):
+        return Act(lifecycle.lose(run, now, generation=generation, plan=plan), "lost")
+    return Act(lifecycle.repark(run, now, plan), "reparked")
+
+
+def is_backlogged(lateness_ms: int, visible: int, oldest_age_ms: int | None) -> bool:
+    """A queue whose oldest message is as old as the run is late may still hold the run's message."""
+    if visible == 0:
+        return False
+    return oldest_age_ms is None or oldest_age_ms >= lateness_ms

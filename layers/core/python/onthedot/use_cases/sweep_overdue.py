@@ -1,0 +1,90 @@
+"""The sweep pass: look after what was handed over and has not ended by the time of its watch slot."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from onthedot.domain import lifecycle
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.run import Priority, Run, Status
+from onthedot.domain.slots import DECISION_MS
+from onthedot.domain.sweep import Act, Leave, decide, is_backlogged
+from onthedot.ports import Backlog, Deadline, Engine, Moved, Throttled
+from onthedot.use_cases.hand_over import hand_over
+from onthedot.use_cases.slot_reader import read_entries
+
+RUNS_PER_ROUND: Final = 100
+
+
+@dataclass(slots=True)
+class Sweep:
+    """One watch slot being swept. `whole`: nothing was left in it that needs another look."""
+
+    engine: Engine
+    slot: str
+    token: str
+    deadline: Deadline
+    whole: bool = True
+    counts: Counter[str] = field(default_factory=Counter)
+    backlogs: dict[tuple[str, Priority], Backlog] = field(default_factory=dict)
+
+
+def sweep_slot(engine: Engine, slot: str, token: str, deadline: Deadline) -> Sweep:
+    """Resend, re-park, take back or end everything that a watch slot holds."""
+    sweep = Sweep(engine, slot, token, deadline)
+    for entries in read_entries(engine, slot, RUNS_PER_ROUND):
+        if not deadline.allows(engine.clock.now()):
+            sweep.whole = False
+            return sweep
+        ids = [entry.run_id for entry in entries]
+        runs = engine.store.get_many(ids, deadline)
+        sweep.whole = sweep.whole and len(runs) == len(ids)
+        _sweep_runs(sweep, list(runs.values()))
+    return sweep
+
+
+def _sweep_runs(sweep: Sweep, runs: Sequence[Run]) -> None:
+    engine = sweep.engine
+    now = engine.clock.now()
+    acts: list[tuple[Run, Act]] = []
+    for run in runs:
+        decision = decide(
+            run,
+            sweep.slot,
+            now=now,
+            backlogged=run.status is Status.DISPATCHED and _backlogged(sweep, run, now),
+            token=sweep.token,
+            generation=fresh_generation(),
+            plan=engine.plan,
+        )
+        if isinstance(decision, Act):
+            acts.append((run, decision))
+        elif isinstance(decision, Leave):
+            sweep.whole = False
+            sweep.counts["left"] += 1
+    if acts:
+        _apply(sweep, acts, Deadline(min(sweep.deadline.at, now + DECISION_MS)))
+
+
+def _apply(sweep: Sweep, acts: Sequence[tuple[Run, Act]], deadline: Deadline) -> None:
+    outcomes = sweep.engine.store.move_many([act.move for _, act in acts], deadline)
+    to_send: list[Run] = []
+    for (run, act), outcome in zip(acts, outcomes, strict=True):
+        if isinstance(outcome, Throttled):
+            sweep.whole = False
+            sweep.counts["throttled"] += 1
+        elif isinstance(outcome, Moved):
+            sweep.counts[act.what] += 1
+            if act.move.to is Status.DISPATCHED:
+                to_send.append(lifecycle.applied(run, act.move))
+    if to_send:
+        # What stays unsent here is found again in the watch slot it has just been moved to.
+        sweep.counts["unsent_by_sweep"] += hand_over(sweep.engine, to_send, deadline)
+
+
+def _backlogged(sweep: Sweep, run: Run, now: int) -> bool:
+    key = (run.pool, run.priority)
+    if key not in sweep.backlogs:
+        sweep.backlogs[key] = sweep.engine.queues.backlog(*key)
+    return is_backlogged(now - run.fire_at, sweep.backlogs[key].visible, sweep.backlogs[key].oldest_age_ms)
