@@ -19,7 +19,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG0
     request = _request(event)
     response = route(_engine, request)
     _log.info("answered", extra={"method": request.method, "path": request.path, "status": response.status})
-    return {"statusCode": response.status, "headers": dict(response.headers), "body": response.text()}
+    return {"statusCode": response.status, "headers": dict(response.headers), "body": response.text}
 
 
 def _request(event: dict[str, Any]) -> Request:

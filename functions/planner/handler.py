@@ -15,8 +15,6 @@ _log = logger("planner")
 
 
 def handle(event: Any, context: Any) -> dict[str, int]:  # noqa: ARG001
-    sent = plan_ticks(
-        _queue, SystemClock(), shards=_settings.shards, shards_per_group=_settings.shards_per_group
-    )
+    sent = plan_ticks(_queue, SystemClock(), shards=_settings.shards, shards_per_group=_settings.shards_per_group)
     _log.info("planned", extra={"ticks": sent})
     return {"ticks": sent}

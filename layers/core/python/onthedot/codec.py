@@ -10,10 +10,17 @@ from onthedot.domain.run import Attempt, Definition, HttpTarget, Kind, Priority,
 Scalar = str | int | bool
 
 FIELDS: Final = tuple(field.name for field in dataclasses.fields(Run))
-INTEGERS: Final = frozenset(
-    field.name for field in dataclasses.fields(Run) if field.type in (int, int | None)
-)
-_RETRY_DEFAULT: Final = RetryPolicy()
+INTEGERS: Final = frozenset(field.name for field in dataclasses.fields(Run) if field.type in (int, int | None))
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "method": "POST",
+    "headers": {},
+    "payload": None,
+    "payload_ref": None,
+    "retry": dataclasses.asdict(RetryPolicy()),
+    "timeout_seconds": 60,
+    "name": None,
+    "tags": {},
+}
 
 
 def encode_field(name: str, value: Any) -> Scalar:
@@ -49,25 +56,18 @@ def _dump(value: Any) -> str:
 
 def _definition(definition: Definition) -> dict[str, Any]:
     """Without what equals the defaults, for every byte is paid for on each move."""
-    target = definition.target
-    short: dict[str, Any] = {"url": target.url}
-    if target.method != "POST":
-        short["method"] = target.method
-    if target.headers:
-        short["headers"] = dict(target.headers)
-    if definition.payload is not None:
-        short["payload"] = definition.payload
-    if definition.payload_ref:
-        short["payload_ref"] = definition.payload_ref
-    if definition.retry != _RETRY_DEFAULT:
-        short["retry"] = dataclasses.asdict(definition.retry)
-    if definition.timeout_seconds != 60:
-        short["timeout_seconds"] = definition.timeout_seconds
-    if definition.name is not None:
-        short["name"] = definition.name
-    if definition.tags:
-        short["tags"] = dict(definition.tags)
-    return short
+    whole = {
+        "url": definition.target.url,
+        "method": definition.target.method,
+        "headers": dict(definition.target.headers),
+        "payload": definition.payload,
+        "payload_ref": definition.payload_ref,
+        "retry": dataclasses.asdict(definition.retry),
+        "timeout_seconds": definition.timeout_seconds,
+        "name": definition.name,
+        "tags": dict(definition.tags),
+    }
+    return {field: value for field, value in whole.items() if field == "url" or value != _DEFAULTS[field]}
 
 
 def _decode_definition(text: str) -> Definition:

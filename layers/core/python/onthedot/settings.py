@@ -33,10 +33,7 @@ class Settings:
         return cls(**values)
 
     def to_environment(self) -> dict[str, str]:
-        return {
-            PREFIX + field.name.upper(): _render(getattr(self, field.name))
-            for field in dataclasses.fields(self)
-        }
+        return {PREFIX + field.name.upper(): _render(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
 
 def _parse(variable: str, text: str, kind: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from onthedot.adapters.aws_errors import translated
 from onthedot.adapters.dynamodb_keys import progress_key, token_key
 from onthedot.domain.progress import Progress
-from onthedot.domain.slots import SlotKind
+from onthedot.domain.slots import SlotKind, bucket_of
 from onthedot.ports import Principal
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ class DynamoProgressStore:
     def read_progress(self, group: int) -> Progress:
         with translated("read_progress"):
             reply = self._client.get_item(TableName=self._table, Key=progress_key(group), ConsistentRead=True)
-        done = json.loads(reply["Item"]["done"]["S"]) if "Item" in reply else {}
+            if "Item" not in reply:
+                table = self._client.describe_table(TableName=self._table)["Table"]
+                return Progress(born=bucket_of(int(table["CreationDateTime"].timestamp() * 1000)))
+        done = json.loads(reply["Item"]["done"]["S"])
         return Progress({SlotKind(k): {int(s): b for s, b in shards.items()} for k, shards in done.items()})
 
     def write_progress(self, group: int, progress: Progress) -> None:

@@ -63,9 +63,7 @@ class DynamoRunStore:
         def attempt(pending: Sequence[str]) -> Sequence[str]:
             keys = [run_key(run_id) for run_id in pending]
             with translated("get_many"):
-                reply = self._client.batch_get_item(
-                    RequestItems={self._table: {"Keys": keys, "ConsistentRead": True}}
-                )
+                reply = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys, "ConsistentRead": True}})
             for item in reply["Responses"].get(self._table, []):
                 found[run_id_of(item)] = _to_run(item)
             unread: Mapping[str, Any] = reply["UnprocessedKeys"]

@@ -9,6 +9,7 @@ from typing import Any, Final
 from onthedot.domain.run import Attempt, Expect, Move, Run, Status
 from onthedot.domain.slots import (
     BUCKET_MS,
+    WATCH_DISTANCE,
     SlotKind,
     bucket_of,
     fire_slot,
@@ -17,7 +18,6 @@ from onthedot.domain.slots import (
     slot_name,
     slot_shard,
     watch_slot,
-    WATCH_DISTANCE,
 )
 
 LEASE_MS: Final = 30_000
@@ -192,9 +192,7 @@ def lease_is_over(run: Run, now: int) -> bool:
 
 def _this_attempt(run: Run, **more: Any) -> Expect:
     """Fencing: the attempt and its token, so that neither a stale worker nor a twin can write."""
-    return Expect(
-        frozenset({Status.RUNNING}), {"attempt": run.attempt, "attempt_token": run.attempt_token, **more}
-    )
+    return Expect(frozenset({Status.RUNNING}), {"attempt": run.attempt, "attempt_token": run.attempt_token, **more})
 
 
 def _not_started(run: Run) -> Expect:
@@ -220,5 +218,3 @@ def _closed(now: int, plan: Plan) -> dict[str, Any]:
 
 def _dead(run: Run, now: int, why: str, plan: Plan) -> dict[str, Any]:
     return {**_closed(now, plan), "lease_until": None, "reason": why, "failed_under": run.tenant}
-
-

@@ -1,7 +1,7 @@
 """How far the passes over the slots have come, and which slots a pass must therefore read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from onthedot.domain.slots import DEEP_REREAD, REREAD, SlotKind
 
@@ -11,15 +11,17 @@ class Progress:
     """Per kind and shard, the bucket of the last completed pass."""
 
     done: Mapping[SlotKind, Mapping[int, int]] = field(default_factory=dict)
+    born: int | None = None
+    """Where nothing is done yet: the bucket before which nothing can have been stored."""
 
     def of(self, kind: SlotKind, shard: int) -> int | None:
         """The shard's progress; a shard never seen starts at the least of the others, for its slots may be old."""
         shards = self.done.get(kind, {})
-        return shards.get(shard, min(shards.values(), default=None))
+        return shards.get(shard, min(shards.values(), default=self.born))
 
     def with_pass(self, kind: SlotKind, shard: int, bucket: int) -> "Progress":
         """This progress after a pass; a pass that left something in an old slot takes it back there."""
-        return Progress({**self.done, kind: {**self.done.get(kind, {}), shard: bucket}})
+        return replace(self, done={**self.done, kind: {**self.done.get(kind, {}), shard: bucket}})
 
 
 def completed(now_bucket: int, left_in: Iterable[int]) -> int:

@@ -33,6 +33,12 @@ class Pass:
     token: str
     counts: Counter[str] = field(default_factory=Counter)
 
+    def out_of_time(self) -> bool:
+        """What is left then is left for the next tick: the slots still hold it."""
+        over = not self.deadline.allows(self.engine.clock.now())
+        self.counts["out_of_time"] += over
+        return over
+
 
 def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, deadline: Deadline) -> Counter[str]:
     """Do one tick for one group of shards. `counts["unsent"]` above zero asks for the tick's redelivery."""
@@ -44,28 +50,39 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
     last = bucket_of(horizon(work.now, engine.plan.lookahead) - 1)
     left: dict[tuple[SlotKind, int], list[int]] = {(kind, s): [] for kind in SlotKind for s in tick.shards}
 
-    def claim(shard: int, buckets: Iterable[int]) -> None:
-        left[SlotKind.FIRE, shard] += [b for b in buckets if not _claim_slot(work, shard, b)]
+    def visit(kind: SlotKind, shard: int, buckets: Iterable[int]) -> None:
+        left[kind, shard] += _visit(work, kind, shard, buckets)
 
     for shard in tick.shards:
-        claim(shard, range(present, last + 1))
+        visit(SlotKind.FIRE, shard, range(present, last + 1))
     for shard in tick.shards:
-        claim(shard, range(first_bucket(progress.of(SlotKind.FIRE, shard), present, shard), present))
-        watched = range(first_bucket(progress.of(SlotKind.WATCH, shard), present, shard), present + 1)
-        left[SlotKind.WATCH, shard] += [b for b in watched if not _sweep(work, shard, b)]
+        visit(SlotKind.FIRE, shard, range(first_bucket(progress.of(SlotKind.FIRE, shard), present, shard), present))
+        visit(
+            SlotKind.WATCH, shard, range(first_bucket(progress.of(SlotKind.WATCH, shard), present, shard), present + 1)
+        )
     for (kind, shard), buckets in left.items():
         progress = progress.with_pass(kind, shard, completed(present, buckets))
     progress_store.write_progress(tick.group, progress)
     return work.counts
 
 
-def _claim_slot(work: Pass, shard: int, bucket: int) -> bool:
+def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> list[int]:
+    """Go through slots in order. Returns the buckets in which something was left, or that time did not reach."""
+    left = []
+    handle = _claim_slot if kind is SlotKind.FIRE else _sweep
+    for bucket in buckets:
+        if work.out_of_time():
+            return [*left, bucket]
+        if not handle(work, slot_name(kind, shard, bucket)):
+            left.append(bucket)
+    return left
+
+
+def _claim_slot(work: Pass, slot: str) -> bool:
     """Claim and send all of a fire slot. False if anything was left in it."""
     whole = True
-    slot = slot_name(SlotKind.FIRE, shard, bucket)
     for entries in read_entries(work.engine, slot, CLAIMS_PER_ROUND):
-        if not work.deadline.allows(work.engine.clock.now()):
-            work.counts["out_of_time"] += 1
+        if work.out_of_time():
             return False
         claimed, undecided = _claim(work, entries)
         whole = whole and not undecided
@@ -99,8 +116,7 @@ def _send(work: Pass, runs: Sequence[SlotEntry | Run]) -> None:
     work.counts.update(sent=len(runs) - unsent, unsent=unsent)
 
 
-def _sweep(work: Pass, shard: int, bucket: int) -> bool:
-    slot = slot_name(SlotKind.WATCH, shard, bucket)
+def _sweep(work: Pass, slot: str) -> bool:
     swept = sweep_slot(work.engine, slot, work.token, work.deadline)
     work.counts.update(swept.counts)
     return swept.whole

@@ -1,0 +1,134 @@
+"""Which addresses a target may have: an explicit deny list for every answer of a name and what hides inside it.
+
+Python's `is_private` and `is_global` are wrong for NAT64, 6to4, IPv4-mapped and carrier-grade NAT addresses,
+and the operating system resolves `127.1` and `0x7f000001`. So a name is resolved first, each answer is
+unwrapped, and the caller connects to an address from here: resolving again would let the name change its mind.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Iterable
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from socket import SOCK_STREAM
+from typing import Any, Final
+
+from onthedot.domain.errors import OnthedotError
+
+Address = IPv4Address | IPv6Address
+Lookup = Callable[..., Iterable[tuple[Any, ...]]]
+"""`socket.getaddrinfo`, or something that is called and answers like it."""
+
+_METADATA, _LOOPBACK, _PRIVATE = "instance metadata", "loopback", "private"
+_LOCAL: Final = frozenset({_LOOPBACK, _PRIVATE})
+"""What a local stage may call."""
+
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_TEREDO: Final = IPv6Network("2001::/32")
+_ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
+
+_DENIED: Final = tuple(
+    (ip_network(network), kind)
+    for kind, networks in {
+        # First, since the others contain them. AWS (instances, tasks, pods), Azure, Alibaba, Oracle, Google.
+        _METADATA: (
+            *("169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::/32"),
+            *("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd20:ce::254"),
+        ),
+        _LOOPBACK: ("127.0.0.0/8", "::1"),
+        _PRIVATE: ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
+        "unspecified": ("0.0.0.0/8", "::"),
+        "link-local": ("169.254.0.0/16", "fe80::/10"),
+        "site-local": ("fec0::/10",),
+        "carrier-grade NAT": ("100.64.0.0/10",),
+        "multicast": ("224.0.0.0/4", "ff00::/8"),
+        "documentation": (
+            *("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"),
+            *("2001:db8::/32", "3fff::/20"),
+        ),
+        "benchmarking": ("198.18.0.0/15", "2001:2::/48"),
+        "local NAT64": ("64:ff9b:1::/48",),
+        # Last: protocol assignments, 6to4 relays, class E and broadcast, and all that is not 2000::/3.
+        "reserved": (
+            *("192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4", "::/3", "4000::/2", "8000::/1"),
+            *map(str, IPv6Network("2001::/23").address_exclude(_TEREDO)),
+        ),
+    }.items()
+    for network in networks
+)
+
+
+class AddressError(OnthedotError):
+    """The target's name leads to an address that may not be called. Trying again does not help."""
+
+
+def resolve(host: str, port: int, *, lookup: Lookup, seconds: float, allow_private: bool) -> tuple[Address, ...]:
+    """The addresses of a host, all of them checked, in the order of the answer.
+
+    :raises AddressError: when one of them may not be called, whatever the others are
+    :raises TimeoutError: when there is no answer in time
+    :raises OSError: when the name cannot be resolved
+    """
+    answers = tuple(dict.fromkeys(str(entry[4][0]) for entry in _look_up(host, port, lookup, seconds)))
+    if not answers:
+        raise OSError("the name has no address")
+    return tuple(_checked(host, answer, allow_private) for answer in answers)
+
+
+def why_denied(address: Address, *, allow_private: bool) -> str | None:
+    """In people's words why the address may not be called, or None when it may."""
+    for inner in unwrap(address):
+        kind = next((kind for network, kind in _DENIED if inner in network), None)
+        if kind and not (allow_private and kind in _LOCAL):
+            via = "" if inner == address else f" (it leads to {inner})"
+            return f"{address}{via}, a {kind} address that may not be called"
+    return None
+
+
+def unwrap(address: Address) -> tuple[Address, ...]:
+    """Every address that traffic to this one may end up at.
+
+    IPv4-mapped and NAT64 addresses are nothing but their IPv4 address; 6to4, Teredo and ISATAP
+    addresses are routed by themselves, and by what they carry.
+    """
+    if isinstance(address, IPv4Address):
+        return (address,)
+    low = IPv4Address(int(address) & 0xFFFFFFFF)
+    if address.ipv4_mapped or address in _NAT64:
+        return (low,)
+    if address.sixtofour:
+        return address, address.sixtofour
+    if address.teredo:
+        return address, *address.teredo
+    return (address, low) if int(address) >> 32 & 0xFFFFFFFF in _ISATAP else (address,)
+
+
+def _checked(host: str, answer: str, allow_private: bool) -> Address:
+    try:
+        address = ip_address(answer)
+    except ValueError as error:
+        raise AddressError(f"{host} resolves to {answer[:80]!r}, which is not an address") from error
+    if why := why_denied(address, allow_private=allow_private):
+        raise AddressError(f"{host} resolves to {why}")
+    return address
+
+
+def _look_up(host: str, port: int, lookup: Lookup, seconds: float) -> Iterable[tuple[Any, ...]]:
+    """Ask in a thread: the system's resolver has no time-out of its own that we could set."""
+    outcome: queue.SimpleQueue[Iterable[tuple[Any, ...]] | OSError] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            outcome.put(lookup(host, port, 0, SOCK_STREAM))
+        except OSError as error:
+            outcome.put(error)
+        except UnicodeError:
+            outcome.put(OSError("not a host name"))
+
+    threading.Thread(target=ask, name="resolve", daemon=True).start()
+    try:
+        answer = outcome.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
+    if isinstance(answer, OSError):
+        raise answer
+    return answer

@@ -1,0 +1,57 @@
+"""Pydantic's errors as problems: the field by its dotted name, and what to do about it."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from onthedot.api.errors import MAX_DETAILS, echo
+from onthedot.domain.errors import Problem
+
+_ADVICE: Final[Mapping[str, str]] = {
+    "missing": "is missing; add it",
+    "string_type": "is not text; send a string in quotes",
+    "string_too_short": "is empty; give at least {min_length} character",
+    "string_too_long": "is too long; give at most {max_length} characters",
+    "int_type": "is not a whole number; send one without quotes and fraction",
+    "int_from_float": "is not a whole number; send one without quotes and fraction",
+    "float_type": "is not a number; send one without quotes",
+    "finite_number": "is not finite; send a smaller number",
+    "bool_type": "is neither true nor false; send one of them, without quotes",
+    "dict_type": "is not an object; send {{…}}",
+    "model_type": "is not an object; send {{…}}",
+    "model_attributes_type": "is not an object; send {{…}}",
+    "too_long": "has too many entries; give at most {max_length}",
+    "greater_than_equal": "is too small; give {ge:.12g} or more",
+    "less_than_equal": "is too large; give {le:.12g} or less",
+    "literal_error": "is not one of the choices; give {expected}",
+    "value_error": "{error}",
+}
+_KEY: Final = "[key]"
+"""How pydantic marks that the key of an entry is wrong, not its value."""
+
+
+def problems_of(error: ValidationError, known: Iterable[str]) -> list[Problem]:
+    """One problem for each mistake, as far as an answer lists them."""
+    names = list(known)
+    found = error.errors(include_url=False, include_input=False)[:MAX_DETAILS]
+    return [Problem(_field(entry["loc"]), _message(entry, names)) for entry in found]
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    return ".".join(echo(str(part)) for part in location if part != _KEY) or "body"
+
+
+def _message(entry: ErrorDetails, known: list[str]) -> str:
+    if entry["type"] == "extra_forbidden":
+        return _unknown(str(entry["loc"][-1]), known if len(entry["loc"]) == 1 else [])
+    advice = _ADVICE.get(entry["type"])
+    context: dict[str, Any] = entry.get("ctx", {})
+    return entry["msg"] if advice is None else advice.format(**context)
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    close = get_close_matches(name[:64], known, n=1)
+    return "unknown field; " + (f"did you mean {close[0]}?" if close else "remove it")

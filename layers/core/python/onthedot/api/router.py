@@ -1,0 +1,74 @@
+"""One request in, one response out. Never raises, and never shows what went wrong inside."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from onthedot.api.errors import ApiError, answer_to, error_response
+from onthedot.api.http import Request, Response
+from onthedot.api.route import Context, Route, find_route
+from onthedot.api.routes import ROUTES
+from onthedot.domain.errors import OnthedotError, Unavailable
+from onthedot.ports import Engine
+
+logger: Final = logging.getLogger(__name__)
+_EVERY_METHOD: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+ROLES: Final[Mapping[str, frozenset[str]]] = {
+    "admin": _EVERY_METHOD,
+    "operator": _EVERY_METHOD,
+    "viewer": frozenset({"GET"}),
+}
+"""What each role may do; one that is not here may do nothing."""
+
+
+def handle(engine: Engine, request: Request) -> Response:
+    """The answer to a request, whatever the request is."""
+    try:
+        response = _answer(engine, request)
+    except Exception:
+        logger.exception("request_failed", extra=_context(request))
+        response = _internal(request)
+    return _complete(response, request)
+
+
+def _answer(engine: Engine, request: Request) -> Response:
+    try:
+        return _perform(engine, request)
+    except (ApiError, OnthedotError) as error:
+        response = answer_to(error)
+        if response is None:
+            raise
+        if isinstance(error, Unavailable):
+            logger.warning("request_unavailable", extra=_context(request), exc_info=True)
+        return response
+
+
+def _perform(engine: Engine, request: Request) -> Response:
+    route, found = find_route(ROUTES, request.method, request.path)
+    tenant = "" if route.is_open else _authorized_tenant(route, request)
+    return Response(route.status, route.action(Context(engine, request, tenant, found)))
+
+
+def _authorized_tenant(route: Route, request: Request) -> str:
+    principal = request.principal
+    if principal is None:
+        headers = {"WWW-Authenticate": "Bearer"}
+        raise ApiError(401, "unauthorized", "send a valid token as `Authorization: Bearer …`", headers=headers)
+    if route.method not in ROLES.get(principal.role, ()):
+        raise ApiError(403, "forbidden", "your token's role does not allow this; use an operator's or admin's")
+    return principal.tenant
+
+
+def _internal(request: Request) -> Response:
+    return error_response(500, "internal", f"something failed on our side; mention request {request.request_id}")
+
+
+def _context(request: Request) -> dict[str, Any]:
+    return {"request_id": request.request_id, "method": request.method, "path": request.path}
+
+
+def _complete(response: Response, request: Request) -> Response:
+    kind = "text/plain; charset=utf-8" if isinstance(response.body, str) else "application/json"
+    common = {"Content-Type": kind, "Cache-Control": "no-store", "X-Request-Id": request.request_id}
+    return replace(response, headers={**common, **response.headers})

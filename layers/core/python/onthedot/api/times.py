@@ -1,0 +1,86 @@
+"""Times at the door: RFC 3339 with an offset or epoch seconds in, RFC 3339 in UTC with milliseconds out.
+
+Inside there are epoch milliseconds only. What is finer than a millisecond is rounded *up*, for nothing fires early.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_CEILING, Decimal
+from typing import Any, Final
+
+DAY_MS: Final = 86_400_000
+MAX_AHEAD_MS: Final = 3_653 * DAY_MS
+"""Ten years, leap days included."""
+MAX_PAST_MS: Final = DAY_MS
+
+HOW: Final = "give RFC 3339 with an offset, such as 2030-01-31T09:30:00Z or …+02:00, or epoch seconds as a number"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+# Stricter than datetime.fromisoformat, which also takes week dates, missing seconds and other ISO 8601.
+_RFC_3339: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
+)
+
+
+def parse_instant(value: Any) -> int:
+    """Epoch milliseconds of a time as a user writes it. Raises ValueError saying what to write instead."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ValueError(f"is not a time; {HOW}")  # noqa: TRY004 - pydantic takes ValueError for a refusal
+    return _parse_text(value) if isinstance(value, str) else milliseconds(value)
+
+
+def milliseconds(seconds: float) -> int:
+    """Seconds as milliseconds, by the number as it was written: 0.123 is 123 ms, not 123.00000000000001."""
+    if isinstance(seconds, int):
+        return seconds * 1000
+    return int(Decimal(repr(seconds)).scaleb(3).to_integral_value(ROUND_CEILING))
+
+
+def format_instant(instant: int) -> str:
+    moment = _EPOCH + timedelta(milliseconds=instant)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def trouble_with(instant: int, now: int) -> str | None:
+    """Why a job cannot be scheduled at this instant; None if it can.
+
+    A time up to one day in the past is taken and fires at once: clocks differ, and requests wait in retries.
+    Older than that it is a mistake.
+    """
+    if instant > now + MAX_AHEAD_MS:
+        hint = "; epoch times are in seconds, not milliseconds" if _looks_like_milliseconds(instant, now) else ""
+        return f"is more than 10 years ahead; give an earlier time{hint}"
+    if instant < now - MAX_PAST_MS:
+        return "is more than a day in the past; give a later time, or leave it out to run now"
+    return None
+
+
+def _looks_like_milliseconds(instant: int, now: int) -> bool:
+    return abs(instant // 1000 - now) < MAX_AHEAD_MS
+
+
+def _parse_text(text: str) -> int:
+    match = _RFC_3339.fullmatch(text)
+    if match is None:
+        raise ValueError(f"is not a time; {HOW}")
+    *parts, fraction, offset = match.groups()
+    if offset is None:
+        raise ValueError("has no offset from UTC; add Z or ±hh:mm, such as 2030-01-31T09:30:00Z")
+    year, month, day, hour, minute, second = (int(part) for part in parts)
+    try:
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError as error:
+        raise ValueError(f"does not exist ({error}); {HOW}") from error
+    return (moment - _EPOCH) // timedelta(milliseconds=1) + _fraction_ms(fraction or "") - _offset_ms(offset)
+
+
+def _fraction_ms(digits: str) -> int:
+    return int(digits[:3].ljust(3, "0")) + (digits[3:].strip("0") != "")
+
+
+def _offset_ms(offset: str) -> int:
+    if offset in "Zz":
+        return 0
+    hours, minutes = int(offset[1:3]), int(offset[4:6])
+    if hours > 23 or minutes > 59:
+        raise ValueError(f"has an impossible offset {offset}; {HOW}")
+    return (-1 if offset[0] == "-" else 1) * (hours * 60 + minutes) * 60_000

@@ -1,0 +1,101 @@
+"""The one SQLite file (or memory) that the embedded engine keeps everything in."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self
+
+from onthedot import schema
+from onthedot.codec import FIELDS, INTEGERS
+from onthedot.domain.errors import Unavailable
+
+MEMORY: Final = ":memory:"
+_BUSY_SECONDS: Final = 10.0
+_TRANSIENT: Final = frozenset(
+    {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+)
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS progress (
+    shard_group INTEGER, kind TEXT, shard INTEGER, bucket INTEGER NOT NULL, PRIMARY KEY (shard_group, kind, shard)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tokens (
+    token_hash TEXT PRIMARY KEY, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL, created_at INTEGER
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, content BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT NOT NULL, message_group TEXT, body TEXT NOT NULL,
+    sent_at INTEGER NOT NULL, visible_at INTEGER NOT NULL, receives INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS messages_by_time ON messages (queue, visible_at, id);
+"""
+
+
+class Database:
+    """One connection behind one lock: transactions of all threads follow each other, and each is whole or nothing.
+
+    Files are written ahead and synced on every commit, so what was committed outlives kill -9 and power loss.
+    """
+
+    def __init__(self, path: str | Path = MEMORY) -> None:
+        if str(path) != MEMORY:
+            # It holds payloads and token hashes; SQLite gives its side files the same mode.
+            Path(path).touch(mode=0o600)
+        self._lock = threading.RLock()
+        self._connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        self._connection.row_factory = sqlite3.Row
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = FULL")
+        with self.transaction() as connection:
+            _lay_out(connection)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commits at the end, or rolls back on any error. Raises Unavailable when the file is busy, full or failing."""
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF in _TRANSIENT:
+                    raise Unavailable(f"database: {error}") from error
+                raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _lay_out(connection: sqlite3.Connection) -> None:
+    """Make what is missing. A file of an earlier version gets the columns of the fields that are new."""
+    columns = {name: f'"{name}" {"INTEGER" if name in INTEGERS else ""}' for name in FIELDS}
+    rest = ", ".join(column for name, column in columns.items() if name != "run_id")
+    connection.execute(f"CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, {rest})")
+    present = {row["name"] for row in connection.execute("PRAGMA table_info(runs)")}
+    for name in FIELDS:
+        if name not in present:
+            connection.execute(f"ALTER TABLE runs ADD COLUMN {columns[name]}")
+    for index in schema.INDEXES:
+        connection.execute(_sparse_index(index.name, index.partition_key, index.sort_key, "run_id"))
+    connection.execute(_sparse_index("expiry", schema.TTL_ATTRIBUTE))
+    for statement in _TABLES.split(";"):
+        connection.execute(statement)
+
+
+def _sparse_index(name: str, *columns: str) -> str:
+    listed = ", ".join(f'"{column}"' for column in columns)
+    return f'CREATE INDEX IF NOT EXISTS "runs_{name}" ON runs ({listed}) WHERE "{columns[0]}" IS NOT NULL'

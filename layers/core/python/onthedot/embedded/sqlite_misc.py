@@ -1,0 +1,68 @@
+"""Progress, tokens and blobs in SQLite."""
+
+from collections import defaultdict
+
+from onthedot.domain.progress import Progress
+from onthedot.domain.slots import SlotKind, bucket_of
+from onthedot.embedded.database import Database
+from onthedot.ports import Principal
+
+
+class SqliteProgressStore:
+    """A `ProgressStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read_progress(self, group: int) -> Progress:
+        done: defaultdict[SlotKind, dict[int, int]] = defaultdict(dict)
+        with self._database.transaction() as connection:
+            query = "SELECT kind, shard, bucket FROM progress WHERE shard_group = ?"
+            for kind, shard, bucket in connection.execute(query, (group,)):
+                done[SlotKind(kind)][shard] = bucket
+            born = None if done else connection.execute("SELECT min(created_at) FROM runs").fetchone()[0]
+        return Progress(dict(done), None if born is None else bucket_of(born))
+
+    def write_progress(self, group: int, progress: Progress) -> None:
+        rows = [
+            (group, kind.value, shard, bucket)
+            for kind, shards in progress.done.items()
+            for shard, bucket in shards.items()
+        ]
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM progress WHERE shard_group = ?", (group,))
+            connection.executemany("INSERT INTO progress VALUES (?, ?, ?, ?)", rows)
+
+
+class SqliteTokenStore:
+    """A `TokenStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, token_hash: str) -> Principal | None:
+        query = "SELECT tenant, role, name FROM tokens WHERE token_hash = ?"
+        with self._database.transaction() as connection:
+            row = connection.execute(query, (token_hash,)).fetchone()
+        return None if row is None else Principal(*row)
+
+    def add(self, token_hash: str, principal: Principal, created_at: int) -> None:
+        row = (token_hash, principal.tenant, principal.role, principal.name, created_at)
+        with self._database.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?, ?)", row)
+
+
+class SqliteBlobs:
+    """A `Blobs`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, key: str, content: bytes) -> None:
+        with self._database.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?)", (key, content))
+
+    def get(self, key: str) -> bytes | None:
+        with self._database.transaction() as connection:
+            row = connection.execute("SELECT content FROM blobs WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row["content"])

@@ -1,0 +1,126 @@
+"""Faults at chosen effects: die before or after one, halfway through a batch, or lose its reply."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.progress import Progress
+from onthedot.domain.run import Move, Priority, Run
+from onthedot.ports import (
+    Backlog,
+    Deadline,
+    Moved,
+    ProgressStore,
+    Received,
+    Refused,
+    RunMessage,
+    RunQueues,
+    RunStore,
+    SlotPage,
+    Throttled,
+)
+
+Result = TypeVar("Result")
+
+
+class Crash(BaseException):
+    """The process dies here: nothing in it may catch this."""
+
+
+class Fault(StrEnum):
+    CRASH_BEFORE = "crash before"
+    CRASH_HALFWAY = "crash halfway through"
+    CRASH_AFTER = "crash after"
+    LOST_REPLY = "lost reply of"
+    AWAY = "unavailable for"
+
+
+@dataclass
+class Faults:
+    """Counts effects and strikes at one of them. `at` None only counts."""
+
+    at: int | None = None
+    fault: Fault = Fault.CRASH_AFTER
+    seen: list[str] = field(default_factory=list)
+
+    def around(self, name: str, effect: Callable[[], Result], half: Callable[[], Any] | None = None) -> Result:
+        number = len(self.seen)
+        self.seen.append(name)
+        return effect() if number != self.at else self._strike(name, effect, half)
+
+    def _strike(self, name: str, effect: Callable[[], Result], half: Callable[[], Any] | None) -> Result:
+        if self.fault is Fault.AWAY:
+            raise Unavailable(name)
+        if self.fault is Fault.CRASH_HALFWAY and half is not None:
+            half()
+        if self.fault in (Fault.CRASH_BEFORE, Fault.CRASH_HALFWAY):
+            raise Crash(name)
+        effect()
+        if self.fault is Fault.LOST_REPLY:
+            return effect()  # as the SDK does: it tries again and gets the answer of the second try
+        raise Crash(name)
+
+
+@dataclass
+class FaultyStore:
+    """A store whose writes are effects."""
+
+    inner: RunStore
+    faults: Faults
+
+    def create(self, run: Run) -> Run | None:
+        return self.faults.around("create", lambda: self.inner.create(run))
+
+    def get(self, run_id: str) -> Run | None:
+        return self.inner.get(run_id)
+
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Any:
+        return self.inner.get_many(run_ids, deadline)
+
+    def move(self, move: Move) -> Moved | Refused:
+        return self.faults.around(f"move to {move.to}", lambda: self.inner.move(move))
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Throttled]:
+        half = moves[: len(moves) // 2]
+        return self.faults.around(
+            "move_many",
+            lambda: self.inner.move_many(moves, deadline),
+            lambda: self.inner.move_many(half, deadline),
+        )
+
+    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+        return self.inner.read_slot(slot, cursor)
+
+
+@dataclass
+class FaultyQueues:
+    """Queues whose sends are effects."""
+
+    inner: RunQueues
+    faults: Faults
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        half = messages[: len(messages) // 2]
+        return self.faults.around(
+            "send", lambda: self.inner.send(messages, deadline), lambda: self.inner.send(half, deadline)
+        )
+
+    def backlog(self, pool: str, priority: Priority) -> Backlog:
+        return self.inner.backlog(pool, priority)
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        self.inner.hide(received, milliseconds)
+
+
+@dataclass
+class FaultyProgress:
+    inner: ProgressStore
+    faults: Faults
+
+    def read_progress(self, group: int) -> Progress:
+        return self.inner.read_progress(group)
+
+    def write_progress(self, group: int, progress: Progress) -> None:
+        self.faults.around("write progress", lambda: self.inner.write_progress(group, progress))

@@ -1,0 +1,121 @@
+"""The transition table and the moves of a run's life."""
+
+from dataclasses import replace
+
+import pytest
+from tests.builders import NOON, PLAN, VirtualClock, a_run
+
+from onthedot.domain import lifecycle
+from onthedot.domain.lifecycle import Plan
+from onthedot.domain.run import TERMINAL, TRANSITIONS, Expect, IllegalMove, Move, Run, Status
+from onthedot.domain.slots import BUCKET_MS, bucket_of
+
+LATER = NOON + 5_000
+
+
+def running(**fields: object) -> Run:
+    run = a_run(VirtualClock()).due_in(0).dispatched().build()
+    start = lifecycle.start(run.run_id, run.generation, now=NOON, worker="w", attempt_token="t")
+    return replace(lifecycle.applied(run, start), **fields)  # type: ignore[arg-type]
+
+
+def bucket_in(slot: str | None) -> int:
+    assert slot is not None
+    return int(slot.split("#")[2])
+
+
+@pytest.mark.parametrize("before", Status)
+@pytest.mark.parametrize("after", Status)
+def test_a_move_is_legal_exactly_when_the_table_says_so(before: Status, after: Status) -> None:
+    if after in TRANSITIONS[before]:
+        Move("r", Expect(frozenset({before})), after, {})
+    else:
+        with pytest.raises(IllegalMove):
+            Move("r", Expect(frozenset({before})), after, {})
+
+
+def test_nothing_leads_out_of_an_end_but_deletion() -> None:
+    assert {after for end in TERMINAL for after in TRANSITIONS[end]} == {Status.DELETED}
+
+
+def test_a_status_cannot_be_smuggled_into_the_changes() -> None:
+    with pytest.raises(IllegalMove):
+        Move("r", Expect(frozenset({Status.PENDING})), Status.DISPATCHED, {"status": "RUNNING"})
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lifecycle.succeed(running(), LATER, None, PLAN),
+        lifecycle.fail(running(), LATER, error="e", why="w", plan=PLAN),
+        lifecycle.lose(running(losses=4), LATER, generation="g", plan=PLAN),
+        lifecycle.undeliverable(a_run(VirtualClock()).dispatched().build(), LATER, PLAN),
+        lifecycle.delete(running(), LATER, "g"),
+    ],
+    ids=["succeed", "fail", "lose for good", "undeliverable", "delete"],
+)
+def test_what_ends_a_run_takes_it_out_of_the_due_index_and_lets_it_expire(move: Move) -> None:
+    assert move.to in TERMINAL
+    assert move.changes["slot"] is None
+    assert move.changes["expires_at"] >= LATER // 1000 + 14 * 86_400
+    assert move.changes["lease_until"] is None
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lifecycle.retry(running(), LATER, at=LATER + 1, error="e", generation="g", plan=PLAN),
+        lifecycle.retry(running(), LATER, at=LATER + 10**9, error="e", generation="g", plan=PLAN),
+        lifecycle.lose(running(), LATER, generation="g", plan=PLAN),
+        lifecycle.repark(running(lease_until=LATER), LATER, PLAN),
+        lifecycle.resend(a_run(VirtualClock()).dispatched().build(), LATER, token="t", plan=PLAN),
+        lifecycle.claim("r", "fire#1#29539440", "g", LATER, now=LATER, token="t"),
+    ],
+    ids=["retry near", "retry far", "lose", "repark", "resend", "claim"],
+)
+def test_a_live_run_always_stands_in_exactly_one_slot_that_is_still_to_be_read(move: Move) -> None:
+    assert move.to not in TERMINAL
+    slot = move.changes["slot"]
+    kind = "fire" if move.to is Status.PENDING else "watch"
+    assert slot.startswith(f"{kind}#")
+    distance = bucket_in(slot) - bucket_of(LATER)
+    assert distance >= (2 if kind == "watch" else 0)
+    assert "expires_at" not in move.changes
+
+
+def test_every_new_scheduling_has_a_new_generation_and_no_old_token() -> None:
+    for move in (
+        lifecycle.retry(running(), LATER, at=LATER, error="e", generation="new", plan=PLAN),
+        lifecycle.lose(running(), LATER, generation="new", plan=PLAN),
+    ):
+        assert (move.changes["generation"], move.changes["token"], move.changes["resends"]) == ("new", None, 0)
+
+
+def test_resends_come_at_doubling_intervals() -> None:
+    run = a_run(VirtualClock()).dispatched().build()
+    waits = [
+        bucket_in(lifecycle.resend(replace(run, resends=n), NOON, token="t", plan=PLAN).changes["slot"])
+        - bucket_of(NOON)
+        for n in range(4)
+    ]
+    assert waits == [2, 4, 8, 16]
+
+
+def test_a_parked_attempt_is_looked_at_soon_after_its_lease() -> None:
+    lease = NOON + 10 * BUCKET_MS
+    move = lifecycle.repark(running(lease_until=lease), NOON, PLAN)
+    assert bucket_in(move.changes["slot"]) == bucket_of(lease) + 1
+
+
+def test_only_the_last_attempts_are_kept_so_that_the_record_stays_small() -> None:
+    run = running()
+    for _ in range(30):
+        run = lifecycle.applied(run, lifecycle.retry(run, NOON, at=NOON, error="e", generation="g", plan=PLAN))
+        run = replace(run, status=Status.RUNNING)
+    assert len(run.attempts) == lifecycle.KEPT_ATTEMPTS
+
+
+@pytest.mark.parametrize(("history", "days"), [(1, 14), (90, 90)])
+def test_a_record_outlives_its_idempotency_key(history: int, days: int) -> None:
+    move = lifecycle.succeed(running(), NOON, None, Plan(1, 3, history))
+    assert move.changes["expires_at"] == NOON // 1000 + days * 86_400
