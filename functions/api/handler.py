@@ -15,14 +15,14 @@ _engine = api_engine(ApiSettings.from_environment(os.environ))
 _log = logger("api")
 
 
-def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001
-    request = _request(event)
+def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    request = _request(event, context)
     response = route(_engine, request)
     _log.info("answered", extra={"method": request.method, "path": request.path, "status": response.status})
     return {"statusCode": response.status, "headers": dict(response.headers), "body": response.text}
 
 
-def _request(event: dict[str, Any]) -> Request:
+def _request(event: dict[str, Any], context: Any) -> Request:
     body = event.get("body") or ""
     authorizer = (event.get("requestContext") or {}).get("authorizer") or {}
     return Request(
@@ -30,8 +30,9 @@ def _request(event: dict[str, Any]) -> Request:
         path=event["path"],
         query=event.get("queryStringParameters") or {},
         headers=event.get("headers") or {},
-        body=base64.b64decode(body) if event.get("isBase64Encoded") else body.encode(),
+        body=base64.b64decode(body) if event.get("isBase64Encoded") else body.encode("utf-8", "surrogatepass"),
         principal=_principal(authorizer),
+        request_id=context.aws_request_id,
     )
 
 

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -64,7 +65,8 @@ class SqsRunQueues:
     def hide(self, received: Received, milliseconds: int) -> None:
         seconds = min(max(milliseconds // 1000, 0), LONGEST_HIDING_SECONDS)
         url = self._url(received.message.pool, received.message.priority)
-        with translated("hide"):
+        gone = (self._client.exceptions.ReceiptHandleIsInvalid, self._client.exceptions.MessageNotInflight)
+        with translated("hide"), suppress(*gone):
             self._client.change_message_visibility(
                 QueueUrl=url, ReceiptHandle=received.receipt, VisibilityTimeout=seconds
             )

@@ -10,6 +10,7 @@ from typing import Final, Self
 from onthedot import schema
 from onthedot.codec import FIELDS, INTEGERS
 from onthedot.domain.errors import Unavailable
+from onthedot.ports import Clock
 
 MEMORY: Final = ":memory:"
 _BUSY_SECONDS: Final = 10.0
@@ -18,6 +19,7 @@ _TRANSIENT: Final = frozenset(
 )
 
 _TABLES: Final = """
+CREATE TABLE IF NOT EXISTS birth (only INTEGER PRIMARY KEY CHECK (only = 1), at INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS progress (
     shard_group INTEGER, kind TEXT, shard INTEGER, bucket INTEGER NOT NULL, PRIMARY KEY (shard_group, kind, shard)
 ) WITHOUT ROWID;
@@ -39,7 +41,7 @@ class Database:
     Files are written ahead and synced on every commit, so what was committed outlives kill -9 and power loss.
     """
 
-    def __init__(self, path: str | Path = MEMORY) -> None:
+    def __init__(self, clock: Clock, path: str | Path = MEMORY) -> None:
         if str(path) != MEMORY:
             # It holds payloads and token hashes; SQLite gives its side files the same mode.
             Path(path).touch(mode=0o600)
@@ -50,6 +52,7 @@ class Database:
         self._connection.execute("PRAGMA synchronous = FULL")
         with self.transaction() as connection:
             _lay_out(connection)
+            connection.execute("INSERT INTO birth VALUES (1, ?) ON CONFLICT DO NOTHING", (clock.now(),))
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -68,6 +71,11 @@ class Database:
                 if error.sqlite_errorcode & 0xFF in _TRANSIENT:
                     raise Unavailable(f"database: {error}") from error
                 raise
+
+    def born_at(self) -> int:
+        """When the database was made: nothing in it is older."""
+        with self.transaction() as connection:
+            return int(connection.execute("SELECT at FROM birth").fetchone()["at"])
 
     def close(self) -> None:
         with self._lock:

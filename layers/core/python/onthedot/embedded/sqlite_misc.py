@@ -20,8 +20,7 @@ class SqliteProgressStore:
             query = "SELECT kind, shard, bucket FROM progress WHERE shard_group = ?"
             for kind, shard, bucket in connection.execute(query, (group,)):
                 done[SlotKind(kind)][shard] = bucket
-            born = None if done else connection.execute("SELECT min(created_at) FROM runs").fetchone()[0]
-        return Progress(dict(done), None if born is None else bucket_of(born))
+        return Progress(dict(done), None if done else bucket_of(self._database.born_at()))
 
     def write_progress(self, group: int, progress: Progress) -> None:
         rows = [

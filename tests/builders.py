@@ -1,0 +1,165 @@
+"""Builders that read as sentences, a clock that tests move, and a whole embedded engine in memory."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from onthedot.domain import lifecycle
+from onthedot.domain.ids import fresh_generation, fresh_job_id
+from onthedot.domain.lifecycle import Placement, Plan
+from onthedot.domain.run import Definition, HttpTarget, Move, Priority, RetryPolicy, Run, Status
+from onthedot.domain.slots import fire_slot, shard_of, watch_slot
+from onthedot.embedded.database import Database
+from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteProgressStore, SqliteTokenStore
+from onthedot.embedded.sqlite_queues import SqliteRunQueues, SqliteTickQueue
+from onthedot.embedded.sqlite_store import SqliteRunStore
+from onthedot.ports import Clock, Engine, RunStore
+from onthedot.schema import DEFAULT_POOL
+
+PLAN = Plan(shards=2, lookahead=3, history_days=7)
+NOON = 1_772_366_400_000
+"""2026-03-01T12:00:00Z: where virtual time begins, at the start of a bucket."""
+
+
+class VirtualClock:
+    """A clock that stands still until somebody sleeps or moves it."""
+
+    def __init__(self, now: int = NOON) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+
+    def now(self) -> int:
+        return self._now
+
+    def sleep_until(self, instant: int) -> None:
+        with self._lock:
+            self._now = max(self._now, instant)
+
+    def advance(self, seconds: float) -> None:
+        with self._lock:
+            self._now += round(seconds * 1000)
+
+
+class RunBuilder:
+    """A run as it would be created now: handed over when near, waiting in its fire slot when far."""
+
+    def __init__(self, now: int, plan: Plan) -> None:
+        self._now = now
+        self._plan = plan
+        self._placed: Placement | None = None
+        run_id = fresh_job_id()
+        self._run = Run(
+            run_id=run_id,
+            job_id=run_id,
+            tenant="acme",
+            definition=Definition(HttpTarget("http://127.0.0.1:9/callback")),
+            priority=Priority.MEDIUM,
+            pool=DEFAULT_POOL,
+            created_at=now,
+            nominal_at=now,
+            fire_at=now,
+            status=Status.PENDING,
+            generation=fresh_generation(),
+        )
+
+    def due_in(self, seconds: float) -> Self:
+        at = self._now + round(seconds * 1000)
+        return self.having(nominal_at=at, fire_at=at)
+
+    def called(self, run_id: str) -> Self:
+        return self.having(run_id=run_id, job_id=run_id)
+
+    def in_tenant(self, tenant: str) -> Self:
+        return self.having(tenant=tenant)
+
+    def of_priority(self, priority: Priority) -> Self:
+        return self.having(priority=priority)
+
+    def with_retries(self, retries: int, backoff_seconds: float = 2.0) -> Self:
+        policy = RetryPolicy(retries, backoff_seconds, jitter=False)
+        return self.having(definition=replace(self._run.definition, retry=policy))
+
+    def pending(self) -> Self:
+        """Waiting in its fire slot, even if it is near."""
+        run = self._run
+        slot = fire_slot(shard_of(run.job_id, self._plan.shards), run.fire_at, self._now)
+        return self.standing(Status.PENDING, slot)
+
+    def dispatched(self) -> Self:
+        """Handed over, even if it is far; no message is sent."""
+        run = self._run
+        slot = watch_slot(shard_of(run.job_id, self._plan.shards), run.fire_at, self._now)
+        return self.standing(Status.DISPATCHED, slot)
+
+    def standing(self, status: Status, slot: str) -> Self:
+        self._placed = Placement(status, slot)
+        return self
+
+    def having(self, **fields: Any) -> Self:
+        self._run = replace(self._run, **fields)
+        return self
+
+    def build(self) -> Run:
+        run = self._run
+        placed = self._placed or lifecycle.place(run.job_id, run.fire_at, self._now, self._plan)
+        return replace(run, status=placed.status, slot=placed.slot)
+
+    def stored_in(self, store: RunStore) -> Run:
+        run = self.build()
+        assert store.create(run) is None, f"{run.run_id} exists already"
+        return run
+
+
+def a_run(clock: Clock, plan: Plan = PLAN) -> RunBuilder:
+    """`a_run(clock).due_in(90).in_tenant("acme").pending().stored_in(store)`."""
+    return RunBuilder(clock.now(), plan)
+
+
+def the_claim_of(run: Run, clock: Clock, token: str = "tick/1") -> Move:
+    """The dispatcher's move of a PENDING run."""
+    assert run.slot is not None
+    return lifecycle.claim(run.run_id, run.slot, run.generation, run.fire_at, now=clock.now(), token=token)
+
+
+def the_start_of(run: Run, now: int) -> Move:
+    """A worker's move of a DISPATCHED run, with the attempt token "mine"."""
+    return lifecycle.start(run.run_id, run.generation, now=now, worker="w", attempt_token="mine")
+
+
+@dataclass(frozen=True)
+class World:
+    """The embedded engine in memory, in virtual time."""
+
+    clock: VirtualClock
+    database: Database
+    store: SqliteRunStore
+    queues: SqliteRunQueues
+    ticks: SqliteTickQueue
+    progress: SqliteProgressStore
+    tokens: SqliteTokenStore
+    blobs: SqliteBlobs
+    plan: Plan
+
+    @property
+    def engine(self) -> Engine:
+        return Engine(self.store, self.queues, self.blobs, self.clock, self.plan)
+
+
+@contextmanager
+def a_world(plan: Plan = PLAN, page_size: int = 10) -> Iterator[World]:
+    """Pages are small, so that whoever takes the first for the whole is found out."""
+    clock = VirtualClock()
+    with Database(clock) as database:
+        yield World(
+            clock,
+            database,
+            SqliteRunStore(database, clock, page_size),
+            SqliteRunQueues(database, clock),
+            SqliteTickQueue(database, clock),
+            SqliteProgressStore(database),
+            SqliteTokenStore(database),
+            SqliteBlobs(database),
+            plan,
+        )

@@ -1,0 +1,62 @@
+"""One deployed stack for the whole tier, brought up in the background as soon as the tests are collected."""
+
+import shutil
+import socket
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from localstack import local
+from tests.e2e.deployment import Api, Deployment
+from tests.e2e.listener import Listener, listening
+
+HOME = Path(__file__).parents[2] / ".onthedot-e2e"
+SHARDS = 4
+_background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="e2e-stack")
+_state: dict[str, "Future[Deployment]"] = {}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _deploy(listener: Listener) -> Deployment:
+    local.reset(HOME)
+    stack = local.up(HOME, _free_port(), SHARDS, demo=False)
+    deployment = Deployment(stack, HOME, listener)
+    deployment.begin_slow_jobs()
+    return deployment
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """The slow stories begin now; the other tiers run while they take their minutes."""
+    chosen = any(item.path.parent == Path(__file__).parent for item in session.items)
+    if chosen and not session.config.option.collectonly:
+        context = listening()
+        listener = context.__enter__()
+        session.config.add_cleanup(lambda: context.__exit__(None, None, None))
+        session.config.add_cleanup(_tear_down)
+        _state["deployment"] = _background.submit(_deploy, listener)
+
+
+def _tear_down() -> None:
+    _background.shutdown(wait=True, cancel_futures=True)
+    local.down(HOME)
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def deployment() -> Deployment:
+    return _state["deployment"].result(timeout=300)
+
+
+@pytest.fixture(scope="session")
+def api(deployment: Deployment) -> Api:
+    return deployment.api
+
+
+@pytest.fixture(scope="session")
+def listener(deployment: Deployment) -> Listener:
+    return deployment.listener

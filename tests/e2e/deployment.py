@@ -1,0 +1,113 @@
+"""The deployed stack under test: its REST API, its AWS clients, and the jobs that take minutes."""
+
+import json
+import os
+import signal
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import boto3
+import urllib3
+from localstack.stack import LocalStack
+from tests.e2e.listener import Listener
+
+from onthedot.domain.slots import BUCKET_MS, horizon
+
+LOOKAHEAD = 3
+
+
+@dataclass
+class Api:
+    """A REST client that shows what really came back."""
+
+    url: str
+    token: str | None
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        authorization = {"Authorization": f"Bearer {self.token}"} if self.token is not None else {}
+        reply = urllib3.request(
+            method, self.url + path, body=content, headers={**authorization, **headers}, retries=False, timeout=60
+        )
+        return reply.status, json.loads(reply.data)
+
+    def submit(self, **job: Any) -> dict[str, Any]:
+        status, answer = self.call("POST", "/v1/jobs", job)
+        assert status == 202, answer
+        return dict(answer)
+
+    def wait_for(self, job_id: str, status: str, seconds: float = 30) -> dict[str, Any]:
+        """The job's status view, once it says so."""
+        deadline = time.monotonic() + seconds
+        while True:
+            code, view = self.call("GET", f"/v1/jobs/{job_id}/status")
+            assert code == 200, view
+            if view["status"] == status:
+                return dict(view)
+            assert time.monotonic() < deadline, f"{job_id} is {view}, not {status}, after {seconds} s"
+            time.sleep(0.2)
+
+
+@dataclass
+class Deployment:
+    stack: LocalStack
+    home: Path
+    listener: Listener
+    slow: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Jobs whose story takes minutes, begun as soon as the stack was up."""
+
+    @property
+    def api(self) -> Api:
+        return Api(self.stack.api_url, self.stack.token)
+
+    def client(self, service: Any) -> Any:
+        return boto3.client(
+            service,
+            endpoint_url=self.stack.endpoint_url,
+            region_name="us-east-1",
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+
+    def all_items(self) -> list[dict[str, Any]]:
+        """Every item of the table but the dispatcher's progress."""
+        pages = self.client("dynamodb").get_paginator("scan").paginate(TableName=self.stack.table)
+        items = [item for page in pages for item in page["Items"]]
+        return sorted((i for i in items if not i["pk"]["S"].startswith("progress#")), key=lambda i: i["pk"]["S"])
+
+    def begin_slow_jobs(self) -> None:
+        self._begin_killed()
+        self._begin_purged()
+        self._begin_far()
+
+    def _begin_killed(self) -> None:
+        """A worker that is killed in the middle of a job."""
+        self.slow["killed"] = self.api.submit(callback_url=f"{self.listener.url}/killed?hang=20", delay=2)
+        self.listener.wait_for("/killed", seconds=60)
+        for pid in worker_processes(self.home):
+            os.kill(pid, signal.SIGKILL)
+
+    def _begin_purged(self) -> None:
+        """A message that is gone from its queue before it could arrive."""
+        self.slow["purged"] = self.api.submit(callback_url=f"{self.listener.url}/purged", delay=15, priority="LOW")
+        self.client("sqs").purge_queue(QueueUrl=self.stack.queues["default-low"])
+
+    def _begin_far(self) -> None:
+        """A job two buckets behind the horizon: only the claim pass can fire it."""
+        at = horizon(time.time_ns() // 1_000_000, LOOKAHEAD) + 2 * BUCKET_MS + 500
+        self.slow["far"] = {"at": at, **self.api.submit(callback_url=f"{self.listener.url}/far", at=at / 1000)}
+
+
+def worker_processes(home: Path) -> list[int]:
+    """The processes of the worker function, found by the directory that MiniStack unpacked it to."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().decode(errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if str(home) in command and "-worker-" in command:
+            found.append(int(process.name))
+    return found

@@ -1,0 +1,101 @@
+"""A one-off job's life on the deployed stack, through API Gateway, Lambda, SQS and DynamoDB."""
+
+import time
+from datetime import datetime
+from typing import Any
+
+from tests.e2e.deployment import Api, Deployment
+from tests.e2e.listener import Listener
+
+
+def ms(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def test_a_near_job_fires_at_its_time_and_tells_its_story(api: Api, listener: Listener) -> None:
+    job = api.submit(callback_url=f"{listener.url}/near", delay=3, payload={"hello": "dot"}, name="near")
+    (arrival,) = listener.wait_for("/near")
+    due = ms(job["next_fire_time"])
+    assert due <= arrival.at < due + 2_000
+    assert arrival.payload == {"hello": "dot"}
+    assert arrival.headers["idempotency-key"] == job["job_id"]
+    assert arrival.headers["x-onthedot-attempt"] == "1"
+    assert ms(arrival.headers["x-onthedot-fire-time"]) == due
+    view = api.wait_for(job["job_id"], "SUCCEEDED")
+    assert view["retry_count"] == 0
+    assert view["next_run"] is None
+    _, executions = api.call("GET", f"/v1/jobs/{job['job_id']}/executions")
+    (execution,) = executions["executions"]
+    assert execution["result"] == "thank you"
+    assert 0 <= execution["lateness_ms"] < 2_000
+    assert [attempt["outcome"] for attempt in execution["attempts"]] == ["succeeded"]
+
+
+def test_a_job_without_a_time_runs_now(api: Api, listener: Listener) -> None:
+    job = api.submit(callback_url=f"{listener.url}/now")
+    listener.wait_for("/now")
+    api.wait_for(job["job_id"], "SUCCEEDED")
+
+
+def test_a_failing_callback_is_retried_until_it_succeeds(api: Api, listener: Listener) -> None:
+    retry = {"max_retries": 3, "backoff_seconds": 1, "factor": 1, "jitter": False}
+    job = api.submit(callback_url=f"{listener.url}/flaky?fail=2", retry=retry)
+    arrivals = listener.wait_for("/flaky", count=3)
+    assert [arrival.headers["x-onthedot-attempt"] for arrival in arrivals] == ["1", "2", "3"]
+    assert {arrival.headers["idempotency-key"] for arrival in arrivals} == {job["job_id"]}
+    assert api.wait_for(job["job_id"], "SUCCEEDED")["retry_count"] == 2
+
+
+def test_exhausted_retries_end_failed_with_the_cause(api: Api, listener: Listener) -> None:
+    retry = {"max_retries": 1, "backoff_seconds": 0, "jitter": False}
+    job = api.submit(callback_url=f"{listener.url}/broken?fail=9", retry=retry)
+    api.wait_for(job["job_id"], "FAILED")
+    _, executions = api.call("GET", f"/v1/jobs/{job['job_id']}/executions")
+    assert "503" in executions["executions"][0]["error"]
+    assert len(listener.at_path("/broken")) == 2
+
+
+def test_a_deleted_job_never_fires_and_is_gone(api: Api, listener: Listener) -> None:
+    job = api.submit(callback_url=f"{listener.url}/deleted", delay=4)
+    assert api.call("DELETE", f"/v1/jobs/{job['job_id']}") == (200, {"deleted": True})
+    assert api.call("GET", f"/v1/jobs/{job['job_id']}")[0] == 404
+    assert api.call("DELETE", f"/v1/jobs/{job['job_id']}")[0] == 404
+    after = api.submit(callback_url=f"{listener.url}/after-deleted", delay=5)
+    api.wait_for(after["job_id"], "SUCCEEDED")
+    assert listener.at_path("/deleted") == []
+
+
+def test_the_same_key_is_the_same_job_and_another_body_is_a_conflict(api: Api, listener: Listener) -> None:
+    body: dict[str, Any] = {"callback_url": f"{listener.url}/keyed", "delay": 2, "idempotency_key": "e2e-key"}
+    first, second = api.submit(**body), api.submit(**body)
+    assert first["job_id"] == second["job_id"]
+    status, answer = api.call("POST", "/v1/jobs", {**body, "delay": 3})
+    assert (status, answer["error"]["code"]) == (409, "idempotency_conflict")
+    api.wait_for(first["job_id"], "SUCCEEDED")
+    assert len(listener.at_path("/keyed")) == 1
+
+
+def test_a_large_payload_arrives_whole(api: Api, listener: Listener) -> None:
+    payload = {"rows": ["é" * 100] * 4_000}
+    job = api.submit(callback_url=f"{listener.url}/large", payload=payload)
+    (arrival,) = listener.wait_for("/large")
+    assert arrival.payload == payload
+    assert api.call("GET", f"/v1/jobs/{job['job_id']}")[1]["payload"] == payload
+
+
+def test_many_jobs_of_one_instant_all_arrive_once_and_never_early(api: Api, listener: Listener) -> None:
+    at = int(time.time()) + 8
+    jobs = [
+        api.submit(callback_url=f"{listener.url}/burst/{n}", at=at, priority=("HIGH", "MEDIUM", "LOW")[n % 3])
+        for n in range(30)
+    ]
+    for number, job in enumerate(jobs):
+        api.wait_for(job["job_id"], "SUCCEEDED")
+        (arrival,) = listener.at_path(f"/burst/{number}")
+        assert arrival.at >= at * 1000
+
+
+def test_the_dispatcher_keeps_its_progress(deployment: Deployment) -> None:
+    key = {"pk": {"S": "progress#0"}, "sk": {"S": "progress"}}
+    item = deployment.client("dynamodb").get_item(TableName=deployment.stack.table, Key=key)["Item"]
+    assert "fire" in item["done"]["S"]

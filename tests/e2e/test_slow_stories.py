@@ -1,0 +1,31 @@
+"""Stories that take minutes, begun when the stack came up: here they are only waited for."""
+
+from tests.e2e.deployment import Deployment
+
+MINUTES = 60
+
+
+def test_a_purged_message_comes_back_by_the_sweep(deployment: Deployment) -> None:
+    job = deployment.slow["purged"]
+    deployment.listener.wait_for("/purged", seconds=5 * MINUTES)
+    view = deployment.api.wait_for(job["job_id"], "SUCCEEDED")
+    assert view["retry_count"] == 0
+    assert len(deployment.listener.at_path("/purged")) == 1
+
+
+def test_a_killed_worker_is_found_and_its_run_tried_again(deployment: Deployment) -> None:
+    job = deployment.slow["killed"]
+    deployment.listener.wait_for("/killed", count=2, seconds=6 * MINUTES)
+    deployment.api.wait_for(job["job_id"], "SUCCEEDED")
+    _, executions = deployment.api.call("GET", f"/v1/jobs/{job['job_id']}/executions")
+    outcomes = [attempt["outcome"] for attempt in executions["executions"][0]["attempts"]]
+    assert outcomes == ["lost", "succeeded"]
+
+
+def test_a_far_job_is_claimed_by_a_tick_and_fires_once_at_its_time(deployment: Deployment) -> None:
+    job = deployment.slow["far"]
+    assert job["status"] == "PENDING"
+    (arrival,) = deployment.listener.wait_for("/far", seconds=8 * MINUTES)
+    assert job["at"] <= arrival.at < job["at"] + 2_000
+    deployment.api.wait_for(job["job_id"], "SUCCEEDED")
+    assert len(deployment.listener.at_path("/far")) == 1

@@ -1,0 +1,61 @@
+"""Calls to the API as tests make them, on the embedded engine in memory."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.builders import World
+
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.ports import Principal
+
+URL = "https://example.com/hook"
+ACME = Principal("acme", "admin", "a test")
+
+
+@dataclass(frozen=True)
+class Api:
+    """The API of a world, called by somebody."""
+
+    world: World
+    principal: Principal | None = ACME
+
+    def called_by(self, tenant: str = "acme", role: str = "admin") -> "Api":
+        return Api(self.world, Principal(tenant, role, "a test"))
+
+    def anonymous(self) -> "Api":
+        return Api(self.world, None)
+
+    def call(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Response:
+        request = Request(method, path, headers=headers or {}, body=body, principal=self.principal)
+        return handle(self.world.engine, request)
+
+    def get(self, path: str) -> Response:
+        return self.call("GET", path)
+
+    def submit(self, headers: Mapping[str, str] | None = None, /, **fields: Any) -> Response:
+        """A job with these fields, and with a callback unless they say where to go."""
+        where = {} if {"target", "callback_url"} & fields.keys() else {"callback_url": URL}
+        return self.post({**where, **fields}, headers)
+
+    def post(self, body: Any, headers: Mapping[str, str] | None = None) -> Response:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.call("POST", "/v1/jobs", content, headers)
+
+    def stored(self) -> list[str]:
+        """Everything that is stored anywhere: runs, messages, blobs."""
+        with self.world.database.transaction() as connection:
+            return [str(tuple(row)) for table in _TABLES for row in connection.execute(f"SELECT * FROM {table}")]
+
+
+_TABLES = ("runs", "messages", "blobs")
+
+
+def fields_of(response: Response) -> set[str]:
+    return {detail["field"] for detail in response.body["error"]["details"]}
+
+
+def message_of(response: Response) -> str:
+    return str(response.body["error"]["details"][0]["message"])
