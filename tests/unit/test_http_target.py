@@ -17,7 +17,6 @@ OURS = {
     "x-onthedot-run": "run-7",
     "x-onthedot-attempt": "2",
     "x-onthedot-fire-time": "2026-01-01T00:00:00.123Z",
-    "user-agent": f"onthedot/{__version__}",
     "connection": "close",
 }
 
@@ -101,6 +100,11 @@ def test_the_path_and_query_are_sent_as_they_stand_without_the_fragment() -> Non
 
 def test_a_url_without_a_path_asks_for_the_root() -> None:
     assert received("?x=1").heads[0].startswith("POST /?x=1 HTTP/1.1\r\n")
+
+
+def test_we_say_who_we_are_unless_the_user_says_otherwise() -> None:
+    assert received().headers["user-agent"] == f"onthedot/{__version__}"
+    assert received(headers={"User-Agent": "mine"}).headers["user-agent"] == "mine"
 
 
 def test_the_users_headers_are_sent_and_their_content_type_wins() -> None:

@@ -16,7 +16,8 @@ from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.submit_job import JobRequest
 
 MAX_PAYLOAD: Final = 1024 * 1024
-MAX_BODY: Final = MAX_PAYLOAD + 64 * 1024
+MAX_BODY: Final = 3 * MAX_PAYLOAD + 64 * 1024
+"""Escaped text is up to three times as long as the same text in UTF-8."""
 IDEMPOTENCY_HEADER: Final = "Idempotency-Key"
 
 _WHENS: Final = ("at", "delay", "cron", "every", "on_event")

@@ -111,11 +111,12 @@ def _host_field(host: str, port: int, scheme: str) -> str:
 
 def _fields(call: Call, host: str, length: int | None) -> Mapping[str, tuple[str, str]]:
     """Header fields by lower-case name: defaults, then the user's, then ours, which win."""
-    defaults = {"Accept-Encoding": "identity"} | ({} if length is None else {"Content-Type": "application/json"})
+    defaults = {"Accept-Encoding": "identity", "User-Agent": f"onthedot/{__version__}"}
+    if length is not None:
+        defaults["Content-Type"] = "application/json"
     ours = {
         "Host": host,
         "Connection": "close",
-        "User-Agent": f"onthedot/{__version__}",
         "Idempotency-Key": call.run_id,
         "X-Onthedot-Job": call.job_id,
         "X-Onthedot-Run": call.run_id,

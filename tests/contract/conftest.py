@@ -1,0 +1,103 @@
+"""One set of cases, two engines. Every fixture here hangs on `kit`, which is one engine after the other."""
+
+from collections.abc import Callable, Iterator
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from onthedot.embedded.database import Database
+from onthedot.ports import (
+    Blobs,
+    Clock,
+    Deadline,
+    ProgressStore,
+    RunQueues,
+    RunStore,
+    TickQueue,
+    TokenStore,
+)
+from tests.builders import VirtualClock
+from tests.contract.kit import Inbox, Kit, TickInbox
+from tests.contract.ministack_kit import Clients, MiniStackKit
+from tests.contract.ministack_process import running_ministack
+from tests.contract.sqlite_kit import SqliteKit
+
+
+@pytest.fixture(scope="session")
+def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
+    with running_ministack(tmp_path_factory.mktemp("ministack")) as url:
+        session = boto3.Session("test", "test", region_name="us-east-1")
+        options = Config(max_pool_connections=32)
+        yield Clients(
+            session.client("dynamodb", endpoint_url=url, config=options),
+            session.client("sqs", endpoint_url=url, config=options),
+            session.client("s3", endpoint_url=url, config=options.merge(Config(s3={"addressing_style": "path"}))),
+            session.client("cloudwatch", endpoint_url=url, config=options),
+        )
+
+
+@pytest.fixture(params=["sqlite", "ministack"])
+def kit(request: pytest.FixtureRequest) -> Iterator[Kit]:
+    if request.param == "ministack":
+        yield MiniStackKit(request.getfixturevalue("ministack"))
+        return
+    clock = VirtualClock()
+    with Database(clock) as database:
+        yield SqliteKit(database, clock)
+
+
+@pytest.fixture
+def clock(kit: Kit) -> Clock:
+    return kit.clock
+
+
+@pytest.fixture
+def let_pass(kit: Kit) -> Callable[[float], None]:
+    return kit.let_pass
+
+
+@pytest.fixture
+def soon(clock: Clock) -> Deadline:
+    """A deadline that nothing here should need."""
+    return Deadline(clock.now() + 30_000)
+
+
+@pytest.fixture
+def store(kit: Kit) -> RunStore:
+    return kit.store()
+
+
+@pytest.fixture
+def progress(kit: Kit) -> ProgressStore:
+    return kit.progress()
+
+
+@pytest.fixture
+def tokens(kit: Kit) -> TokenStore:
+    return kit.tokens()
+
+
+@pytest.fixture
+def blobs(kit: Kit) -> Blobs:
+    return kit.blobs()
+
+
+@pytest.fixture
+def run_queues(kit: Kit) -> tuple[RunQueues, Inbox]:
+    return kit.queues()
+
+
+@pytest.fixture
+def queues(run_queues: tuple[RunQueues, Inbox]) -> RunQueues:
+    return run_queues[0]
+
+
+@pytest.fixture
+def inbox(run_queues: tuple[RunQueues, Inbox]) -> Inbox:
+    return run_queues[1]
+
+
+@pytest.fixture
+def tick_queue(kit: Kit) -> tuple[TickQueue, TickInbox]:
+    return kit.ticks()

@@ -1,0 +1,72 @@
+"""Write units as DynamoDB bills them: counted from ConsumedCapacity, and computed where MiniStack cannot tell."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from onthedot import schema
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+Item = Mapping[str, Any] | None
+_WRITES = ("PutItem", "UpdateItem")
+
+
+@contextmanager
+def counted_units(client: "DynamoDBClient") -> Iterator[list[float]]:
+    """The units of every PutItem and UpdateItem of this client, one entry a call, indexes included."""
+    units: list[float] = []
+
+    def ask(params: dict[str, Any], **_: Any) -> None:
+        params["ReturnConsumedCapacity"] = "INDEXES"
+
+    def note(parsed: dict[str, Any], **_: Any) -> None:
+        if "ConsumedCapacity" in parsed:
+            consumed = parsed["ConsumedCapacity"]
+            indexes = consumed.get("GlobalSecondaryIndexes", {}).values()
+            units.append(consumed["Table"]["CapacityUnits"] + sum(index["CapacityUnits"] for index in indexes))
+
+    events = client.meta.events
+    for operation in _WRITES:
+        events.register(f"provide-client-params.dynamodb.{operation}", ask, unique_id=f"ask-{operation}")
+        events.register(f"after-call.dynamodb.{operation}", note, unique_id=f"note-{operation}")
+    try:
+        yield units
+    finally:
+        for operation in _WRITES:
+            events.unregister(f"provide-client-params.dynamodb.{operation}", unique_id=f"ask-{operation}")
+            events.unregister(f"after-call.dynamodb.{operation}", unique_id=f"note-{operation}")
+
+
+def computed_units(before: Item, after: Item) -> int:
+    """What a write from one item to the other costs: the table's share and that of each index."""
+    return max(_units(before), _units(after)) + sum(_index_units(index, before, after) for index in schema.INDEXES)
+
+
+def _index_units(index: schema.Index, before: Item, after: Item) -> int:
+    old, new = _projected(index, before), _projected(index, after)
+    if old == new:
+        return 0
+    same_key = old and new and all(old[key] == new[key] for key in (index.partition_key, index.sort_key))
+    return max(_units(old), _units(new)) if same_key else _units(old) + _units(new)
+
+
+def _projected(index: schema.Index, item: Item) -> Item:
+    if item is None or index.partition_key not in item or index.sort_key not in item:
+        return None
+    keys = {schema.PARTITION_KEY, schema.SORT_KEY, index.partition_key, index.sort_key, *index.included}
+    return {name: value for name, value in item.items() if name in keys}
+
+
+def _units(item: Item) -> int:
+    return 0 if not item else -(-_size(item) // 1024)
+
+
+def _size(item: Mapping[str, Any]) -> int:
+    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
+
+
+def _value_size(attribute: Mapping[str, str]) -> int:
+    ((kind, value),) = attribute.items()
+    return len(value) // 2 + 2 if kind == "N" else len(value.encode())

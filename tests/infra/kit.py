@@ -1,0 +1,104 @@
+"""Synthesizes the stacks as `cdk synth` would, and reads the templates."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aws_cdk import App
+
+import app as cdk_app
+import nag
+from stage_config import StageConfig
+
+ROOT = Path(__file__).resolve().parents[2]
+STACKS = ("data", "queues", "dispatch", "workers", "api")
+Resource = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """What a synthesis wrote."""
+
+    config: StageConfig
+    directory: Path
+
+    def path(self, stack: str) -> Path:
+        return self.directory / f"{self.config.name(stack)}.template.json"
+
+    def template(self, stack: str) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.path(stack).read_text())
+        return content
+
+    def of_type(self, kind: str, *stacks: str) -> dict[str, Resource]:
+        """Resources of a type by logical id, from these stacks or from all."""
+        return {
+            logical_id: resource
+            for stack in stacks or STACKS
+            for logical_id, resource in self.template(stack)["Resources"].items()
+            if resource["Type"] == kind
+        }
+
+    def properties(self, kind: str, *stacks: str) -> list[dict[str, Any]]:
+        return [resource.get("Properties", {}) for resource in self.of_type(kind, *stacks).values()]
+
+    def named(self, kind: str, name_property: str, name: str) -> dict[str, Any]:
+        """The one resource of a type with this physical name (without the stage's prefix)."""
+        wanted = {name, self.config.name(name)}
+        [found] = [p for p in self.properties(kind) if p.get(name_property) in wanted]
+        return found
+
+    def findings(self) -> set[tuple[str, str]]:
+        """(rule, construct path) of every finding of cdk-nag, warnings included."""
+        report = json.loads((self.directory / "validation-report.json").read_text())
+        return {
+            (violation["ruleName"], construct["constructPath"])
+            for plugin in report["pluginReports"]
+            for violation in plugin["violations"]
+            for construct in violation["violatingConstructs"]
+        }
+
+
+def new_app(directory: Path) -> App:
+    """An app with the repository's own `cdk.json`, feature flags included."""
+    context = json.loads((ROOT / "cdk.json").read_text())["context"]
+    return App(outdir=str(directory), context=context)
+
+
+def empty_layer(directory: Path) -> Path:
+    """Stands in for the dependencies layer: what is in it does not matter to a template."""
+    (packages := directory / "layer" / "python").mkdir(parents=True)
+    (packages / "nothing.py").write_text("")
+    return packages.parent
+
+
+def synthesize(directory: Path, **context: Any) -> Assembly:
+    """All five stacks, checked by cdk-nag."""
+    config = StageConfig.from_context(context)
+    app = new_app(directory / "cdk.out")
+    stacks = cdk_app.build(app, config, empty_layer(directory))
+    nag.check(app, config, stacks.all())
+    app.synth()
+    return Assembly(config, directory / "cdk.out")
+
+
+def resolve(value: Any) -> str:
+    """A template's text with every reference replaced by its name, as a stand-in for the real value."""
+    match value:
+        case {"Fn::Join": [separator, parts]}:
+            return str(separator).join(resolve(part) for part in parts)
+        case {"Fn::GetAtt": [logical_id, attribute]}:
+            return f"<{logical_id}.{attribute}>"
+        case {"Ref": name} | {"Fn::ImportValue": name}:
+            return f"<{name}>"
+        case _:
+            return str(value)
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def statements(policy: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield from policy["PolicyDocument"]["Statement"]

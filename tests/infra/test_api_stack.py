@@ -1,0 +1,112 @@
+"""The REST API: who gets in, what is refused in which shape, what is written down about it."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.infra.kit import Assembly, resolve
+
+OPEN = {("GET", "/v1/health"), ("GET", "/openapi.json"), ("GET", "/console")}
+GUARDED = {("ANY", "/{proxy+}"), ("ANY", "/v1/{proxy+}")}
+
+
+def path_of(resources: dict[str, Any], reference: dict[str, Any]) -> str:
+    """The path of a resource, by walking up to the root."""
+    if "Ref" not in reference:
+        return ""
+    properties = resources[reference["Ref"]]["Properties"]
+    return f"{path_of(resources, properties['ParentId'])}/{properties['PathPart']}"
+
+
+def methods(assembly: Assembly) -> dict[tuple[str, str], dict[str, Any]]:
+    resources = assembly.of_type("AWS::ApiGateway::Resource")
+    found = assembly.properties("AWS::ApiGateway::Method")
+    return {(method["HttpMethod"], path_of(resources, method["ResourceId"])): method for method in found}
+
+
+def stage(assembly: Assembly) -> dict[str, Any]:
+    [properties] = assembly.properties("AWS::ApiGateway::Stage")
+    return properties
+
+
+def test_there_are_these_routes_and_no_others(prod: Assembly) -> None:
+    assert set(methods(prod)) == OPEN | GUARDED
+
+
+def test_only_three_gets_do_without_a_token(prod: Assembly) -> None:
+    open_ = {route for route, method in methods(prod).items() if method["AuthorizationType"] == "NONE"}
+    assert open_ == OPEN
+    guarded = [method for route, method in methods(prod).items() if route in GUARDED]
+    assert {method["AuthorizationType"] for method in guarded} == {"CUSTOM"}
+    assert {method["AuthorizerId"]["Ref"][:15] for method in guarded} == {"TokenAuthorizer"}
+
+
+def test_the_authorizer_sees_the_header_and_is_asked_once_a_minute(prod: Assembly) -> None:
+    [authorizer] = prod.properties("AWS::ApiGateway::Authorizer")
+    assert authorizer["Type"] == "TOKEN"
+    assert authorizer["IdentitySource"] == "method.request.header.Authorization"
+    assert authorizer["AuthorizerResultTtlInSeconds"] == 60
+
+
+def test_the_api_is_regional_and_its_stage_is_the_stage(prod: Assembly) -> None:
+    [api] = prod.properties("AWS::ApiGateway::RestApi")
+    assert api["EndpointConfiguration"] == {"Types": ["REGIONAL"]}
+    assert stage(prod)["StageName"] == "prod"
+
+
+def test_the_stage_is_throttled_and_traced(prod: Assembly) -> None:
+    [every_method] = stage(prod)["MethodSettings"]
+    assert (every_method["ThrottlingRateLimit"], every_method["ThrottlingBurstLimit"]) == (200, 400)
+    assert stage(prod)["TracingEnabled"] is True
+
+
+def test_access_logs_are_json_without_a_header_or_a_body(prod: Assembly) -> None:
+    line = stage(prod)["AccessLogSetting"]["Format"]
+    assert {"request_id", "principal", "path", "status", "latency_ms"} <= set(json.loads(line))
+    assert "header" not in line.lower()
+    assert "body" not in line.lower()
+
+
+def test_no_log_group_is_kept_for_ever(prod: Assembly) -> None:
+    groups = prod.properties("AWS::Logs::LogGroup")
+    assert {group["RetentionInDays"] for group in groups} == {30}
+    names = [resolve(group["LogGroupName"]) for group in prod.properties("AWS::Logs::LogGroup", "api")]
+    assert [name for name in names if name.startswith("API-Gateway-Execution-Logs_<Api")]
+
+
+def gateway_errors(assembly: Assembly) -> dict[str, dict[str, Any]]:
+    return {p["ResponseType"]: p for p in assembly.properties("AWS::ApiGateway::GatewayResponse")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "code"),
+    [
+        ("UNAUTHORIZED", "401", "unauthorized"),
+        ("ACCESS_DENIED", "403", "forbidden"),
+        ("MISSING_AUTHENTICATION_TOKEN", "404", "not_found"),
+        ("THROTTLED", "429", "too_many_requests"),
+        ("REQUEST_TOO_LARGE", "413", "too_large"),
+        ("DEFAULT_4XX", None, "bad_request"),
+        ("DEFAULT_5XX", None, "internal"),
+    ],
+)
+def test_what_the_gateway_refuses_has_the_shape_of_every_error(
+    prod: Assembly, kind: str, status: str | None, code: str
+) -> None:
+    response = gateway_errors(prod)[kind]
+    template = response["ResponseTemplates"]["application/json"]
+    body = json.loads(template.replace("$context.error.messageString", '"its own words"'))
+    assert set(body["error"]) == {"code", "message", "details"}
+    assert (body["error"]["code"], body["error"]["details"], response.get("StatusCode")) == (code, [], status)
+    assert template.isascii(), "CloudFormation makes question marks of anything else"
+
+
+def test_a_401_says_which_scheme_to_use(prod: Assembly) -> None:
+    headers = gateway_errors(prod)["UNAUTHORIZED"]["ResponseParameters"]
+    assert headers == {"gatewayresponse.header.WWW-Authenticate": "'Bearer'"}
+
+
+def test_id_and_url_are_in_the_outputs(prod: Assembly) -> None:
+    outputs = prod.template("api")["Outputs"]
+    assert resolve(outputs["ApiId"]["Value"]).startswith("<Api")
+    assert ".execute-api.eu-west-1." in resolve(outputs["ApiUrl"]["Value"])

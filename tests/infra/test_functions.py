@@ -1,0 +1,154 @@
+"""What every function has in common, what each may do, and that its environment is what it will parse."""
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from aws_cdk import aws_lambda as lambda_
+from layers.build import LAMBDA_PYTHON
+from tests.infra.kit import ROOT, Assembly, as_list, resolve, statements
+
+from onthedot import schema, settings
+
+SETTINGS: dict[str, type[settings.Settings]] = {
+    "api": settings.ApiSettings,
+    "authorizer": settings.AuthorizerSettings,
+    "planner": settings.PlannerSettings,
+    "dispatcher": settings.DispatcherSettings,
+    "worker": settings.WorkerSettings,
+}
+NAMES = sorted(SETTINGS)
+POOL = {"DefaultHighQueue", "DefaultMediumQueue", "DefaultLowQueue"}
+OWN_LOGS, TRACES = {"logs:CreateLogStream", "logs:PutLogEvents"}, {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+CONSUME = ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "GetQueueUrl")
+# Besides their own logs and traces, exactly this. `Jobs` is the table, `Blobs` the bucket.
+MAY: dict[str, dict[str, set[str]]] = {
+    "api": {
+        "dynamodb:GetItem": {"Jobs"},
+        "dynamodb:BatchGetItem": {"Jobs"},
+        "dynamodb:Query": {"Jobs", "Jobs/index/listing", "Jobs/index/failures"},
+        "dynamodb:PutItem": {"Jobs"},
+        "dynamodb:UpdateItem": {"Jobs"},
+        "sqs:SendMessage": POOL,
+        "s3:PutObject": {"Blobs/*"},
+        "s3:GetObject": {"Blobs/*"},
+        "s3:ListBucket": {"Blobs"},
+    },
+    "authorizer": {"dynamodb:GetItem": {"Jobs"}},
+    # Lambda reports the planner's failures to the schedule's dead-letter queue, in the planner's name.
+    "planner": {
+        "sqs:SendMessage": {"TickQueue", "ScheduleDlqQueue"},
+        "sqs:GetQueueAttributes": {"ScheduleDlqQueue"},
+        "sqs:GetQueueUrl": {"ScheduleDlqQueue"},
+    },
+    "dispatcher": {
+        "dynamodb:Query": {"Jobs/index/due"},
+        "dynamodb:GetItem": {"Jobs"},
+        "dynamodb:BatchGetItem": {"Jobs"},
+        "dynamodb:PutItem": {"Jobs"},
+        "dynamodb:UpdateItem": {"Jobs"},
+        "dynamodb:PartiQLUpdate": {"Jobs"},
+        "sqs:SendMessage": POOL,
+        "cloudwatch:GetMetricData": {"*"},
+        **{f"sqs:{action}": {"TickQueue"} for action in CONSUME},
+        "sqs:GetQueueAttributes": {"TickQueue", *POOL},
+    },
+    "worker": {
+        "dynamodb:GetItem": {"Jobs"},
+        "dynamodb:UpdateItem": {"Jobs"},
+        "dynamodb:PartiQLUpdate": {"Jobs"},
+        "sqs:SendMessage": POOL,
+        "s3:GetObject": {"Blobs/*"},
+        "s3:ListBucket": {"Blobs"},
+        **{f"sqs:{action}": POOL for action in CONSUME},
+    },
+}
+
+
+def function(assembly: Assembly, name: str) -> dict[str, Any]:
+    return assembly.named("AWS::Lambda::Function", "FunctionName", name)
+
+
+def short(resource: Any) -> str:
+    """`<stack:ExportsOutputFnGetAttJobs0A1B2C3DArn…>/index/due` -> `Jobs/index/due`."""
+    text = resolve(resource)
+    if not text.startswith("<"):
+        return text
+    name, rest = text[1:].split(">", 1)
+    logical_id = name.split("FnGetAtt")[-1].split(".")[0]
+    known = [*POOL, "TickQueue", "ScheduleDlqQueue", "Jobs", "Blobs"]
+    return next((k for k in known if logical_id.startswith(k)), logical_id) + rest
+
+
+def granted(assembly: Assembly, name: str) -> list[dict[str, Any]]:
+    role = function(assembly, name)["Role"]["Fn::GetAtt"][0]
+    policies = [p for p in assembly.properties("AWS::IAM::Policy") if {"Ref": role} in p["Roles"]]
+    return [statement for policy in policies for statement in statements(policy)]
+
+
+def test_every_function_folder_is_deployed(prod: Assembly) -> None:
+    folders = {path.parent.name for path in (ROOT / "functions").glob("*/handler.py")}
+    deployed = {f["FunctionName"] for f in prod.properties("AWS::Lambda::Function")}
+    assert deployed == {prod.config.name(name) for name in folders} == {prod.config.name(name) for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_environment_parses_into_the_functions_settings(prod: Assembly, name: str) -> None:
+    environment = {k: resolve(v) for k, v in function(prod, name)["Environment"]["Variables"].items()}
+    parsed = SETTINGS[name].from_environment(environment)
+    assert getattr(parsed, "stage") == "prod"  # noqa: B009 - not every Settings has one, all of these have
+    if isinstance(parsed, settings.StoreSettings):
+        assert (parsed.shards, parsed.lookahead, parsed.history_days) == (32, 2, 30)
+        assert set(parsed.queue_urls) == {schema.queue_key("default", priority) for priority in schema.PRIORITIES}
+    assert environment["POWERTOOLS_SERVICE_NAME"] == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_environment_holds_nothing_that_the_settings_do_not_know(prod: Assembly, name: str) -> None:
+    environment = {k: resolve(v) for k, v in function(prod, name)["Environment"]["Variables"].items()}
+    known = set(SETTINGS[name].from_environment(environment).to_environment())
+    assert set(environment) == known | {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL"}
+
+
+def test_callbacks_to_private_addresses_are_for_the_local_aws_only(prod: Assembly, local: Assembly) -> None:
+    variable = "ONTHEDOT_ALLOW_PRIVATE_TARGETS"
+    assert function(prod, "worker")["Environment"]["Variables"][variable] == "false"
+    assert function(local, "worker")["Environment"]["Variables"][variable] == "true"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_function_is_made_the_same_way(prod: Assembly, name: str) -> None:
+    made = function(prod, name)
+    assert made["Handler"] == "handler.handle"
+    assert made["Architectures"] == ["arm64"]
+    assert made["Runtime"] == f"python{LAMBDA_PYTHON}"
+    assert made["TracingConfig"] == {"Mode": "Active"}
+    assert len(made["Layers"]) == 2
+    logs = prod.of_type("AWS::Logs::LogGroup")[made["LoggingConfig"]["LogGroup"]["Ref"]]["Properties"]
+    assert (logs["LogGroupName"], logs["RetentionInDays"]) == (f"/aws/lambda/onthedot-prod-{name}", 30)
+
+
+def test_cdk_knows_the_runtime_that_the_layer_is_built_for() -> None:
+    assert f"python{LAMBDA_PYTHON}" in [runtime.name for runtime in lambda_.Runtime.ALL]
+
+
+def test_every_function_has_a_role_of_its_own_without_managed_policies(prod: Assembly) -> None:
+    roles = [function(prod, name)["Role"]["Fn::GetAtt"][0] for name in NAMES]
+    assert len(set(roles)) == len(NAMES)
+    made = prod.of_type("AWS::IAM::Role")
+    assert not [role for role in roles if "ManagedPolicyArns" in made[role]["Properties"]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_function_may_do_exactly_what_it_needs(prod: Assembly, name: str) -> None:
+    allowed: dict[str, set[str]] = defaultdict(set)
+    for statement in granted(prod, name):
+        for action in as_list(statement["Action"]):
+            allowed[action] |= {short(resource) for resource in as_list(statement["Resource"])}
+    assert {allowed.pop(action, None) is not None for action in OWN_LOGS | TRACES} == {True}
+    assert dict(allowed) == MAY[name]
+
+
+def test_the_authorizer_reads_tokens_and_nothing_else(prod: Assembly) -> None:
+    [reading] = [s for s in granted(prod, "authorizer") if s["Action"] == "dynamodb:GetItem"]
+    assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["token#*"]}}

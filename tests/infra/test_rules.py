@@ -1,0 +1,72 @@
+"""The templates against the rules of others: cdk-nag, cfn-lint, and what the local AWS can deploy."""
+
+from pathlib import Path
+
+import pytest
+from aws_cdk import Validations
+from aws_cdk import aws_s3 as s3
+from cdk_nag import AwsSolutionsChecks
+from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped]
+from tests.infra.kit import STACKS, Assembly, empty_layer, new_app
+
+import app as cdk_app
+import nag
+from stage_config import StageConfig
+
+# See local-aws.md: one resource of such a type, and MiniStack rejects the whole template.
+UNKNOWN_TO_MINISTACK = (
+    "AWS::ApplicationAutoScaling::",
+    "AWS::EC2::NatGateway",
+    "AWS::EC2::EIP",
+    "AWS::EC2::FlowLog",
+    "AWS::EC2::SecurityGroupIngress",
+    "AWS::CloudWatch::CompositeAlarm",
+    "AWS::WAFv2::WebACLAssociation",
+    "Custom::",
+)
+
+
+def test_cdk_nag_finds_nothing_that_is_not_acknowledged(prod: Assembly, local: Assembly) -> None:
+    assert prod.findings() == set()
+    assert local.findings() == set()
+
+
+def test_a_finding_that_nobody_acknowledged_fails_the_synthesis_and_is_reported(tmp_path: Path) -> None:
+    config, app = StageConfig(stage="bad"), new_app(tmp_path / "cdk.out")
+    stacks = cdk_app.build(app, config, empty_layer(tmp_path))
+    s3.Bucket(stacks.data, "Bad")
+    nag.check(app, config, stacks.all())
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        app.synth()
+    bad = "onthedot-bad-data/Bad/Resource"
+    assert Assembly(config, tmp_path / "cdk.out").findings() == {("AwsSolutions-S1", bad), ("AwsSolutions-S10", bad)}
+
+
+def test_every_suppression_is_needed_and_says_why(tmp_path: Path) -> None:
+    config, app = StageConfig(stage="bare"), new_app(tmp_path / "cdk.out")
+    cdk_app.build(app, config, empty_layer(tmp_path))
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        app.synth()
+    suppressed = {(s.rule, f"{config.name(s.stack)}/{s.path}") for s in nag.suppressions(config)}
+    assert suppressed == Assembly(config, tmp_path / "cdk.out").findings()
+    assert min(len(s.reason) for s in nag.suppressions(config)) > 30
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_cfn_lint_has_nothing_to_say(prod: Assembly, stack: str) -> None:
+    # W3005: CDK itself writes a DependsOn from each function to its role, beside the reference.
+    found = lint(prod.path(stack).read_text(), config=ManualArgs(regions=["eu-west-1"], ignore_checks=["W3005"]))
+    assert [str(match) for match in found] == []
+
+
+def test_everything_can_be_deployed_to_the_local_aws(local: Assembly) -> None:
+    types = {r["Type"] for stack in STACKS for r in local.template(stack)["Resources"].values()}
+    assert [t for t in sorted(types) if t.startswith(UNKNOWN_TO_MINISTACK)] == []
+
+
+def test_the_local_stage_has_the_same_resources_as_any_other(prod: Assembly, local: Assembly) -> None:
+    def types(assembly: Assembly) -> list[list[str]]:
+        return [sorted(r["Type"] for r in assembly.template(stack)["Resources"].values()) for stack in STACKS]
+
+    assert types(prod) == types(local)

@@ -1,0 +1,122 @@
+"""Context values: what is accepted, and that whatever is wrong is refused by its name."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_values import BadContext
+from onthedot.domain.run import Priority
+from stage_config import LEAST_CONCURRENCY, StageConfig, WarmThroughput, _share_out
+
+
+def config(**context: Any) -> StageConfig:
+    return StageConfig.from_context({"stage": "prod", **context})
+
+
+def test_a_stage_is_all_that_is_needed() -> None:
+    assert config() == StageConfig(stage="prod")
+
+
+def test_without_a_stage_nothing_is_built() -> None:
+    with pytest.raises(BadContext, match=r"context stage: is required"):
+        StageConfig.from_context({})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("stage", "Prod"),
+        ("stage", "1st"),
+        ("stage", ""),
+        ("stage", "a" * 21),
+        ("stage", "prod\n"),
+        ("stage", 7),
+        ("region", "moon"),
+        ("account", "12345"),
+        ("account", 123456789012),
+        ("shards", "0"),
+        ("shards", "1025"),
+        ("shards", "many"),
+        ("shards", "1.5"),
+        ("shards", "٤"),
+        ("shards", True),
+        ("shards_per_group", "0"),
+        ("lookahead", "0"),
+        ("lookahead", "11"),
+        ("worker_concurrency", "5"),
+        ("worker_concurrency", "3000"),
+        ("worker_weights", "6:3"),
+        ("worker_weights", "6:3:0"),
+        ("worker_weights", 6),
+        ("history_days", "13"),
+        ("log_retention_days", "31"),
+        ("api_rate", "0"),
+        ("api_burst", "10"),
+        ("warm_throughput", "4000"),
+        ("warm_throughput", "12000:3999"),
+        ("local", "yes"),
+        ("local", 1),
+    ],
+)
+def test_a_wrong_value_is_refused_by_the_name_of_its_key(key: str, value: Any) -> None:
+    with pytest.raises(BadContext, match=rf"context {key}=") as refused:
+        config(**{key: value})
+    assert refused.value.key == key
+
+
+@pytest.mark.parametrize("typo", ["shard", "log-retention-days", "Lookahead", "workers_concurrency"])
+def test_a_typo_is_refused_with_what_was_meant(typo: str) -> None:
+    with pytest.raises(BadContext, match=rf"context {typo}=.*did you mean [a-z_]+\?"):
+        config(**{typo: "30"})
+
+
+def test_what_resembles_no_key_is_refused_with_the_list_of_keys() -> None:
+    with pytest.raises(BadContext, match=r"xyzzy='1': is no context value of onthedot; known are stage, region"):
+        config(xyzzy="1")
+
+
+def test_the_contexts_of_cdk_itself_are_left_alone() -> None:
+    cdk_keys = ["aws:cdk:bundling-stacks", "@aws-cdk/core:x", "acknowledged-issue-numbers", "hosted-zone:a=b"]
+    assert config(**{key: [1] for key in cdk_keys}) == config()
+
+
+def test_text_of_the_command_line_and_typed_values_of_cdk_json_mean_the_same() -> None:
+    as_text = config(shards="64", worker_weights="5:4:1", warm_throughput="12000:5000", local="true")
+    typed = config(shards=64, worker_weights=[5, 4, 1], warm_throughput=[12000, 5000], local=True)
+    assert as_text == typed
+    assert typed.warm_throughput == WarmThroughput(reads=12000, writes=5000)
+
+
+def test_a_value_that_is_not_given_takes_its_default() -> None:
+    assert config(region=None) == config()
+
+
+@pytest.mark.parametrize("stage", ["local", "dev", "dev-ana", "test", "ci-17"])
+def test_stages_to_throw_away(stage: str) -> None:
+    assert StageConfig(stage=stage).disposable
+
+
+@pytest.mark.parametrize("stage", ["prod", "staging", "device", "latest", "localize"])
+def test_stages_to_keep(stage: str) -> None:
+    assert not StageConfig(stage=stage).disposable
+
+
+@pytest.mark.parametrize(("shards", "groups"), [(1, 1), (4, 1), (5, 2), (1024, 256)])
+def test_every_shard_is_in_a_group(shards: int, groups: int) -> None:
+    assert StageConfig(stage="prod", shards=shards).shard_groups == groups
+
+
+def test_concurrency_is_shared_by_weight() -> None:
+    shares = config(worker_concurrency=100, worker_weights="6:3:1").concurrency_by_priority()
+    assert shares == {Priority.HIGH: 60, Priority.MEDIUM: 30, Priority.LOW: 10}
+
+
+@given(st.integers(6, 3000), st.tuples(*[st.integers(1, 1000)] * 3))
+def test_shares_add_up_and_nobody_starves(total: int, weights: tuple[int, int, int]) -> None:
+    shares = _share_out(total, weights)
+    assert sum(shares) == total
+    assert min(shares) >= LEAST_CONCURRENCY
+    heaviest, lightest = weights.index(max(weights)), weights.index(min(weights))
+    assert shares[heaviest] >= shares[lightest]
