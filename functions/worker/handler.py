@@ -18,6 +18,7 @@ from onthedot.use_cases.keep_leases import LeaseKeeper
 
 _settings = WorkerSettings.from_environment(os.environ)
 _engine = worker_engine(_settings)
+_queues = _engine.queues
 _worker = Worker(
     engine=_engine,
     target=HttpCaller(allow_private=_settings.allow_private_targets, clock=_engine.clock),
@@ -31,8 +32,10 @@ _pool = ThreadPoolExecutor(max_workers=10, thread_name_prefix="run")
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001
     """Messages that are still needed are reported as failed, so that SQS keeps them."""
-    records = event["Records"]
-    kept = [r["messageId"] for r, done in zip(records, _pool.map(_execute, records), strict=True) if not done]
+    # The same message may stand twice in a batch; its second copy shares the verdict of the first.
+    once = {record["body"]: record for record in reversed(event["Records"])}
+    served = dict(zip(once, _pool.map(_execute, once.values()), strict=True))
+    kept = [record["messageId"] for record in event["Records"] if not served[record["body"]]]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
 
 
@@ -46,7 +49,7 @@ def _execute(record: dict[str, Any]) -> bool:
     receives = int(record["attributes"]["ApproximateReceiveCount"])
     received = Received(message, record["receiptHandle"], receives)
     verdict = execute_run(_worker, received)
-    _log.info("executed", extra={"run": message.run_id, "attempt_receives": receives, "verdict": repr(verdict)})
+    _log.info("executed", extra={"run": message.run_id, "receives": receives, "verdict": repr(verdict)})
     return _settle(received, verdict)
 
 
@@ -54,7 +57,7 @@ def _settle(received: Received, verdict: Verdict) -> bool:
     if isinstance(verdict, Done):
         return True
     try:
-        _engine.queues.hide(received, verdict.after_ms)
+        _queues.hide(received, verdict.after_ms)
     except Unavailable as error:
         # The message then comes back after the queue's own visibility time-out: later, not lost.
         _log.warning("not_hidden", extra={"run": received.message.run_id, "error": str(error)})

@@ -18,7 +18,7 @@ from onthedot.adapters.sqs_queues import SqsRunQueues
 from onthedot.bootstrap import NoBlobs
 from onthedot.domain import lifecycle
 from onthedot.domain.run import Definition, HttpTarget, Move, Priority, Run, Status
-from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, Throttled, Tick
+from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, Undecided, Tick
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.dispatch_due import dispatch_due
 from onthedot.use_cases.execute_run import Done, Worker, execute_run
@@ -51,7 +51,7 @@ class CountingStore(DynamoRunStore):
             "Item"
         )
 
-    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Throttled]:
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
         before = [self.item(move.run_id) for move in moves]
         outcomes = super().move_many(moves, deadline)
         after = [self.item(move.run_id) for move in moves]

@@ -43,6 +43,7 @@ MAY: dict[str, dict[str, set[str]]] = {
     },
     "dispatcher": {
         "dynamodb:Query": {"Jobs/index/due"},
+        "dynamodb:DescribeTable": {"Jobs"},
         "dynamodb:GetItem": {"Jobs"},
         "dynamodb:BatchGetItem": {"Jobs"},
         "dynamodb:PutItem": {"Jobs"},

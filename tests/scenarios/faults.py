@@ -19,7 +19,7 @@ from onthedot.ports import (
     RunQueues,
     RunStore,
     SlotPage,
-    Throttled,
+    Undecided,
 )
 
 Result = TypeVar("Result")
@@ -82,7 +82,7 @@ class FaultyStore:
     def move(self, move: Move) -> Moved | Refused:
         return self.faults.around(f"move to {move.to}", lambda: self.inner.move(move))
 
-    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Throttled]:
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
         half = moves[: len(moves) // 2]
         return self.faults.around(
             "move_many",

@@ -70,8 +70,8 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Throttled:
-    """Not decided before the deadline: the caller leaves it for the next pass."""
+class Undecided:
+    """Throttled, failed or out of time: whatever was left as it was. The caller leaves it for the next pass."""
 
     why: str
 
@@ -95,7 +95,7 @@ class RunStore(Protocol):
         """Apply one move, whole or not at all."""
         ...
 
-    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Throttled]:
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
         """Apply moves on different runs, each on its own; one answer for each, in order."""
         ...
 

@@ -1,6 +1,7 @@
 """Runs in DynamoDB. Every write is conditional, every entry of every batch reply is looked at."""
 
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -13,12 +14,13 @@ from onthedot.adapters.dynamodb_moves import from_item, partiql_statement, to_at
 from onthedot.adapters.leftovers import retry_leftovers
 from onthedot.codec import decode, encode
 from onthedot.domain.run import Kind, Move, Priority, Run
-from onthedot.ports import Clock, Deadline, Moved, Refused, SlotEntry, SlotPage, Throttled
+from onthedot.ports import Clock, Deadline, Moved, Refused, SlotEntry, SlotPage, Undecided
 from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+_LOG: Final = logging.getLogger(__name__)
 STATEMENTS_PER_BATCH: Final = 25
 KEYS_PER_BATCH: Final = 100
 SLOT_PAGE: Final = 2_500
@@ -26,7 +28,7 @@ _CONDITION_FAILED: Final = "ConditionalCheckFailed"
 _IMPLIED_BY_KEY: Final = ("run_id", "job_id")
 
 Item = TypeVar("Item")
-Outcome = Moved | Refused | Throttled
+Outcome = Moved | Refused | Undecided
 
 
 class DynamoRunStore:
@@ -101,7 +103,7 @@ class DynamoRunStore:
 
         for batch in _batches(_distinct(moves), STATEMENTS_PER_BATCH):
             for move in retry_leftovers(batch, attempt, self._clock, deadline):
-                outcomes.setdefault(move.run_id, Throttled("no answer before the deadline"))
+                outcomes.setdefault(move.run_id, Undecided("no answer before the deadline"))
         return [outcomes[move.run_id] for move in moves]
 
     def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
@@ -132,11 +134,14 @@ class DynamoRunStore:
             return Moved(None)
         if error["Code"] == _CONDITION_FAILED:
             return Refused(_to_run(error["Item"]) if error.get("Item") else self.get(move.run_id))
-        return Throttled(f"{error['Code']}: {error.get('Message', '')}")
+        if error["Code"] not in TRANSIENT:
+            # One bad statement must not stop the other 24, nor pass for a throttle unseen.
+            _LOG.error("statement_failed", extra={"run": move.run_id, "code": error["Code"]})
+        return Undecided(f"{error['Code']}: {error.get('Message', '')}")
 
 
 def _may_pass(outcome: Outcome) -> bool:
-    return isinstance(outcome, Throttled) and outcome.why.split(":")[0] in TRANSIENT
+    return isinstance(outcome, Undecided) and outcome.why.split(":")[0] in TRANSIENT
 
 
 def _distinct(moves: Sequence[Move]) -> list[Move]:

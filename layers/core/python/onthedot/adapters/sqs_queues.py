@@ -3,11 +3,12 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from onthedot.adapters.aws_errors import translated
+from botocore.exceptions import ClientError
+
+from onthedot.adapters.aws_errors import error_code, translated
 from onthedot.adapters.leftovers import retry_leftovers
 from onthedot.domain.run import Priority
 from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage, Tick
@@ -21,6 +22,8 @@ MESSAGES_PER_BATCH: Final = 10
 LONGEST_DELAY_SECONDS: Final = 900
 LONGEST_HIDING_SECONDS: Final = 12 * 3600
 _TICK_PATIENCE_MS: Final = 10_000
+# Deleted meanwhile, or delivered to somebody else: then there is nothing to give back.
+_MESSAGE_IS_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
 
 
 class SqsRunQueues:
@@ -65,11 +68,14 @@ class SqsRunQueues:
     def hide(self, received: Received, milliseconds: int) -> None:
         seconds = min(max(milliseconds // 1000, 0), LONGEST_HIDING_SECONDS)
         url = self._url(received.message.pool, received.message.priority)
-        gone = (self._client.exceptions.ReceiptHandleIsInvalid, self._client.exceptions.MessageNotInflight)
-        with translated("hide"), suppress(*gone):
-            self._client.change_message_visibility(
-                QueueUrl=url, ReceiptHandle=received.receipt, VisibilityTimeout=seconds
-            )
+        try:
+            with translated("hide"):
+                self._client.change_message_visibility(
+                    QueueUrl=url, ReceiptHandle=received.receipt, VisibilityTimeout=seconds
+                )
+        except ClientError as error:
+            if error_code(error).rsplit(".", 1)[-1] not in _MESSAGE_IS_GONE:
+                raise
 
     def _url(self, pool: str, priority: Priority) -> str:
         return self._queue_urls[queue_key(pool, priority)]

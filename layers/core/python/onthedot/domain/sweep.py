@@ -49,7 +49,10 @@ def _look_after_attempt(run: Run, now: int, generation: str, plan: Plan) -> Act:
 
 
 def is_backlogged(lateness_ms: int, visible: int, oldest_age_ms: int | None) -> bool:
-    """A queue whose oldest message is as old as the run is late may still hold the run's message."""
+    """A queue whose oldest message is as old as the run is late may still hold the run's message.
+
+    On AWS the age includes a message's delay, so a resend may come some minutes later than it could; it does come.
+    """
     if visible == 0:
         return False
     return oldest_age_ms is None or oldest_age_ms >= lateness_ms

@@ -14,7 +14,7 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.progress import completed, first_bucket
 from onthedot.domain.run import Run, Status
 from onthedot.domain.slots import DECISION_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
-from onthedot.ports import Deadline, Engine, Moved, ProgressStore, Refused, SlotEntry, Throttled, Tick
+from onthedot.ports import Deadline, Engine, Moved, ProgressStore, Refused, SlotEntry, Undecided, Tick
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.slot_reader import read_entries
 from onthedot.use_cases.sweep_overdue import sweep_slot
@@ -99,12 +99,12 @@ def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], i
     ]
     outcomes = engine.store.move_many(moves, Deadline(min(work.deadline.at, now + DECISION_MS)))
     claimed = [entry for entry, outcome in zip(entries, outcomes, strict=True) if _is_ours(outcome, work.token)]
-    undecided = sum(isinstance(outcome, Throttled) for outcome in outcomes)
+    undecided = sum(isinstance(outcome, Undecided) for outcome in outcomes)
     work.counts.update(claimed=len(claimed), throttled=undecided, lost_race=len(entries) - len(claimed) - undecided)
     return claimed, undecided
 
 
-def _is_ours(outcome: Moved | Refused | Throttled, token: str) -> bool:
+def _is_ours(outcome: Moved | Refused | Undecided, token: str) -> bool:
     """A refusal by our own token is a success whose reply was lost."""
     if isinstance(outcome, Refused):
         return outcome.current is not None and outcome.current.token == token

@@ -10,7 +10,7 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.run import Priority, Run, Status
 from onthedot.domain.slots import DECISION_MS
 from onthedot.domain.sweep import Act, Leave, decide, is_backlogged
-from onthedot.ports import Backlog, Deadline, Engine, Moved, Throttled
+from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.slot_reader import read_entries
 
@@ -71,7 +71,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Run, Act]], deadline: Deadline) ->
     outcomes = sweep.engine.store.move_many([act.move for _, act in acts], deadline)
     to_send: list[Run] = []
     for (run, act), outcome in zip(acts, outcomes, strict=True):
-        if isinstance(outcome, Throttled):
+        if isinstance(outcome, Undecided):
             sweep.whole = False
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):

@@ -1,0 +1,91 @@
+"""Each handler imported afresh, with its settings, on moto. Nothing here claims anything: moto ignores conditions."""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from onthedot import schema
+from onthedot.settings import Settings
+from tests.contract.ministack_kit import table_arguments
+
+FUNCTIONS = Path(__file__).parents[2] / "functions"
+TABLE = "jobs"
+BUCKET = "blobs"
+
+
+class Context:
+    """What Lambda passes to a handler."""
+
+    aws_request_id = "request-1"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+@dataclass
+class Cloud:
+    queue_urls: dict[str, str]
+    tick_url: str
+
+    def client(self, service: Any) -> Any:
+        return boto3.client(service)
+
+    def messages(self, url: str) -> list[Any]:
+        return list(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))
+
+    def items(self) -> list[Any]:
+        return list(self.client("dynamodb").scan(TableName=TABLE)["Items"])
+
+    @property
+    def store_settings(self) -> dict[str, Any]:
+        return {
+            "stage": "test",
+            "table": TABLE,
+            "shards": 2,
+            "lookahead": 3,
+            "history_days": 30,
+            "queue_urls": self.queue_urls,
+        }
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with mock_aws():
+        boto3.client("dynamodb").create_table(**table_arguments(TABLE))
+        boto3.client("s3").create_bucket(Bucket=BUCKET)
+        sqs = boto3.client("sqs")
+        keys = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
+        urls = {key: sqs.create_queue(QueueName=key)["QueueUrl"] for key in keys}
+        yield Cloud(urls, sqs.create_queue(QueueName="tick")["QueueUrl"])
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Settings], ModuleType]:
+    """The handler module of a function, as Lambda would import it with these settings."""
+
+    def load_handler(function: str, settings: Settings) -> ModuleType:
+        for name, value in settings.to_environment().items():
+            monkeypatch.setenv(name, value)
+        spec = importlib.util.spec_from_file_location(f"{function}_handler", FUNCTIONS / function / "handler.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, spec.name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load_handler

@@ -1,0 +1,38 @@
+"""Token in, policy out; anything else is refused."""
+
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from onthedot.adapters.dynamodb_misc import DynamoTokenStore
+from onthedot.clock import SystemClock
+from onthedot.ports import Principal
+from onthedot.settings import AuthorizerSettings
+from onthedot.use_cases.issue_token import issue_token
+from tests.handlers.conftest import TABLE, Cloud, Context
+
+METHOD = "arn:aws:execute-api:us-east-1:123456789012:api1/prod/GET/v1/jobs/job_1"
+
+
+@pytest.fixture
+def handler(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
+    return load("authorizer", AuthorizerSettings(stage="test", table=TABLE))
+
+
+def test_a_good_token_opens_the_whole_stage_for_its_tenant(handler: ModuleType, cloud: Cloud) -> None:
+    tokens = DynamoTokenStore(cloud.client("dynamodb"), TABLE)
+    token = issue_token(tokens, SystemClock(), Principal("acme", "viewer", "ada"))
+    answer = handler.handle({"authorizationToken": f"Bearer {token}", "methodArn": METHOD}, Context())
+    (statement,) = answer["policyDocument"]["Statement"]
+    assert (statement["Effect"], statement["Resource"]) == (
+        "Allow",
+        "arn:aws:execute-api:us-east-1:123456789012:api1/prod/*",
+    )
+    assert answer["context"] == {"tenant": "acme", "role": "viewer", "name": "ada"}
+
+
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "otd_x"])
+def test_anything_else_is_unauthorized(handler: ModuleType, header: str | None) -> None:
+    with pytest.raises(handler.Unauthorized, match=r"^Unauthorized$"):
+        handler.handle({"authorizationToken": header, "methodArn": METHOD}, Context())

@@ -1,0 +1,59 @@
+"""The planner's and the dispatcher's events."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from onthedot.settings import DispatcherSettings, PlannerSettings
+from tests.handlers.conftest import Cloud, Context
+
+
+def tick_event(body: str, receives: int = 1) -> dict[str, Any]:
+    attributes = {"ApproximateReceiveCount": str(receives)}
+    return {"Records": [{"messageId": "m1", "body": body, "attributes": attributes}]}
+
+
+TICK = json.dumps({"group": 0, "shards": [0, 1], "planned_at": 0})
+
+
+@pytest.fixture
+def dispatcher(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
+    return load("dispatcher", DispatcherSettings(**cloud.store_settings))
+
+
+def test_the_planner_sends_a_tick_for_each_group_of_shards(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
+    settings = PlannerSettings(stage="test", shards=5, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    assert load("planner", settings).handle({}, Context()) == {"ticks": 3}
+    ticks = [json.loads(message["Body"]) for message in cloud.messages(cloud.tick_url)]
+    assert sorted(tick["shards"] for tick in ticks) == [[0, 1], [2, 3], [4]]
+
+
+def test_a_tick_with_nothing_due_is_done_and_leaves_progress(dispatcher: ModuleType, cloud: Cloud) -> None:
+    assert dispatcher.handle(tick_event(TICK), Context()) == {"batchItemFailures": []}
+    assert [item["pk"]["S"] for item in cloud.items()] == ["progress#0"]
+
+
+def test_a_tick_that_could_not_send_all_is_given_back(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatcher, "dispatch_due", lambda *_: Counter(sent=3, unsent=1))
+    assert dispatcher.handle(tick_event(TICK), Context()) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
+
+
+def test_a_second_delivery_is_known_as_one(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(dispatcher, "dispatch_due", lambda *given: seen.append(given[2]) or Counter())
+    dispatcher.handle(tick_event(TICK, 1), Context())
+    dispatcher.handle(tick_event(TICK, 2), Context())
+    assert [(tick.tick_id, tick.redelivered) for tick in seen] == [("m1", False), ("m1", True)]
+
+
+def test_an_empty_batch_is_nothing_to_do(dispatcher: ModuleType) -> None:
+    assert dispatcher.handle({"Records": []}, Context()) == {"batchItemFailures": []}
+
+
+def test_what_is_no_tick_fails_and_ends_in_the_dead_letter_queue(dispatcher: ModuleType) -> None:
+    with pytest.raises(KeyError):
+        dispatcher.handle(tick_event("{}"), Context())

@@ -1,0 +1,89 @@
+"""A batch of messages in, a well-formed partial batch response out."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from onthedot.adapters.sqs_queues import message_body
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.run import Priority
+from onthedot.ports import Received, RunMessage
+from onthedot.settings import WorkerSettings
+from onthedot.use_cases.execute_run import Done, GiveBack, Verdict
+from tests.handlers.conftest import BUCKET, Cloud, Context
+
+
+def record(run_id: str, body: str | None = None) -> dict[str, Any]:
+    message = RunMessage(run_id, "g", 0, "acme", Priority.HIGH, "default")
+    return {
+        "messageId": f"id-{run_id}",
+        "receiptHandle": f"receipt-{run_id}",
+        "body": message_body(message) if body is None else body,
+        "attributes": {"ApproximateReceiveCount": "1"},
+    }
+
+
+def failures(*run_ids: str) -> dict[str, Any]:
+    return {"batchItemFailures": [{"itemIdentifier": f"id-{run_id}"} for run_id in run_ids]}
+
+
+@pytest.fixture
+def worker(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
+    return load("worker", WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET))
+
+
+def answering(worker: ModuleType, monkeypatch: pytest.MonkeyPatch, verdicts: dict[str, Verdict]) -> list[Any]:
+    """The worker with its use case replaced; returns what it hides."""
+    hidden: list[tuple[str, int]] = []
+
+    class Queues:
+        def hide(self, received: Received, milliseconds: int) -> None:
+            hidden.append((received.message.run_id, milliseconds))
+            if received.message.run_id == "unhidable":
+                raise Unavailable("sqs")
+
+    monkeypatch.setattr(worker, "execute_run", lambda _, received: verdicts[received.message.run_id])
+    monkeypatch.setattr(worker, "_queues", Queues())
+    return hidden
+
+
+def test_messages_that_are_still_needed_are_hidden_and_reported(
+    worker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdicts: dict[str, Verdict] = {"a": Done("succeeded"), "b": GiveBack(5_000, "early"), "c": Done("stale")}
+    hidden = answering(worker, monkeypatch, verdicts)
+    assert worker.handle({"Records": [record("a"), record("b"), record("c")]}, Context()) == failures("b")
+    assert hidden == [("b", 5_000)]
+
+
+def test_a_message_that_cannot_be_hidden_is_kept_all_the_same(
+    worker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(worker, monkeypatch, {"unhidable": GiveBack(5_000, "early")})
+    assert worker.handle({"Records": [record("unhidable")]}, Context()) == failures("unhidable")
+
+
+@pytest.mark.parametrize("body", ["", "{}", "[]", '{"run": "x"}', "null"])
+def test_what_is_no_message_of_ours_is_kept_for_the_dead_letter_queue(worker: ModuleType, body: str) -> None:
+    assert worker.handle({"Records": [record("x", body)]}, Context()) == failures("x")
+
+
+def test_a_message_of_an_unknown_run_is_dropped(worker: ModuleType) -> None:
+    assert worker.handle({"Records": [record("unknown")]}, Context()) == failures()
+
+
+def test_the_same_message_twice_in_a_batch_is_executed_once(
+    worker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executed: list[str] = []
+    monkeypatch.setattr(
+        worker, "execute_run", lambda _, received: executed.append(received.message.run_id) or Done("succeeded")
+    )
+    assert worker.handle({"Records": [record("a"), record("a")]}, Context()) == failures()
+    assert executed == ["a"]
+
+
+def test_an_empty_batch_is_nothing_to_do(worker: ModuleType) -> None:
+    assert worker.handle({"Records": []}, Context()) == failures()
