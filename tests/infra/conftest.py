@@ -1,6 +1,7 @@
 """Two syntheses for the whole folder: a stage to keep, and the local one. Each takes seconds."""
 
 import pytest
+
 from tests.infra.kit import Assembly, synthesize
 
 

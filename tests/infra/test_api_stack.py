@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from tests.infra.kit import Assembly, resolve
 
 OPEN = {("GET", "/v1/health"), ("GET", "/openapi.json"), ("GET", "/console")}

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.infra.kit import Assembly, resolve
 
 from onthedot import schema
+from tests.infra.kit import Assembly, resolve
 
 
 def table(assembly: Assembly) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.infra.kit import Assembly, resolve
 
 from onthedot import schema
+from tests.infra.kit import Assembly, resolve
 
 
 def sources(assembly: Assembly, stack: str) -> dict[str, dict[str, Any]]:

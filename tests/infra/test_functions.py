@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from aws_cdk import aws_lambda as lambda_
-from layers.build import LAMBDA_PYTHON
-from tests.infra.kit import ROOT, Assembly, as_list, resolve, statements
 
+from layers.build import LAMBDA_PYTHON
 from onthedot import schema, settings
+from tests.infra.kit import ROOT, Assembly, as_list, resolve, statements
 
 SETTINGS: dict[str, type[settings.Settings]] = {
     "api": settings.ApiSettings,

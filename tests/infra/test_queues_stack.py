@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from tests.infra.kit import Assembly, resolve
 
 from onthedot import schema
 from stacks.queues_stack import SCHEDULE_DLQ, TICK
+from tests.infra.kit import Assembly, resolve
 
 RUN_QUEUES = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
 SOURCES = [*RUN_QUEUES, TICK]

@@ -7,11 +7,11 @@ from aws_cdk import Validations
 from aws_cdk import aws_s3 as s3
 from cdk_nag import AwsSolutionsChecks
 from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped]
-from tests.infra.kit import STACKS, Assembly, empty_layer, new_app
 
 import app as cdk_app
 import nag
 from stage_config import StageConfig
+from tests.infra.kit import STACKS, Assembly, empty_layer, new_app
 
 # See local-aws.md: one resource of such a type, and MiniStack rejects the whole template.
 UNKNOWN_TO_MINISTACK = (

@@ -1,0 +1,120 @@
+"""cdk-nag's AwsSolutions rules over the whole app, and every exception from them, with its reason, in this one place.
+
+A finding that is not listed here fails `cdk synth`; a line here that matches no finding fails the tests.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from aws_cdk import Acknowledgment, App, Stack, Validations
+from cdk_nag import AwsSolutionsChecks
+from constructs import IConstruct
+
+from stage_config import StageConfig
+
+_FUNCTIONS: Final = {"dispatch": ("Planner", "Dispatcher"), "workers": ("Worker",), "api": ("Api", "Authorizer")}
+_OPEN: Final = ("v1/health/GET", "openapi.json/GET", "console/GET")
+_GUARDED: Final = ("v1/{proxy+}/ANY", "{proxy+}/ANY")
+_BLOBS: Final = "ExportsOutputFnGetAttBlobsF0F01DC6Arn220BCD82/*"
+_LOGS_POLICY: Final = "arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
+
+_XRAY = "X-Ray has no resources to name: PutTraceSegments takes only *."
+_METRICS = "GetMetricData takes only *; it reads the age of the queues' oldest messages."
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One finding that we accept, at one construct."""
+
+    stack: str
+    path: str
+    rule: str
+    reason: str
+
+
+def suppressions(config: StageConfig) -> list[Suppression]:
+    return [*_data_and_queues(), *_functions(), *_grants(config), *_api(config)]
+
+
+def _data_and_queues() -> Iterator[Suppression]:
+    yield Suppression(
+        "data",
+        "Blobs/Resource",
+        "AwsSolutions-S1",
+        "Two roles can reach the bucket, by keys that stand in the table; a log of it would be the larger bucket. "
+        "Accounts that must have it turn on CloudTrail data events.",
+    )
+    yield Suppression(
+        "queues",
+        "ScheduleDlqQueue/Resource",
+        "AwsSolutions-SQS3",
+        "It is itself the dead-letter queue of the schedule and of the planner, which the rule cannot see.",
+    )
+
+
+def _functions() -> Iterator[Suppression]:
+    for stack, names in _FUNCTIONS.items():
+        for name in names:
+            why = f"{_XRAY} {_METRICS}" if name == "Dispatcher" else _XRAY
+            yield Suppression(stack, f"{name}Role/DefaultPolicy/Resource", "AwsSolutions-IAM5[Resource::*]", why)
+
+
+def _grants(config: StageConfig) -> Iterator[Suppression]:
+    yield Suppression(
+        "dispatch",
+        "TickRole/DefaultPolicy/Resource",
+        "AwsSolutions-IAM5[Resource::<PlannerFunction7813D2C8.Arn>:*]",
+        "Versions and aliases of the planner alone; the target's construct grants them with the function.",
+    )
+    for stack, name in (("workers", "Worker"), ("api", "Api")):
+        yield Suppression(
+            stack,
+            f"{name}Role/DefaultPolicy/Resource",
+            f"AwsSolutions-IAM5[Resource::{config.name('data')}:{_BLOBS}]",
+            "Objects of the one blob bucket; their keys are hashes of what is in them.",
+        )
+
+
+def _api(config: StageConfig) -> Iterator[Suppression]:
+    yield Suppression(
+        "api",
+        "Api/Resource",
+        "AwsSolutions-APIG2",
+        "The function validates every field and names the wrong one; the gateway's validator would say less.",
+    )
+    yield Suppression(
+        "api",
+        "Api/CloudWatchRole/Resource",
+        f"AwsSolutions-IAM4[Policy::{_LOGS_POLICY}]",
+        "The policy that AWS documents for this account-wide role; only API Gateway can assume it.",
+    )
+    yield Suppression(
+        "api",
+        f"Api/DeploymentStage.{config.stage}/Resource",
+        "AwsSolutions-APIG3",
+        "A web ACL costs several times the idle system. Everything but three GETs needs a token, the stage is "
+        "throttled; who faces the open internet associates their own ACL with the stage.",
+    )
+    for path in _OPEN:
+        why = "Open by contract: health check, API description and the console's page hold no data of anybody."
+        yield Suppression("api", f"Api/Default/{path}/Resource", "AwsSolutions-APIG4", why)
+    for path in (*_OPEN, *_GUARDED):
+        why = "Programs call this API, by bearer tokens that the Lambda authorizer checks; there are no user pools."
+        yield Suppression("api", f"Api/Default/{path}/Resource", "AwsSolutions-COG4", why)
+
+
+def check(app: App, config: StageConfig, stacks: Iterable[Stack]) -> None:
+    """Make the synthesis fail on every finding that is not acknowledged above."""
+    by_name = {stack.stack_name: stack for stack in stacks}
+    for suppression in suppressions(config):
+        construct = _find(by_name[config.name(suppression.stack)], suppression.path)
+        Validations.of(construct).acknowledge(Acknowledgment(id=suppression.rule, reason=suppression.reason))
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+
+
+def _find(stack: Stack, path: str) -> IConstruct:
+    construct: IConstruct = stack
+    for part in path.split("/"):
+        construct = construct.node.find_child(part)
+    return construct

@@ -1,0 +1,150 @@
+"""The way in: a REST API in front of one function, guarded by a token authorizer, with shaped errors and logs."""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from aws_cdk import CfnOutput, Duration, Environment, RemovalPolicy, Stack
+from aws_cdk import aws_apigateway as apigateway
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from components.gateway_errors import shape_gateway_errors
+from components.log_group import log_group
+from components.scheduler_function import FunctionFactory, FunctionShape, allow
+from onthedot import schema
+from onthedot.adapters.dynamodb_keys import TOKEN_PREFIX
+from onthedot.settings import ApiSettings, AuthorizerSettings
+from stacks.data_stack import DataStack
+from stacks.queues_stack import QueuesStack
+from stage_config import StageConfig
+
+# API Gateway gives up after 29 s; the function should be the one to say so.
+API: Final = FunctionShape(memory_mb=1024, timeout=Duration.seconds(28))
+AUTHORIZER: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(5))
+OPEN_PATHS: Final = ("/v1/health", "/openapi.json", "/console")
+# Who called what with which outcome; never a header or a body, which may hold secrets.
+ACCESS_LOG: Final = {
+    "request_id": "$context.requestId",
+    "time": "$context.requestTimeEpoch",
+    "ip": "$context.identity.sourceIp",
+    "user_agent": "$context.identity.userAgent",
+    "principal": "$context.authorizer.principalId",
+    "method": "$context.httpMethod",
+    "path": "$context.path",
+    "status": "$context.status",
+    "bytes": "$context.responseLength",
+    "latency_ms": "$context.responseLatency",
+    "integration_ms": "$context.integrationLatency",
+    "error": "$context.error.responseType",
+    "trace": "$context.xrayTraceId",
+}
+
+
+class ApiStack(Stack):
+    """Everything under `/v1` needs a token but the health check; the function does the routing."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        config: StageConfig,
+        env: Environment,
+        *,
+        data: DataStack,
+        queues: QueuesStack,
+        dependencies: Path,
+    ) -> None:
+        super().__init__(scope, config.name("api"), env=env, description="onthedot: REST API")
+        self._config, self._data, self._queues = config, data, queues
+        self._functions = FunctionFactory(self, config, dependencies)
+        self.rest_api = self._rest_api()
+        self._add_routes(self._api_function(), self._token_authorizer())
+        shape_gateway_errors(self.rest_api)
+        self._bound_execution_logs()
+        CfnOutput(self, "ApiId", value=self.rest_api.rest_api_id)
+        CfnOutput(self, "ApiUrl", value=self.rest_api.url)
+
+    def _api_function(self) -> lambda_.Function:
+        settings = ApiSettings(
+            stage=self._config.stage,
+            table=self._data.table.table_name,
+            shards=self._config.shards,
+            lookahead=self._config.lookahead,
+            history_days=self._config.history_days,
+            queue_urls=self._queues.run_queue_urls(),
+            blob_bucket=self._data.blobs.bucket_name,
+        )
+        function = self._functions.make("api", settings, API)
+        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
+        allow(function, [*reads, "dynamodb:PutItem", "dynamodb:UpdateItem"], [self._data.table.table_arn])
+        indexes = [self._data.index_arn(index) for index in (schema.LISTING, schema.FAILURES)]
+        allow(function, ["dynamodb:Query"], indexes)
+        allow(function, ["sqs:SendMessage"], self._queues.run_queue_arns())
+        allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
+        # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
+        allow(function, ["s3:ListBucket"], [self._data.blobs.bucket_arn])
+        return function
+
+    def _token_authorizer(self) -> apigateway.TokenAuthorizer:
+        settings = AuthorizerSettings(stage=self._config.stage, table=self._data.table.table_name)
+        function = self._functions.make("authorizer", settings, AUTHORIZER)
+        only_tokens = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"{TOKEN_PREFIX}*"]}}
+        function.add_to_role_policy(
+            iam.PolicyStatement(
+                actions=["dynamodb:GetItem"], resources=[self._data.table.table_arn], conditions=only_tokens
+            )
+        )
+        return apigateway.TokenAuthorizer(
+            self,
+            "TokenAuthorizer",
+            handler=function,
+            identity_source=apigateway.IdentitySource.header("Authorization"),
+            # What cannot be a token is refused by the gateway, at no cost to us.
+            validation_regex=r"^[Bb]earer +\S+$",
+            # How long a withdrawn token goes on working, against a function call for every request.
+            results_cache_ttl=Duration.seconds(60),
+        )
+
+    def _rest_api(self) -> apigateway.RestApi:
+        return apigateway.RestApi(
+            self,
+            "Api",
+            rest_api_name=self._config.name("api"),
+            description="onthedot, the job scheduler",
+            endpoint_types=[apigateway.EndpointType.REGIONAL],
+            # Access logs need a role in the account's API Gateway settings; a fresh account has none.
+            cloud_watch_role=True,
+            cloud_watch_role_removal_policy=RemovalPolicy.RETAIN,
+            deploy_options=self._stage_options(),
+        )
+
+    def _stage_options(self) -> apigateway.StageOptions:
+        access_logs = log_group(self, "AccessLogs", f"/onthedot/{self._config.stage}/api-access", self._config)
+        return apigateway.StageOptions(
+            stage_name=self._config.stage,
+            throttling_rate_limit=self._config.api_rate,
+            throttling_burst_limit=self._config.api_burst,
+            tracing_enabled=True,
+            logging_level=apigateway.MethodLoggingLevel.ERROR,
+            access_log_destination=apigateway.LogGroupLogDestination(access_logs),
+            access_log_format=apigateway.AccessLogFormat.custom(json.dumps(ACCESS_LOG)),
+        )
+
+    def _add_routes(self, function: lambda_.Function, authorizer: apigateway.TokenAuthorizer) -> None:
+        integration = apigateway.LambdaIntegration(
+            function,
+            scope_permission_to_method=False,
+        )
+        root = self.rest_api.root
+        for path in OPEN_PATHS:
+            root.resource_for_path(path).add_method("GET", integration)
+        # `/v1` exists as the parent of the health check, so it gets its own catch-all beside the root's.
+        for parent in (root, root.resource_for_path("/v1")):
+            parent.add_resource("{proxy+}").add_method("ANY", integration, authorizer=authorizer)
+
+    def _bound_execution_logs(self) -> None:
+        # API Gateway would make this group itself, by this name, and keep it for ever.
+        name = f"API-Gateway-Execution-Logs_{self.rest_api.rest_api_id}/{self._config.stage}"
+        group = log_group(self, "ExecutionLogs", name, self._config)
+        self.rest_api.deployment_stage.node.add_dependency(group)

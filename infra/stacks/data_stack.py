@@ -1,0 +1,99 @@
+"""What is remembered: the table with its indexes, and the bucket for what is too large for a record."""
+
+from aws_cdk import CfnOutput, Duration, Environment, RemovalPolicy, Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from onthedot import schema
+from stage_config import StageConfig
+
+_TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER}
+
+
+class DataStack(Stack):
+    """Everything whose loss would lose a run."""
+
+    def __init__(self, scope: Construct, config: StageConfig, env: Environment) -> None:
+        super().__init__(
+            scope,
+            config.name("data"),
+            env=env,
+            termination_protection=not config.disposable,
+            description="onthedot: jobs table and blobs",
+        )
+        self._config = config
+        self._removal = RemovalPolicy.DESTROY if config.disposable else RemovalPolicy.RETAIN
+        self.table = self._table()
+        for index in schema.INDEXES:
+            self._add_index(index)
+        self.blobs = self._bucket()
+        CfnOutput(self, "TableName", value=self.table.table_name)
+        CfnOutput(self, "BlobBucketName", value=self.blobs.bucket_name)
+
+    def index_arn(self, index: schema.Index) -> str:
+        return f"{self.table.table_arn}/index/{index.name}"
+
+    def _table(self) -> dynamodb.Table:
+        return dynamodb.Table(
+            self,
+            "Jobs",
+            table_name=self._config.name("jobs"),
+            partition_key=_key(schema.PARTITION_KEY, "S"),
+            sort_key=_key(schema.SORT_KEY, "S"),
+            time_to_live_attribute=schema.TTL_ATTRIBUTE,
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            warm_throughput=self._warm_throughput(),
+            # The account's own aws/dynamodb key: its use is in CloudTrail and it cannot be lost or disabled.
+            # A customer key would cost more a month than the whole idle system, and wants a key policy for
+            # every role; who needs one for compliance changes this line.
+            encryption=dynamodb.TableEncryption.AWS_MANAGED,
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            deletion_protection=not self._config.disposable,
+            removal_policy=self._removal,
+        )
+
+    def _add_index(self, index: schema.Index) -> None:
+        included = list(index.included)
+        self.table.add_global_secondary_index(
+            index_name=index.name,
+            partition_key=_key(index.partition_key, "S"),
+            sort_key=_key(index.sort_key, index.sort_type),
+            projection_type=dynamodb.ProjectionType.INCLUDE if included else dynamodb.ProjectionType.KEYS_ONLY,
+            non_key_attributes=included or None,
+            # An index that throttles holds up the table's writes: it must be as warm as the table.
+            warm_throughput=self._warm_throughput(),
+        )
+
+    def _warm_throughput(self) -> dynamodb.WarmThroughput | None:
+        if (warm := self._config.warm_throughput) is None:
+            return None
+        return dynamodb.WarmThroughput(read_units_per_second=warm.reads, write_units_per_second=warm.writes)
+
+    def _bucket(self) -> s3.Bucket:
+        return s3.Bucket(
+            self,
+            "Blobs",
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            minimum_tls_version=1.2,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            lifecycle_rules=_lifecycle(),
+            removal_policy=self._removal,
+        )
+
+
+def _lifecycle() -> list[s3.LifecycleRule]:
+    """Old blobs get cheaper, never deleted by age: a job may be years ahead, and its payload must still be there."""
+    to_cheaper = s3.Transition(storage_class=s3.StorageClass.INTELLIGENT_TIERING, transition_after=Duration.days(30))
+    return [
+        s3.LifecycleRule(id="old-blobs-get-cheaper", transitions=[to_cheaper]),
+        s3.LifecycleRule(id="no-half-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)),
+    ]
+
+
+def _key(name: str, kind: str) -> dynamodb.Attribute:
+    return dynamodb.Attribute(name=name, type=_TYPES[kind])

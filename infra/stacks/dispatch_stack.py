@@ -1,0 +1,144 @@
+"""What makes time pass: a schedule every minute, the planner that hands out shard groups, the dispatchers."""
+
+from pathlib import Path
+
+from aws_cdk import Duration, Environment, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_destinations as destinations
+from aws_cdk import aws_lambda_event_sources as event_sources
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_scheduler_targets as targets
+from constructs import Construct
+
+from components.alarms import alarm_above, alarm_on_silence
+from components.scheduler_function import FunctionFactory, FunctionShape, allow
+from components.timing import DISPATCHER_TIMEOUT, TICK_MAX_AGE
+from onthedot import schema
+from onthedot.settings import DispatcherSettings, PlannerSettings
+from stacks.data_stack import DataStack
+from stacks.queues_stack import QueuesStack
+from stage_config import LEAST_CONCURRENCY, MOST_CONCURRENCY, StageConfig
+
+PLANNER = FunctionShape(memory_mb=256, timeout=Duration.seconds(30))
+DISPATCHER = FunctionShape(memory_mb=512, timeout=DISPATCHER_TIMEOUT)
+SILENT_MINUTES = 3
+
+
+class DispatchStack(Stack):
+    """Once a minute, look at every shard."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        config: StageConfig,
+        env: Environment,
+        *,
+        data: DataStack,
+        queues: QueuesStack,
+        dependencies: Path,
+    ) -> None:
+        super().__init__(scope, config.name("dispatch"), env=env, description="onthedot: planner and dispatcher")
+        self._config, self._data, self._queues = config, data, queues
+        self._functions = FunctionFactory(self, config, dependencies)
+        planner, dispatcher = self._planner(), self._dispatcher()
+        self._tick_every_minute(planner)
+        self._alarm_on_errors("planner", planner)
+        self._alarm_on_errors("dispatcher", dispatcher)
+        self._alarm_on_silence(planner)
+
+    def _planner(self) -> lambda_.Function:
+        settings = PlannerSettings(
+            stage=self._config.stage,
+            shards=self._config.shards,
+            shards_per_group=self._config.shards_per_group,
+            tick_queue_url=self._queues.tick.queue_url,
+        )
+        planner = self._functions.make("planner", settings, PLANNER)
+        allow(planner, ["sqs:SendMessage"], [self._queues.tick.queue_arn])
+        # Scheduler only hands the event over; it is Lambda that retries a planner that failed.
+        planner.configure_async_invoke(
+            retry_attempts=1,
+            max_event_age=TICK_MAX_AGE,
+            on_failure=destinations.SqsDestination(self._queues.schedule_dead_letters),
+        )
+        return planner
+
+    def _dispatcher(self) -> lambda_.Function:
+        settings = DispatcherSettings(
+            stage=self._config.stage,
+            table=self._data.table.table_name,
+            shards=self._config.shards,
+            lookahead=self._config.lookahead,
+            history_days=self._config.history_days,
+            queue_urls=self._queues.run_queue_urls(),
+        )
+        dispatcher = self._functions.make("dispatcher", settings, DISPATCHER)
+        self._allow_dispatching(dispatcher)
+        dispatcher.add_event_source(self._tick_source())
+        return dispatcher
+
+    def _allow_dispatching(self, dispatcher: lambda_.Function) -> None:
+        table = self._data.table.table_arn
+        allow(dispatcher, ["dynamodb:Query"], [self._data.index_arn(schema.DUE)])
+        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem"]
+        writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate"]
+        allow(dispatcher, reads + writes, [table])
+        # A group without progress begins at the table's birth, before which nothing can have been due.
+        allow(dispatcher, ["dynamodb:DescribeTable"], [table])
+        allow(dispatcher, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
+        # The age of a queue's oldest message is only to be had as a metric.
+        allow(dispatcher, ["cloudwatch:GetMetricData"], ["*"])
+
+    def _tick_source(self) -> event_sources.SqsEventSource:
+        # Twice the groups: a slow minute must not keep the next one waiting.
+        concurrency = min(MOST_CONCURRENCY, max(LEAST_CONCURRENCY, 2 * self._config.shard_groups))
+        return event_sources.SqsEventSource(
+            self._queues.tick,
+            batch_size=1,
+            report_batch_item_failures=True,
+            max_concurrency=concurrency,
+        )
+
+    def _tick_every_minute(self, planner: lambda_.Function) -> None:
+        target = targets.LambdaInvoke(
+            planner,
+            dead_letter_queue=self._queues.schedule_dead_letters,
+            max_event_age=TICK_MAX_AGE,
+            retry_attempts=2,
+            role=self._tick_role(),
+        )
+        scheduler.Schedule(
+            self,
+            "EveryMinute",
+            schedule_name=self._config.name("tick"),
+            description="Wakes the planner once a minute",
+            schedule=scheduler.ScheduleExpression.rate(Duration.minutes(1)),
+            target=target,
+        )
+
+    def _tick_role(self) -> iam.Role:
+        # Only schedules of this account may act through it, not anybody's who knows its name.
+        ours = {"StringEquals": {"aws:SourceAccount": self.account}}
+        principal = iam.ServicePrincipal("scheduler.amazonaws.com", conditions=ours)
+        return iam.Role(self, "TickRole", assumed_by=principal)
+
+    def _alarm_on_errors(self, name: str, function: lambda_.Function) -> None:
+        alarm_above(
+            self,
+            f"{name.capitalize()}ErrorsAlarm",
+            name=self._config.name(f"{name}-errors"),
+            metric=function.metric_errors(period=Duration.minutes(5)),
+            threshold=0,
+            why=f"The {name} failed; ticks are retried, but somebody should know why",
+        )
+
+    def _alarm_on_silence(self, planner: lambda_.Function) -> None:
+        alarm_on_silence(
+            self,
+            "PlannerSilentAlarm",
+            name=self._config.name("planner-silent"),
+            metric=planner.metric_invocations(period=Duration.minutes(1)),
+            periods=SILENT_MINUTES,
+            why="No tick for minutes: nothing that lies ahead will fire",
+        )

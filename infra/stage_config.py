@@ -1,0 +1,171 @@
+"""What may differ between two deployments, read once from the CDK context and checked before anything is built.
+
+Everything here can be given as `-c key=value` (text) or in `cdk.json` (typed). A wrong value, or a key that
+nobody knows, stops the synthesis with the key's name: a typo must not deploy the default in silence.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Self
+
+from context_values import BadContext, choice, flag, text, whole_number
+from onthedot.domain.run import Priority
+from onthedot.schema import PRIORITIES
+
+STAGE_PATTERN: Final = r"[a-z][a-z0-9-]{0,19}"
+DISPOSABLE_STAGE: Final = re.compile(r"(local|dev|test|ci)(-.*)?")
+# What CloudWatch Logs accepts up to a year, by CDK's names.
+RETENTION: Final = {
+    1: "ONE_DAY",
+    3: "THREE_DAYS",
+    7: "ONE_WEEK",
+    14: "TWO_WEEKS",
+    30: "ONE_MONTH",
+    60: "TWO_MONTHS",
+    90: "THREE_MONTHS",
+    180: "SIX_MONTHS",
+    365: "ONE_YEAR",
+}
+# SQS event sources take no less and no more.
+LEAST_CONCURRENCY: Final = 2
+MOST_CONCURRENCY: Final = 1000
+# Keys that the CDK CLI itself keeps in the context without a prefix.
+_CDK_KEYS: Final = frozenset({"acknowledged-issue-numbers"})
+_OURS: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmThroughput:
+    """Request units a second that the table can take at once, instead of growing into them."""
+
+    reads: int
+    writes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageConfig:
+    """One deployment. Build it with `from_context`, which validates."""
+
+    stage: str
+    region: str | None = None
+    account: str | None = None
+    shards: int = 16
+    shards_per_group: int = 4
+    lookahead: int = 3
+    """Buckets (minutes) that runs are handed to SQS ahead of their time."""
+    worker_concurrency: int = 100
+    """Batches that Lambda workers run at the same time, over all priorities."""
+    worker_weights: tuple[int, int, int] = (6, 3, 1)
+    """HIGH:MEDIUM:LOW shares of it."""
+    history_days: int = 30
+    log_retention_days: int = 30
+    api_rate: int = 200
+    """Requests a second that the API lets through, and how many at once:"""
+    api_burst: int = 400
+    warm_throughput: WarmThroughput | None = None
+    local: bool = False
+    """For the local AWS: layers for this machine's interpreter, callbacks to loopback, nothing retained."""
+
+    @classmethod
+    def from_context(cls, context: Mapping[str, Any]) -> Self:
+        """Raises `BadContext` naming the key that is missing, unknown or out of range."""
+        ours = {key: value for key, value in context.items() if _is_ours(key)}
+        _refuse_unknown(ours, [field.name for field in fields(cls)])
+        values: dict[str, Any] = {key: _READERS[key](key, value) for key, value in ours.items() if value is not None}
+        if "stage" not in values:
+            raise BadContext("stage", None, "is required, e.g. -c stage=dev")
+        config = cls(**values)
+        _check_together(config)
+        return config
+
+    @property
+    def disposable(self) -> bool:
+        """Whether the data may go when the stack goes."""
+        return self.local or DISPOSABLE_STAGE.fullmatch(self.stage) is not None
+
+    @property
+    def shard_groups(self) -> int:
+        """Tick messages a minute, each for one dispatcher."""
+        return -(-self.shards // self.shards_per_group)
+
+    def name(self, part: str) -> str:
+        """The physical name of a part of this stage."""
+        return f"onthedot-{self.stage}-{part}"
+
+    def concurrency_by_priority(self) -> dict[Priority, int]:
+        """The total shared out by weight; nobody gets less than SQS allows, so LOW always moves."""
+        return dict(zip(PRIORITIES, _share_out(self.worker_concurrency, self.worker_weights), strict=True))
+
+
+def _share_out(total: int, weights: tuple[int, ...]) -> list[int]:
+    """Whole shares that add up to the total: the least that each must have, the rest by largest remainder."""
+    spare = total - LEAST_CONCURRENCY * len(weights)
+    # Weights apply to the whole, so that 6:3:1 of 100 is 60, 30, 10 and the minimum only lifts the small ones.
+    wanted = [max(0.0, total * weight / sum(weights) - LEAST_CONCURRENCY) for weight in weights]
+    scale = spare / sum(wanted) if sum(wanted) else 0.0
+    exact = [want * scale for want in wanted]
+    shares = [int(share + 1e-9) for share in exact]
+    by_remainder = sorted(range(len(weights)), key=lambda at: shares[at] - exact[at])
+    for at in by_remainder[: spare - sum(shares)]:
+        shares[at] += 1
+    return [LEAST_CONCURRENCY + share for share in shares]
+
+
+def _is_ours(key: str) -> bool:
+    # CDK's own keys carry a prefix with a colon, a slash or an @.
+    return _OURS.fullmatch(key) is not None and key not in _CDK_KEYS
+
+
+def _refuse_unknown(ours: Mapping[str, Any], known: list[str]) -> None:
+    for key in ours:
+        if key not in known:
+            near = difflib.get_close_matches(key.replace("-", "_"), known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            raise BadContext(key, ours[key], f"is no context value of onthedot; {hint}")
+
+
+def _check_together(config: StageConfig) -> None:
+    if config.api_burst < config.api_rate:
+        raise BadContext("api_burst", config.api_burst, f"is less than api_rate={config.api_rate}")
+    for priority, share in config.concurrency_by_priority().items():
+        if share > MOST_CONCURRENCY:
+            why = f"gives {priority} {share}; one event source takes at most {MOST_CONCURRENCY}"
+            raise BadContext("worker_concurrency", config.worker_concurrency, why)
+
+
+def _weights(key: str, value: Any) -> tuple[int, int, int]:
+    parts = value.split(":") if isinstance(value, str) else value
+    if not isinstance(parts, list) or len(parts) != len(PRIORITIES):
+        raise BadContext(key, value, "must be HIGH:MEDIUM:LOW, e.g. 6:3:1")
+    high, medium, low = (whole_number(1, 1000)(key, part) for part in parts)
+    return high, medium, low
+
+
+def _warm_throughput(key: str, value: Any) -> WarmThroughput:
+    parts = value.split(":") if isinstance(value, str) else value
+    if not isinstance(parts, list) or len(parts) != 2:
+        raise BadContext(key, value, "must be READS:WRITES a second, e.g. 12000:40000")
+    # A new on-demand table has 12,000 reads and 4,000 writes anyway, and DynamoDB refuses less.
+    reads, writes = whole_number(12_000, 10_000_000), whole_number(4_000, 10_000_000)
+    return WarmThroughput(reads=reads(key, parts[0]), writes=writes(key, parts[1]))
+
+
+_READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    "stage": text(STAGE_PATTERN),
+    "region": text(r"[a-z]{2}(-[a-z]+)+-\d"),
+    "account": text(r"\d{12}"),
+    "shards": whole_number(1, 1024),
+    "shards_per_group": whole_number(1, 1024),
+    "lookahead": whole_number(1, 10),
+    "worker_concurrency": whole_number(LEAST_CONCURRENCY * len(PRIORITIES), 3 * MOST_CONCURRENCY),
+    "worker_weights": _weights,
+    # A deleted job's tombstone lives 14 days: shorter history would forget a key that is still promised.
+    "history_days": whole_number(14, 3650),
+    "log_retention_days": choice(tuple(RETENTION)),
+    "api_rate": whole_number(1, 10_000),
+    "api_burst": whole_number(1, 10_000),
+    "warm_throughput": _warm_throughput,
+    "local": flag,
+}

@@ -1,0 +1,126 @@
+"""Builds the dependencies layer without Docker, for AWS or for the local AWS.
+
+Promises: the directory that comes back holds `python/` with exactly what `layers/dependencies/requirements.txt`
+pins, checked against its hashes; the same requirements for the same target are built once, into `build/`.
+The core layer needs no build: `layers/core` is its content as it stands.
+"""
+
+import argparse
+import compileall
+import hashlib
+import os
+import py_compile
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENTS = ROOT / "layers" / "dependencies" / "requirements.txt"
+BUILD = ROOT / "build" / "layers"
+
+LAMBDA_PYTHON = "3.14"
+LAMBDA_PLATFORM = "aarch64-manylinux_2_28"
+RECIPE = "1"
+"""Part of the cache key: raise it when this file builds something else from the same requirements."""
+
+
+class LayerBuildError(RuntimeError):
+    """The layer could not be built; the message is what the installer said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a layer is going to run."""
+
+    name: str
+    python: str
+    install_options: tuple[str, ...]
+
+    def key(self, requirements: bytes) -> str:
+        """The same for the same packages on the same target, and for nothing else."""
+        parts = [RECIPE.encode(), self.name.encode(), self.python.encode(), requirements]
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def aws_target() -> Target:
+    """Lambda on arm64. Wheels only: a source build here would be for the wrong machine."""
+    options = ("--python-platform", LAMBDA_PLATFORM, "--python-version", LAMBDA_PYTHON)
+    return Target("lambda-arm64", LAMBDA_PYTHON, (*options, "--only-binary", ":all:"))
+
+
+def local_target() -> Target:
+    """This interpreter, which is also the one that runs the functions of the local AWS."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return Target(f"local-{sys.platform}", version, ("--python", sys.executable))
+
+
+def dependencies_layer(*, local: bool) -> Path:
+    """The directory of the dependencies layer, built now unless it is there already.
+
+    :raises LayerBuildError: a package cannot be installed for the target.
+    """
+    target = local_target() if local else aws_target()
+    finished = BUILD / f"{target.name}-{target.key(REQUIREMENTS.read_bytes())}"
+    if not finished.is_dir():
+        _build(target, finished)
+    return finished
+
+
+def _build(target: Target, finished: Path) -> None:
+    # Built aside and renamed: a build that is interrupted, or runs twice at once, leaves no half layer.
+    BUILD.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix="draft-", dir=BUILD))
+    try:
+        _install(target, draft / "python")
+        _compile(target, draft / "python")
+        draft.chmod(0o755)
+        draft.rename(finished)
+    except OSError:
+        # Somebody else was faster: theirs is as good.
+        if not finished.is_dir():
+            raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _install(target: Target, into: Path) -> None:
+    command = [_uv(), "pip", "install", "--quiet", "--target", str(into), *target.install_options]
+    command += ["--require-hashes", "--requirement", str(REQUIREMENTS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LayerBuildError(f"the {target.name} layer: {done.stderr.strip()}")
+    shutil.rmtree(into / "bin", ignore_errors=True)
+    (into / ".lock").unlink(missing_ok=True)
+
+
+def _compile(target: Target, directory: Path) -> None:
+    """Lambda mounts layers read-only, so without bytecode every cold start compiles all of it again.
+
+    Only bytecode of the target's own Python version is of use; times of files do not survive the archive,
+    hence the mode that does not look at them.
+    """
+    if target.python == f"{sys.version_info.major}.{sys.version_info.minor}":
+        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        compileall.compile_dir(directory, quiet=2, invalidation_mode=mode, stripdir=str(directory))
+
+
+def _uv() -> str:
+    beside = Path(sys.executable).parent / "uv"
+    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("uv")
+    if not found:
+        raise LayerBuildError("uv is not installed; `make install` brings it")
+    return found
+
+
+def main() -> None:
+    """Print the layer's directory, building it if need be."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--local", action="store_true", help="for this interpreter instead of AWS Lambda")
+    sys.stdout.write(f"{dependencies_layer(local=parser.parse_args().local)}\n")
+
+
+if __name__ == "__main__":
+    main()
