@@ -6,10 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.builders import PLAN, VirtualClock, a_run
-from tests.contract.ministack_kit import Clients, MiniStackKit
-from tests.contract.write_units import computed_units, counted_units
-from tests.scenarios.simulation import NoLeases
 
 from onthedot.adapters.dynamodb_keys import run_key
 from onthedot.adapters.dynamodb_misc import DynamoProgressStore
@@ -18,12 +14,16 @@ from onthedot.adapters.sqs_queues import SqsRunQueues
 from onthedot.bootstrap import NoBlobs
 from onthedot.domain import lifecycle
 from onthedot.domain.run import Definition, HttpTarget, Move, Priority, Run, Status
-from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, Undecided, Tick
+from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, Tick, Undecided
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.dispatch_due import dispatch_due
 from onthedot.use_cases.execute_run import Done, Worker, execute_run
 from onthedot.use_cases.hand_over import message_for
 from onthedot.use_cases.submit_job import JobRequest, submit_job
+from tests.builders import PLAN, VirtualClock, a_run
+from tests.contract.ministack_kit import Clients, MiniStackKit
+from tests.contract.write_units import computed_units, counted_units
+from tests.scenarios.simulation import NoLeases
 
 
 class AnsweringTarget:
@@ -72,9 +72,7 @@ class Life:
     def submit(self, delay_s: int) -> Run:
         target = HttpTarget("https://api.example.com/v1/orders/123/remind")
         request = JobRequest(
-            definition=Definition(
-                target, payload={"order": 123, "user": "u-47"}, name="remind", tags={"app": "shop"}
-            ),
+            definition=Definition(target, payload={"order": 123, "user": "u-47"}, name="remind", tags={"app": "shop"}),
             fingerprint="f" * 64,
             priority=Priority.MEDIUM,
             pool=DEFAULT_POOL,

@@ -3,14 +3,13 @@
 import threading
 from collections import Counter
 
-from tests.builders import a_run
-from tests.contract.kit import Kit
-
 from onthedot.domain.lifecycle import Plan
 from onthedot.domain.run import Priority, Status
 from onthedot.ports import Deadline, Engine, Tick
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.dispatch_due import dispatch_due
+from tests.builders import a_run
+from tests.contract.kit import Kit
 
 PLAN = Plan(shards=1, lookahead=3, history_days=30)
 

@@ -3,9 +3,11 @@
 import shutil
 import socket
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
 from localstack import local
 from tests.e2e.deployment import Api, Deployment
 from tests.e2e.listener import Listener, listening
@@ -34,10 +36,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """The slow stories begin now; the other tiers run while they take their minutes."""
     chosen = any(item.path.parent == Path(__file__).parent for item in session.items)
     if chosen and not session.config.option.collectonly:
-        context = listening()
-        listener = context.__enter__()
-        session.config.add_cleanup(lambda: context.__exit__(None, None, None))
-        session.config.add_cleanup(_tear_down)
+        cleanup = ExitStack()
+        session.config.add_cleanup(cleanup.close)
+        listener = cleanup.enter_context(listening())
+        cleanup.callback(_tear_down)
         _state["deployment"] = _background.submit(_deploy, listener)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import boto3
 import urllib3
-from localstack.stack import LocalStack
-from tests.e2e.listener import Listener
 
+from localstack.stack import LocalStack
 from onthedot.domain.slots import BUCKET_MS, horizon
+from tests.e2e.listener import Listener
 
 LOOKAHEAD = 3
 

@@ -75,7 +75,7 @@ def listening() -> Iterator[Listener]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    server.handle_error = lambda *_: None  # type: ignore[assignment] # a killed worker hangs up: expected here
+    server.handle_error = lambda *_: None  # type: ignore[method-assign] # a killed worker hangs up: expected here
     listener = Listener(server.server_address[1])
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

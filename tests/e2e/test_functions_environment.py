@@ -5,6 +5,7 @@ import json
 import zipfile
 
 import pytest
+
 from layers.build import LAMBDA_PYTHON
 from tests.e2e.deployment import Deployment
 
@@ -18,7 +19,11 @@ def test_a_function_without_layers_can_import_boto3_only(deployment: Deployment,
     role = lambda_.get_function(FunctionName="onthedot-local-worker")["Configuration"]["Role"]
     name = f"imports-{package}"
     lambda_.create_function(
-        FunctionName=name, Runtime=f"python{LAMBDA_PYTHON}", Role=role, Handler="handler.handle", Code={"ZipFile": code.getvalue()}
+        FunctionName=name,
+        Runtime=f"python{LAMBDA_PYTHON}",
+        Role=role,
+        Handler="handler.handle",
+        Code={"ZipFile": code.getvalue()},
     )
     reply = lambda_.invoke(FunctionName=name)
     answer = json.loads(reply["Payload"].read())

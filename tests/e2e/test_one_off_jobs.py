@@ -4,7 +4,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Api
 from tests.e2e.listener import Listener
 
 
@@ -93,9 +93,3 @@ def test_many_jobs_of_one_instant_all_arrive_once_and_never_early(api: Api, list
         api.wait_for(job["job_id"], "SUCCEEDED")
         (arrival,) = listener.at_path(f"/burst/{number}")
         assert arrival.at >= at * 1000
-
-
-def test_the_dispatcher_keeps_its_progress(deployment: Deployment) -> None:
-    key = {"pk": {"S": "progress#0"}, "sk": {"S": "progress"}}
-    item = deployment.client("dynamodb").get_item(TableName=deployment.stack.table, Key=key)["Item"]
-    assert "fire" in item["done"]["S"]

@@ -29,3 +29,9 @@ def test_a_far_job_is_claimed_by_a_tick_and_fires_once_at_its_time(deployment: D
     assert job["at"] <= arrival.at < job["at"] + 2_000
     deployment.api.wait_for(job["job_id"], "SUCCEEDED")
     assert len(deployment.listener.at_path("/far")) == 1
+
+
+def test_the_dispatcher_keeps_its_progress(deployment: Deployment) -> None:
+    key = {"pk": {"S": "progress#0"}, "sk": {"S": "progress"}}
+    item = deployment.client("dynamodb").get_item(TableName=deployment.stack.table, Key=key)["Item"]
+    assert "fire" in item["done"]["S"]

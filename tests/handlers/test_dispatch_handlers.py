@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from onthedot.ports import Tick
 from onthedot.settings import DispatcherSettings, PlannerSettings
 from tests.handlers.conftest import Cloud, Context
 
@@ -43,8 +44,13 @@ def test_a_tick_that_could_not_send_all_is_given_back(dispatcher: ModuleType, mo
 
 
 def test_a_second_delivery_is_known_as_one(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Any] = []
-    monkeypatch.setattr(dispatcher, "dispatch_due", lambda *given: seen.append(given[2]) or Counter())
+    seen: list[Tick] = []
+
+    def dispatch_due(_: object, __: object, tick: Tick, ___: object) -> Counter[str]:
+        seen.append(tick)
+        return Counter()
+
+    monkeypatch.setattr(dispatcher, "dispatch_due", dispatch_due)
     dispatcher.handle(tick_event(TICK, 1), Context())
     dispatcher.handle(tick_event(TICK, 2), Context())
     assert [(tick.tick_id, tick.redelivered) for tick in seen] == [("m1", False), ("m1", True)]

@@ -78,9 +78,12 @@ def test_the_same_message_twice_in_a_batch_is_executed_once(
     worker: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executed: list[str] = []
-    monkeypatch.setattr(
-        worker, "execute_run", lambda _, received: executed.append(received.message.run_id) or Done("succeeded")
-    )
+
+    def execute_run(_: object, received: Received) -> Verdict:
+        executed.append(received.message.run_id)
+        return Done("succeeded")
+
+    monkeypatch.setattr(worker, "execute_run", execute_run)
     assert worker.handle({"Records": [record("a"), record("a")]}, Context()) == failures()
     assert executed == ["a"]
 

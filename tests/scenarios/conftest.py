@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
+
 from tests.builders import a_world
 from tests.scenarios.simulation import Simulation
 

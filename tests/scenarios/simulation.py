@@ -5,9 +5,6 @@ from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
-from tests.builders import World
-from tests.scenarios.faults import Crash, Faults, FaultyProgress, FaultyQueues, FaultyStore
-
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.run import Definition, HttpTarget, Priority, RetryPolicy, Run, Status
 from onthedot.domain.slots import BUCKET_MS
@@ -17,6 +14,8 @@ from onthedot.use_cases.dispatch_due import dispatch_due
 from onthedot.use_cases.execute_run import Done, Verdict, Worker, execute_run
 from onthedot.use_cases.plan_ticks import plan_ticks
 from onthedot.use_cases.submit_job import JobRequest, submit_job
+from tests.builders import World
+from tests.scenarios.faults import Crash, Faults, FaultyProgress, FaultyQueues, FaultyStore
 
 NEVER = Faults()
 

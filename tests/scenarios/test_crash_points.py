@@ -1,14 +1,14 @@
 """Kill each part at each of its effects, lose each reply, let each call fail once: nothing is lost or doubled."""
 
 import pytest
-from tests.builders import World, a_world
-from tests.scenarios.faults import Crash, Fault, Faults
-from tests.scenarios.simulation import Simulation
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.lifecycle import Plan
 from onthedot.domain.run import Run, Status
 from onthedot.ports import Answer
+from tests.builders import World, a_world
+from tests.scenarios.faults import Crash, Fault, Faults
+from tests.scenarios.simulation import Simulation
 
 RUNS = 7
 FAR = 400.25

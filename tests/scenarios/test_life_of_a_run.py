@@ -1,14 +1,14 @@
 """The plain life of one-off runs, whole paths in virtual time."""
 
 import pytest
-from tests.builders import a_world
-from tests.scenarios.simulation import Simulation
 
 from onthedot.domain.errors import IdempotencyConflict
 from onthedot.domain.run import Priority, Status
 from onthedot.ports import Answer
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.delete_job import delete_job
+from tests.builders import a_world
+from tests.scenarios.simulation import Simulation
 
 FAILURE = Answer(ok=False, error="HTTP 503")
 

@@ -4,15 +4,14 @@ import random
 import threading
 from collections import Counter
 
-from tests.builders import a_run, a_world
-from tests.scenarios.simulation import NoLeases, Simulation
-
 from onthedot.domain import lifecycle
 from onthedot.domain.run import Status
 from onthedot.ports import Answer, Call, Deadline, Refused, RunMessage
 from onthedot.use_cases.dispatch_due import dispatch_due
 from onthedot.use_cases.execute_run import Done, GiveBack, Worker, execute_run
 from onthedot.use_cases.hand_over import message_for
+from tests.builders import a_run, a_world
+from tests.scenarios.simulation import NoLeases, Simulation
 
 
 def test_two_dispatchers_race_for_one_slot_of_200_runs_and_each_run_is_sent_once() -> None:

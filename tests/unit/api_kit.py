@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.builders import World
-
 from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
 from onthedot.ports import Principal
+from tests.builders import World
 
 URL = "https://example.com/hook"
 ACME = Principal("acme", "admin", "a test")

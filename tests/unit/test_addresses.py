@@ -8,9 +8,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.http_peer import resolving_to
 
 from onthedot.adapters.targets.addresses import AddressError, Lookup, resolve, unwrap, why_denied
+from tests.unit.http_peer import resolving_to
 
 PUBLIC = ["8.8.8.8", "93.184.215.14", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450:4001::1"]
 LOCAL = ["127.0.0.1", "127.255.0.9", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.9.9", "::1", "fd12::1"]

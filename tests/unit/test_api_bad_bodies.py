@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.builders import a_world
-from tests.unit.api_kit import Api, fields_of, message_of
 
 from onthedot.api.requests import MAX_BODY, MAX_PAYLOAD
+from tests.builders import a_world
+from tests.unit.api_kit import Api, fields_of, message_of
 
 
 @pytest.fixture

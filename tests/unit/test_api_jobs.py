@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.builders import NOON, PLAN, VirtualClock, World, a_run, a_world
-from tests.unit.api_kit import URL, Api
 
 from onthedot.api.present import execution_view, job_view, lateness_ms, shown_status, status_view
 from onthedot.domain import lifecycle
 from onthedot.domain.run import Attempt, Definition, HttpTarget, RetryPolicy, Run, Status
 from onthedot.ports import Moved
+from tests.builders import NOON, PLAN, VirtualClock, World, a_run, a_world
+from tests.unit.api_kit import URL, Api
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+
 from tests.builders import World, a_world
 from tests.unit.api_kit import Api
 

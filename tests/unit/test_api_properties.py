@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.builders import a_world
-from tests.unit.api_kit import URL, Api
 
 from onthedot.adapters.targets.http_request import request_for
 from onthedot.api.http_fields import check_url
@@ -19,6 +17,8 @@ from onthedot.api.models import JobFields
 from onthedot.api.times import format_instant, milliseconds, parse_instant
 from onthedot.domain.run import Definition, HttpTarget
 from onthedot.ports import Call
+from tests.builders import a_world
+from tests.unit.api_kit import URL, Api
 
 OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 MOMENTS = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29), timezones=OFFSETS)  # noqa: DTZ001

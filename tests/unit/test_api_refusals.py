@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from tests.builders import NOON, a_world
 from tests.unit.api_kit import URL, Api, fields_of, message_of
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
-from tests.builders import a_world
-from tests.unit.api_kit import ACME, Api
 
 from onthedot.api.http import Request
 from onthedot.api.router import handle
 from onthedot.api.routes import ROUTES
 from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.ports import RunStore
+from tests.builders import a_world
+from tests.unit.api_kit import ACME, Api
 
 
 @pytest.fixture

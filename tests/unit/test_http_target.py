@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.http_peer import NOW, Peer, a_call, a_caller, a_peer, reply, sending
 
 from onthedot import __version__
 from onthedot.adapters.targets.http_reply import MAX_RETRY_AFTER_MS, retry_after_ms
 from onthedot.ports import Answer
+from tests.unit.http_peer import NOW, Peer, a_call, a_caller, a_peer, reply, sending
 
 OURS = {
     "idempotency-key": "run-7",

@@ -10,6 +10,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from onthedot.adapters.targets.http_reply import MAX_BODY, MAX_RESULT
+from onthedot.adapters.targets.http_wire import MAX_REPLY
+from onthedot.ports import Answer
 from tests.unit.http_peer import (
     Peer,
     Script,
@@ -21,10 +25,6 @@ from tests.unit.http_peer import (
     reply,
     sending,
 )
-
-from onthedot.adapters.targets.http_reply import MAX_BODY, MAX_RESULT
-from onthedot.adapters.targets.http_wire import MAX_REPLY
-from onthedot.ports import Answer
 
 TIMEOUT_MS = 150
 CHUNKED = {"Transfer-Encoding": "chunked"}

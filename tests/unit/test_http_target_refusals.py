@@ -4,9 +4,9 @@ import socket
 from typing import Any
 
 import pytest
-from tests.unit.http_peer import a_call, a_caller, a_peer, reply, resolving_to, sending
 
 from onthedot.ports import Answer
+from tests.unit.http_peer import a_call, a_caller, a_peer, reply, resolving_to, sending
 
 
 def refused(url: str, **target: Any) -> str:

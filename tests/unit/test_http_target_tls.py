@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.http_peer import Peer, a_call, a_caller, a_peer, reply, resolving_to, sending
 
 from onthedot.ports import Answer
+from tests.unit.http_peer import Peer, a_call, a_caller, a_peer, reply, resolving_to, sending
 
 
 @pytest.fixture(scope="module")

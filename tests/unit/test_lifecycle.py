@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from tests.builders import NOON, PLAN, VirtualClock, a_run
 
 from onthedot.domain import lifecycle
 from onthedot.domain.lifecycle import Plan
 from onthedot.domain.run import TERMINAL, TRANSITIONS, Expect, IllegalMove, Move, Run, Status
 from onthedot.domain.slots import BUCKET_MS, bucket_of
+from tests.builders import NOON, PLAN, VirtualClock, a_run
 
 LATER = NOON + 5_000
 

@@ -4,10 +4,10 @@ import random
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.builders import NOON
 
 from onthedot.domain.retry import GiveUp, RetryAt, after_failure, backoff_ms
 from onthedot.domain.run import RetryPolicy
+from tests.builders import NOON
 
 policies = st.builds(
     RetryPolicy,

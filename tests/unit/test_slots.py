@@ -4,7 +4,6 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.builders import NOON
 
 from onthedot.domain.ids import job_id_for_key
 from onthedot.domain.progress import Progress, completed, first_bucket
@@ -21,6 +20,7 @@ from onthedot.domain.slots import (
     slot_shard,
     watch_slot,
 )
+from tests.builders import NOON
 
 instants = st.integers(0, 10**14)
 

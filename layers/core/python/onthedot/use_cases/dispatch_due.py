@@ -14,7 +14,7 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.progress import completed, first_bucket
 from onthedot.domain.run import Run, Status
 from onthedot.domain.slots import DECISION_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
-from onthedot.ports import Deadline, Engine, Moved, ProgressStore, Refused, SlotEntry, Undecided, Tick
+from onthedot.ports import Deadline, Engine, Moved, ProgressStore, Refused, SlotEntry, Tick, Undecided
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.slot_reader import read_entries
 from onthedot.use_cases.sweep_overdue import sweep_slot
@@ -68,7 +68,7 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
 
 def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> list[int]:
     """Go through slots in order. Returns the buckets in which something was left, or that time did not reach."""
-    left = []
+    left: list[int] = []
     handle = _claim_slot if kind is SlotKind.FIRE else _sweep
     for bucket in buckets:
         if work.out_of_time():

@@ -1,0 +1,103 @@
+# onthedot: `make` alone prints this file's targets.
+# Everything installs into .venv, node_modules and build; stamp files make a second run skip what is there.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+FUNCTION_ENV := build/function-env
+SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py tests
+
+# The environment's Node and tools go before whatever the machine has.
+export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+uv := $(VENV)/bin/uv --quiet
+compile := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+.PHONY: help
+help: ## Show this help
+	@printf '\n\033[1monthedot\033[0m  jobs that fire on the dot\n\n'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | \
+		while IFS=$$'\t' read -r name text; do printf '  \033[36m%-8s\033[0m %s\n' "$$name" "$$text"; done
+	@printf '\n  ONTHEDOT_PORT (4566), ONTHEDOT_HOME (.onthedot) and ONTHEDOT_SHARDS (4) choose the local stack.\n\n'
+
+# --- the local stack ---------------------------------------------------------------------------------------
+
+.PHONY: up
+up: install ## Start the local AWS, deploy the stacks, print URL and token
+	@$(VENV)/bin/python -m localstack.local up
+
+.PHONY: down
+down: $(VENV)/.synced ## Stop the local AWS; its data stays
+	@$(VENV)/bin/python -m localstack.local down
+
+.PHONY: reset
+reset: $(VENV)/.synced ## Stop the local AWS and forget its data
+	@$(VENV)/bin/python -m localstack.local reset
+
+# --- quality -----------------------------------------------------------------------------------------------
+
+.PHONY: test
+test: install check ## Check, then run every test that a laptop can run
+	pytest
+
+.PHONY: check
+check: install ## Formatting, lint, types, layers of the code, packages
+	ruff format --check $(SOURCES)
+	ruff check $(SOURCES)
+	mypy $(SOURCES)
+	lint-imports
+	uv --quiet pip check
+
+.PHONY: fix
+fix: install ## Format, and repair what lint can
+	ruff format $(SOURCES)
+	ruff check --fix $(SOURCES)
+
+.PHONY: audit
+audit: install ## Known vulnerabilities in the pinned packages (asks a service on the network)
+	pip-audit --strict --require-hashes --disable-pip -r requirements.lock
+
+.PHONY: lock
+lock: $(VENV)/bin/uv ## Renew the pinned packages (add ARGS=--upgrade for newer ones)
+	$(compile) $(ARGS) --all-extras pyproject.toml -o requirements.lock
+	printf 'aws-lambda-powertools\ncroniter\npydantic\n' | \
+		$(compile) -c requirements.lock - >build/layer.lock
+	mv build/layer.lock layers/dependencies/requirements.txt
+	printf 'boto3\n' | $(compile) -c requirements.lock - >build/function-env.lock
+	mv build/function-env.lock localstack/function-env.txt
+
+# --- installation ------------------------------------------------------------------------------------------
+
+.PHONY: install
+install: $(VENV)/.synced node_modules/.synced $(FUNCTION_ENV)/.synced ## Install all that is pinned
+
+# Only uv comes by pip, as the lock has it; uv then brings everything else.
+$(VENV)/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "onthedot needs Python 3.11 or newer as $(PYTHON); choose one with: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "creating $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@awk '/^uv==/ {found=1} found {print} found && !/\\$$/ {exit}' requirements.lock >$(VENV)/uv.txt
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
+
+$(VENV)/.synced: requirements.lock pyproject.toml | $(VENV)/bin/uv
+	@echo "installing the pinned packages"
+	@$(uv) pip sync --python $(VENV)/bin/python --require-hashes requirements.lock
+	@$(uv) pip install --python $(VENV)/bin/python --no-deps -e .
+	@touch $@
+
+node_modules/.synced: package.json package-lock.json | $(VENV)/.synced
+	@echo "installing the CDK command line"
+	@npm ci --silent --no-audit --no-fund
+	@touch $@
+
+# What Lambda gives a function besides its layers: boto3 and nothing else.
+$(FUNCTION_ENV)/.synced: localstack/function-env.txt | $(VENV)/.synced
+	@echo "creating the functions' environment"
+	@$(uv) venv --clear --python $(VENV)/bin/python $(FUNCTION_ENV)
+	@$(uv) pip sync --python $(FUNCTION_ENV)/bin/python --require-hashes --compile-bytecode $<
+	@touch $@

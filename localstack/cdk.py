@@ -1,0 +1,179 @@
+"""The stacks on the local AWS, by the same `cdk` and the same app that deploy to an account.
+
+Synthesis and deployment are skipped when nothing that they depend on has changed. What is deployed is written
+down in the local AWS itself, so that the note and the stacks are kept, and forgotten, together.
+"""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from layers.build import LayerBuildError, dependencies_layer
+from localstack.home import ACCOUNT, REGION, ROOT, STAGE, Home, LocalStackError, clean_environment
+from localstack.ministack_process import tail
+
+INPUTS = ("infra", "functions", "layers", "cdk.json", "requirements.lock", "package-lock.json")
+NOTE = f"/onthedot/{STAGE}/deployed"
+CDK_SECONDS = 600
+# A process each: more than a laptop's cores can use would only make the first jobs wait for their start.
+WORKER_CONCURRENCY = 20
+
+
+def client(home: Home, service: str) -> Any:
+    """A boto3 client of the local AWS, whatever the host's AWS settings are."""
+    session = boto3.session.Session(
+        aws_access_key_id="test",
+        aws_secret_access_key="test",  # noqa: S106 - the local AWS takes any
+        region_name=REGION,
+    )
+    config = Config(retries={"total_max_attempts": 3}, connect_timeout=5, read_timeout=120)
+    return session.client(service, endpoint_url=home.endpoint_url, config=config)  # type: ignore[call-overload]
+
+
+def inputs_digest(shards: int, root: Path = ROOT) -> str:
+    """Changes whenever a deployment could come out differently."""
+    digest = hashlib.sha256(f"{sys.version_info[:2]}:{shards}:{WORKER_CONCURRENCY}".encode())
+    for path in _input_files(root):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(root)}:{content}\n".encode())
+    return digest.hexdigest()
+
+
+def _input_files(root: Path) -> Iterator[Path]:
+    for name in INPUTS:
+        start = root / name
+        candidates = [start] if start.is_file() else start.rglob("*")
+        yield from sorted(p for p in candidates if p.is_file() and "__pycache__" not in p.parts)
+
+
+def is_deployed(home: Home, digest: str) -> bool:
+    """Whether the local AWS says that exactly this was deployed to it."""
+    try:
+        noted = client(home, "ssm").get_parameter(Name=NOTE)["Parameter"]["Value"]
+    except ClientError:
+        return False
+    return bool(noted == digest)
+
+
+def note_deployed(home: Home, digest: str) -> None:
+    client(home, "ssm").put_parameter(Name=NOTE, Value=digest, Type="String", Overwrite=True)
+
+
+def prepare(home: Home, shards: int, digest: str) -> None:
+    """Bootstrap the local account and synthesize the stacks, side by side, where either is needed.
+
+    :raises LocalStackError: one of them failed; the message holds what it said.
+    """
+    # Built here and only picked up by the app: fetching packages needs the caller's environment, proxies and all.
+    try:
+        dependencies_layer(local=True)
+    except LayerBuildError as error:
+        raise LocalStackError(str(error)) from error
+    steps = []
+    if _needs_bootstrap(home):
+        # Not from the repository: with an app in sight, bootstrap would synthesize it first.
+        steps.append(Cdk(home, "bootstrap", f"aws://{ACCOUNT}/{REGION}", directory=home.data))
+    stamp = home.assembly / ".digest"
+    synthesize = not stamp.is_file() or stamp.read_text() != digest
+    if synthesize:
+        stamp.unlink(missing_ok=True)
+        context = ["-c", f"stage={STAGE}", "-c", f"shards={shards}", "-c", "local=true"]
+        context += ["-c", f"worker_concurrency={WORKER_CONCURRENCY}"]
+        steps.append(Cdk(home, "synth", "--quiet", "--output", str(home.assembly), *context))
+    finish_all(steps)
+    if synthesize:
+        stamp.write_text(digest)
+
+
+def deploy(home: Home) -> None:
+    """Deploy every stack of the assembly.
+
+    :raises LocalStackError: CDK failed; the message holds what it said.
+    """
+    options = ["--all", "--require-approval", "never", "--method", "direct"]
+    options += ["--concurrency", "4", "--asset-parallelism", "--progress", "events"]
+    finish_all([Cdk(home, "deploy", "--app", str(home.assembly), *options)])
+
+
+def _needs_bootstrap(home: Home) -> bool:
+    try:
+        client(home, "cloudformation").describe_stacks(StackName="CDKToolkit")
+    except ClientError:
+        return True
+    return False
+
+
+class Cdk:
+    """One run of the `cdk` command, in a process group of its own so that it can be ended with its children."""
+
+    def __init__(self, home: Home, *arguments: str, directory: Path = ROOT) -> None:
+        self._name = arguments[0]
+        self._log = home.cdk_log(self._name)
+        command = [str(ROOT / "node_modules" / ".bin" / "cdk"), *arguments, "--ci", "--no-notices"]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command,
+                cwd=directory,
+                env=cdk_environment(home),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def finish(self) -> None:
+        """:raises LocalStackError: it failed or took too long."""
+        try:
+            code = self._process.wait(timeout=CDK_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise LocalStackError(f"cdk {self._name} took more than {CDK_SECONDS} s; see {self._log}") from error
+        if code:
+            raise LocalStackError(f"cdk {self._name} failed:\n{tail(self._log, 30)}\n(all of it: {self._log})")
+
+    def end(self) -> None:
+        """Kill it, if it still runs."""
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+def finish_all(steps: list[Cdk]) -> None:
+    """Wait for all of them; if one fails, or we are interrupted, none goes on."""
+    try:
+        for step in steps:
+            step.finish()
+    finally:
+        for step in steps:
+            step.end()
+
+
+def cdk_environment(home: Home) -> dict[str, str]:
+    """Node and Python of this environment first, dummy credentials, and the local AWS as the endpoint."""
+    tools = f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    return clean_environment(
+        home,
+        PATH=tools,
+        AWS_ACCESS_KEY_ID="test",
+        AWS_SECRET_ACCESS_KEY="test",  # noqa: S106 - the local AWS takes any
+        AWS_REGION=REGION,
+        AWS_ENDPOINT_URL=home.endpoint_url,
+        AWS_ENDPOINT_URL_S3=home.endpoint_url,
+        CDK_DEFAULT_ACCOUNT=ACCOUNT,
+        CDK_DEFAULT_REGION=REGION,
+        CDK_DISABLE_CLI_TELEMETRY="true",
+        # Unpacking the CDK library takes longer than synthesis: all homes share it.
+        JSII_RUNTIME_PACKAGE_CACHE_ROOT=str(ROOT / "build" / "jsii-cache"),
+        NO_COLOR="1",
+        JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION="true",
+    )

@@ -1,0 +1,188 @@
+"""MiniStack in this process, with the few adjustments that make it a truer AWS for a scheduler.
+
+Run by `local.py` as a process of its own. The adjustments touch private names of MiniStack, so its version is
+pinned, and every name is looked at before it is changed: another version fails here, loudly, instead of running
+half adjusted. What is adjusted, and why, stands on each `adjust_` function.
+"""
+
+import argparse
+import fcntl
+import functools
+import inspect
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+from localstack.shared_layers import FOLLOW_POINTERS, SharedLayers
+
+PINNED_MINISTACK = "1.5.33"
+
+POLL_SECONDS = 0.025
+"""How often event sources look for messages whose delay has ended."""
+POLL_GAP_SECONDS = 0.01
+LOG_WAIT_SECONDS = 0.004
+SCHEDULE_TICK_SECONDS = 1
+
+# What a function may see of the process that started it. Its own variables are set after this runs.
+FORGET_THE_HOST = """
+import os
+for _name in list(os.environ):
+    if not _name.startswith(("AWS_", "_LAMBDA_", "LAMBDA_TASK_ROOT", "_X_AMZN_", "_MINISTACK_INVOKE")):
+        if _name not in ("PATH", "LANG", "LC_ALL", "TZ", "HOME", "TMPDIR"):
+            del os.environ[_name]
+"""
+
+
+class MinistackChangedError(RuntimeError):
+    """MiniStack is not the version that the adjustments were written for."""
+
+
+def refuse(what: str) -> NoReturn:
+    raise MinistackChangedError(
+        f"{what}; localstack/launcher.py is written for ministack=={PINNED_MINISTACK}, "
+        f"and ministack=={version('ministack')} is installed"
+    )
+
+
+def existing(owner: ModuleType | type, name: str, kind: type | tuple[type, ...]) -> Any:
+    """The private attribute that is about to be adjusted.
+
+    :raises MinistackChangedError: it is gone, or it is not what it was.
+    """
+    value = getattr(owner, name, None)
+    if not isinstance(value, kind):
+        refuse(f"{owner.__name__}.{name} is {type(value).__name__}, not {kind}")
+    return value
+
+
+def with_parameters(owner: ModuleType | type, name: str, parameters: list[str]) -> Callable[..., Any]:
+    """The private function that is about to be replaced, if it still takes these parameters."""
+    function: Callable[..., Any] = existing(owner, name, type(refuse))
+    found = list(inspect.signature(function).parameters)
+    if found != parameters:
+        refuse(f"{owner.__name__}.{name} takes {found}, not {parameters}")
+    return function
+
+
+def replace_value(owner: ModuleType | type, name: str, value: object) -> None:
+    """Put ours in place of a private value of the same kind."""
+    existing(owner, name, type(value))
+    setattr(owner, name, value)
+
+
+def adjust_event_sources() -> None:
+    """The end of an SQS delay wakes nobody in MiniStack: its poller looks once a second, we look at once."""
+    concurrency = import_module("ministack.core.concurrency")
+    lambda_svc = import_module("ministack.services.lambda_svc")
+    wake: threading.Event = existing(concurrency, "esm_wake", threading.Event)
+    if existing(lambda_svc, "_esm_wake", threading.Event) is not wake:
+        refuse("lambda_svc._esm_wake is not concurrency.esm_wake")
+    replace_value(lambda_svc, "_ESM_IDLE_WAKE_GAP_SECONDS", POLL_GAP_SECONDS)
+
+    def keep_waking() -> None:
+        while True:
+            wake.set()
+            time.sleep(POLL_SECONDS)
+
+    threading.Thread(target=keep_waking, daemon=True, name="onthedot-wake").start()
+
+
+def adjust_function_environment(function_python: Path) -> None:
+    """Functions run on boto3 and their layers, not on MiniStack's own packages and variables.
+
+    So a package missing from a layer, or a variable missing from a function, fails here as it does on AWS.
+    """
+    lambda_runtime = import_module("ministack.core.lambda_runtime")
+    detect = with_parameters(lambda_runtime, "_detect_runtime_binary", ["runtime"])
+    script = detect("python3.13")[1]
+    for line in ("os.environ.update(env)", 'os.environ.get("_LAMBDA_LAYERS_DIRS", "").split(os.pathsep)'):
+        if line not in script:
+            refuse(f"the script of a function's process no longer has {line}")
+
+    def detect_runtime_binary(runtime: str) -> tuple[str, str]:
+        if runtime.startswith("python"):
+            return str(function_python), FORGET_THE_HOST + FOLLOW_POINTERS + script
+        binary, other_script = detect(runtime)
+        return binary, other_script
+
+    replace_value(lambda_runtime, "_detect_runtime_binary", detect_runtime_binary)
+
+
+def adjust_layers(layers: SharedLayers) -> None:
+    """A layer is unpacked once and not for each process: a cold start takes a third of the time."""
+    lambda_svc = import_module("ministack.services.lambda_svc")
+    resolve = with_parameters(lambda_svc, "_resolve_layer_zip", ["attachment"])
+
+    def resolve_layer_zip(attachment: object) -> bytes | None:
+        archive = resolve(attachment)
+        return layers.pointer_to(archive) if archive else archive
+
+    replace_value(lambda_svc, "_resolve_layer_zip", resolve_layer_zip)
+
+
+def adjust_log_wait() -> None:
+    """MiniStack waits 50 ms for the first log line of each call; a handler that logs nothing is not that slow."""
+    worker_class: type = existing(import_module("ministack.core.lambda_runtime"), "Worker", type)
+    parameters = ["self", "first_line_wait", "idle_confirm", "hard_cap"]
+    drain = with_parameters(worker_class, "_drain_stderr_bounded", parameters)
+
+    @functools.wraps(drain)
+    def shorter(worker: object, first_line_wait: float = LOG_WAIT_SECONDS, **others: float) -> Any:
+        return drain(worker, first_line_wait=first_line_wait, **others)
+
+    replace_value(worker_class, "_drain_stderr_bounded", shorter)
+
+
+def adjust_schedules() -> None:
+    """Schedules are looked at every second, so that a tick per minute comes within a second of its time."""
+    scheduler = import_module("ministack.services.scheduler")
+    replace_value(scheduler, "_SCHEDULE_TICK_INTERVAL", SCHEDULE_TICK_SECONDS)
+
+
+def adjust(function_python: Path) -> None:
+    """Make every adjustment.
+
+    :raises MinistackChangedError: MiniStack is another version, or its inside is not as expected.
+    """
+    if version("ministack") != PINNED_MINISTACK:
+        refuse("another version of MiniStack is installed")
+    adjust_function_environment(function_python)
+    adjust_layers(SharedLayers(Path(tempfile.gettempdir()) / "layers"))
+    adjust_log_wait()
+    adjust_schedules()
+    adjust_event_sources()
+
+
+def hold_lock(path: Path, port: int) -> None:
+    """Take the home's lock for the life of this process, and write into it who holds it.
+
+    The lock, unlike a pid file, is gone when the process is, however it ended.
+    """
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.ftruncate(lock, 0)
+    os.write(lock, json.dumps({"pid": os.getpid(), "port": port}).encode())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lock", type=Path, required=True)
+    parser.add_argument("--function-python", type=Path, required=True)
+    options = parser.parse_args()
+    hold_lock(options.lock, int(os.environ["GATEWAY_PORT"]))
+    adjust(options.function_python)
+    sys.argv = ["ministack"]
+    with_parameters(import_module("ministack.app"), "main", [])()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""`make up`, `make down` and `make reset`: the stacks on an AWS that runs on this machine.
+
+    python -m localstack.local up | down | reset
+
+`up` and `down` can also be called from Python; the end-to-end tests bring up their own stack this way.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from localstack import cdk, ministack_process
+from localstack.demo import DELAY_SECONDS, Fired, fire_one
+from localstack.home import DEFAULT_PORT, Home, LocalStackError, home_from, shards_from
+from localstack.stack import (
+    LocalStack,
+    describe,
+    token_for,
+    wait_until_api_answers,
+    warm,
+    write_description,
+)
+
+console = Console()
+
+
+def up(home: Path, port: int, shards: int, demo: bool) -> LocalStack:
+    """Bring the local stack of `home` up to the present state of the sources, and return when its API answers.
+
+    Where it runs already, only what changed is deployed. If anything fails, or this is interrupted, a process
+    that this call started is ended again; one that ran before is left as it was.
+
+    :raises LocalStackError: with a message for a person.
+    """
+    at = Home(home.absolute(), port)
+    at.path.mkdir(parents=True, exist_ok=True)
+    before = _running_here(at)
+    with _stopped_on_failure(at, already_up=before is not None):
+        if before is None:
+            with _step("Started the local AWS"):
+                before = ministack_process.start(at)
+        _bring_up_to_date(at, shards)
+        stack = describe(at, before.pid)
+        with _step("The API answers"):
+            wait_until_api_answers(stack)
+            stack = replace(stack, token=token_for(at, stack))
+            write_description(at, stack)
+        with _step("The workers are warm"):
+            warm(at)
+        if demo:
+            _demonstrate(stack)
+    return stack
+
+
+def down(home: Path) -> bool:
+    """Stop the local stack of `home`, keeping its data, and say whether it ran."""
+    return ministack_process.stop(Home(home.absolute(), DEFAULT_PORT))
+
+
+def reset(home: Path) -> None:
+    """Stop the local stack of `home` and forget everything that was stored in it."""
+    at = Home(home.absolute(), DEFAULT_PORT)
+    ministack_process.stop(at)
+    shutil.rmtree(at.data, ignore_errors=True)
+    for path in (at.description, *at.path.glob("*.log")):
+        path.unlink(missing_ok=True)
+
+
+def _running_here(at: Home) -> ministack_process.Running | None:
+    running = ministack_process.find(at)
+    if running and running.port != at.port:
+        raise LocalStackError(
+            f"the stack of {at.path} runs on port {running.port}; stop it first (make down), "
+            f"or keep another one beside it with ONTHEDOT_HOME"
+        )
+    return running
+
+
+def _bring_up_to_date(at: Home, shards: int) -> None:
+    digest = cdk.inputs_digest(shards)
+    if cdk.is_deployed(at, digest):
+        console.print("[green]✓[/] The stacks are deployed as they are in the sources")
+        return
+    with _step("Synthesized the stacks"):
+        cdk.prepare(at, shards, digest)
+    with _step("Deployed the stacks"):
+        cdk.deploy(at)
+        cdk.note_deployed(at, digest)
+
+
+@contextmanager
+def _stopped_on_failure(at: Home, *, already_up: bool) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if not already_up:
+            ministack_process.stop(at, grace_seconds=5)
+        raise
+
+
+@contextmanager
+def _step(done: str) -> Iterator[None]:
+    """A spinner while it lasts, a line with its duration when it is done."""
+    began = time.monotonic()
+    with console.status(f"{done} …"):
+        yield
+    console.print(f"[green]✓[/] {done} [dim]({time.monotonic() - began:.1f} s)[/]")
+
+
+def _demonstrate(stack: LocalStack) -> None:
+    _show(stack)
+    with console.status(f"A job that is due in {DELAY_SECONDS} s …"):
+        fired = fire_one(stack)
+    _show_demonstration(fired)
+
+
+def _show(stack: LocalStack) -> None:
+    lines = Text("\n").join(
+        Text.assemble((f"{name:<9}", "bold"), (value, "cyan"))
+        for name, value in (("API", stack.api_url), ("Console", stack.console_url), ("Token", stack.token))
+    )
+    # A frame where it fits; otherwise bare lines, since what is broken by a frame cannot be copied.
+    panel = Panel(lines, title="onthedot is up", border_style="green", expand=False)
+    fits = console.measure(lines).maximum + 4 <= console.width
+    console.print(panel if fits else lines, soft_wrap=not fits)
+
+
+def _show_demonstration(fired: Fired) -> None:
+    due, arrived = (_clock(t) for t in (fired.due, fired.arrived))
+    console.print(
+        f"[green]✓[/] A job was due at [bold]{due}[/] and reached its callback at [bold]{arrived}[/]: "
+        f"[bold green]{fired.late:.0f} ms[/] late",
+        soft_wrap=True,
+    )
+
+
+def _clock(milliseconds: float) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone().strftime("%H:%M:%S.%f")[:-3]
+
+
+def run(command: str) -> None:
+    """One of the three commands, for the stack that the environment names."""
+    home = home_from(os.environ)
+    if command == "up":
+        up(home.path, home.port, shards_from(os.environ), demo=True)
+    elif command == "down":
+        console.print("Stopped." if down(home.path) else "It was not running.")
+    else:
+        reset(home.path)
+        console.print("Forgotten.")
+
+
+def _point_at_log() -> None:
+    with suppress(LocalStackError):
+        console.print(Text(f"The log of the local AWS: {home_from(os.environ).log}", style="dim"), soft_wrap=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="local", description=__doc__)
+    parser.add_argument("command", choices=["up", "down", "reset"])
+    command = parser.parse_args().command
+    # Whoever ends us by a signal other than Ctrl-C gets the same cleaning up.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(143))
+    try:
+        run(command)
+    except LocalStackError as error:
+        console.print(Text(f"✗ {command} failed: {error}", style="red"), soft_wrap=True)
+        _point_at_log()
+        sys.exit(1)
+    except KeyboardInterrupt:
+        console.print("\nInterrupted; nothing that this command started is left running.")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""A deployed local stack: what it is made of, its token, its warm functions, and `local.json` about it."""
+
+import json
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import urllib3
+
+from localstack.cdk import client
+from localstack.home import STAGE, Home, LocalStackError
+from onthedot.adapters.dynamodb_misc import DynamoTokenStore
+from onthedot.clock import SystemClock
+from onthedot.ports import Principal
+from onthedot.use_cases.issue_token import issue_token
+
+LOCAL_USER = Principal(tenant="local", role="admin", name="make up")
+API_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStack:
+    """What `local.json` says."""
+
+    api_url: str
+    token: str
+    endpoint_url: str
+    table: str
+    queues: dict[str, str]
+    console_url: str
+    pid: int
+
+
+def describe(home: Home, pid: int) -> LocalStack:
+    """The stack that is deployed in this home, not yet with a token.
+
+    :raises LocalStackError: an output that we rely on is not there.
+    """
+    api_url = _api_url(home, _outputs(home, "api"))
+    return LocalStack(
+        api_url=api_url,
+        token="",
+        endpoint_url=home.endpoint_url,
+        table=_outputs(home, "data")["TableName"],
+        queues=json.loads(_outputs(home, "queues")["QueueUrls"]),
+        console_url=f"{api_url}/console",
+        pid=pid,
+    )
+
+
+class _Outputs(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        raise LocalStackError(f"the deployed stacks have no output {name}; `make reset up` starts afresh")
+
+
+def _outputs(home: Home, part: str) -> dict[str, str]:
+    found = client(home, "cloudformation").describe_stacks(StackName=f"onthedot-{STAGE}-{part}")
+    return _Outputs({o["OutputKey"]: o["OutputValue"] for o in found["Stacks"][0].get("Outputs", [])})
+
+
+def _api_url(home: Home, outputs: dict[str, str]) -> str:
+    """The path form: the host form would need a name server that answers for `*.localhost`."""
+    stage = urlsplit(outputs["ApiUrl"]).path.strip("/")
+    return f"{home.endpoint_url}/restapis/{outputs['ApiId']}/{stage}/_user_request_"
+
+
+def wait_until_api_answers(stack: LocalStack) -> None:
+    """:raises LocalStackError: the health call does not answer 200 in time."""
+    deadline = time.monotonic() + API_SECONDS
+    answer = "nothing"
+    while time.monotonic() < deadline:
+        with suppress(urllib3.exceptions.HTTPError):
+            response = urllib3.request("GET", f"{stack.api_url}/v1/health", retries=False, timeout=30)
+            if response.status == 200:
+                return
+            answer = f"{response.status} {response.data[:500].decode(errors='replace')}"
+        time.sleep(0.2)
+    raise LocalStackError(f"the API did not become healthy within {API_SECONDS:.0f} s; it answered {answer}")
+
+
+def warm(home: Home) -> None:
+    """Have all processes running that the event sources may use, before the first job waits for one.
+
+    A batch without records is nothing to do, for a worker as for a dispatcher. Calls at the same moment get a
+    process each, as on AWS.
+    """
+    functions = client(home, "lambda")
+    mappings = functions.list_event_source_mappings()["EventSourceMappings"]
+    consumers = [arn for mapping in mappings for arn in _a_name_for_each_process(mapping)]
+    with ThreadPoolExecutor(max_workers=len(consumers) or 1) as pool:
+        calls = [pool.submit(_invoke_without_records, functions, arn) for arn in consumers]
+    for call in calls:
+        call.result()
+
+
+def _a_name_for_each_process(mapping: dict[str, Any]) -> list[str]:
+    if ":sqs:" not in mapping["EventSourceArn"]:
+        return []
+    return [mapping["FunctionArn"]] * int(mapping.get("ScalingConfig", {}).get("MaximumConcurrency", 1))
+
+
+def _invoke_without_records(functions: Any, arn: str) -> None:
+    reply = functions.invoke(FunctionName=arn, Payload=b'{"Records": []}')
+    if "FunctionError" in reply:
+        said = reply["Payload"].read()[:1000].decode(errors="replace")
+        raise LocalStackError(f"{arn} fails on an empty batch: {said}")
+
+
+def token_for(home: Home, stack: LocalStack) -> str:
+    """The token of an earlier `up` if it is still good, otherwise a new one."""
+    previous = read_description(home).get("token", "")
+    return previous if previous and _is_accepted(stack, previous) else _issue_token(home, stack)
+
+
+def _is_accepted(stack: LocalStack, token: str) -> bool:
+    # A job that cannot exist: the authorizer has its say first, and nothing is read but one key.
+    url = f"{stack.api_url}/v1/jobs/no-such-job/status"
+    headers = {"Authorization": f"Bearer {token}"}
+    status = urllib3.request("GET", url, headers=headers, retries=False, timeout=30).status
+    return status not in (401, 403)
+
+
+def _issue_token(home: Home, stack: LocalStack) -> str:
+    """A new token of the local tenant, made and kept as every other one: only its hash is stored."""
+    tokens = DynamoTokenStore(client(home, "dynamodb"), stack.table)
+    return issue_token(tokens, SystemClock(), LOCAL_USER)
+
+
+def read_description(home: Home) -> dict[str, Any]:
+    """What `local.json` says, or nothing."""
+    try:
+        return dict(json.loads(home.description.read_text()))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def write_description(home: Home, stack: LocalStack) -> None:
+    """Write `local.json` in one move, for its owner only: it holds a token."""
+    draft = home.description.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(asdict(stack), file, indent=2)
+    draft.replace(home.description)

@@ -1,0 +1,102 @@
+"""The launcher's adjustments fit the pinned MiniStack, and refuse any other."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from localstack import launcher
+from localstack.home import ROOT, Home
+from localstack.ministack_process import ministack_environment
+
+# MiniStack is adjusted in a process of its own: this one must keep it as it is.
+PROBE = """
+import sys, threading
+from pathlib import Path
+from localstack import launcher
+launcher.adjust(Path("/functions/python"))
+from ministack.core import lambda_runtime
+from ministack.services import lambda_svc, scheduler
+binary, script = lambda_runtime._detect_runtime_binary("python3.13")
+assert binary == "/functions/python", binary
+assert script.startswith(launcher.FORGET_THE_HOST)
+assert lambda_runtime._detect_runtime_binary("nodejs24.x")[0] == "node"
+assert scheduler._SCHEDULE_TICK_INTERVAL == 1
+assert lambda_svc._ESM_IDLE_WAKE_GAP_SECONDS == launcher.POLL_GAP_SECONDS
+assert "onthedot-wake" in {thread.name for thread in threading.enumerate()}
+worker = lambda_runtime.Worker("f", {}, b"")
+assert worker._drain_stderr_bounded() == ""
+assert lambda_svc._esm_wake.wait(1)
+"""
+
+
+def test_the_pinned_ministack_is_the_one_that_is_installed_and_locked() -> None:
+    assert version("ministack") == launcher.PINNED_MINISTACK
+    assert f"ministack=={launcher.PINNED_MINISTACK} " in (ROOT / "requirements.lock").read_text()
+    assert f'"ministack=={launcher.PINNED_MINISTACK}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_every_adjustment_fits_the_pinned_ministack(tmp_path: Path) -> None:
+    environment = {**ministack_environment(Home(tmp_path, 4999)), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_another_version_of_ministack_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launcher, "version", lambda _: "9.9.9")
+    with pytest.raises(launcher.MinistackChangedError, match=r"ministack==1\.5\.33.*ministack==9\.9\.9"):
+        launcher.adjust(Path("python"))
+
+
+def test_a_private_name_that_is_gone_is_refused() -> None:
+    with pytest.raises(launcher.MinistackChangedError, match=r"inside\._wake is NoneType"):
+        launcher.existing(ModuleType("inside"), "_wake", float)
+
+
+def test_a_private_name_of_another_kind_is_refused_and_left_alone() -> None:
+    inside = ModuleType("inside")
+    vars(inside)["_interval"] = "ten"
+    with pytest.raises(launcher.MinistackChangedError, match=r"inside\._interval is str"):
+        launcher.replace_value(inside, "_interval", 1)
+    assert inside._interval == "ten"
+
+
+def test_a_private_function_with_other_parameters_is_refused() -> None:
+    inside = ModuleType("inside")
+    vars(inside)["_detect"] = test_a_private_name_that_is_gone_is_refused
+    with pytest.raises(launcher.MinistackChangedError, match=r"takes \[\], not \['runtime'\]"):
+        launcher.with_parameters(inside, "_detect", ["runtime"])
+
+
+def test_a_function_sees_nothing_of_the_process_that_started_it() -> None:
+    started_with = {
+        "PATH": os.environ["PATH"],
+        "AWS_REGION": "us-east-1",
+        "_LAMBDA_TIMEOUT": "3",
+        "STATE_DIR": "/secret",
+        "GATEWAY_PORT": "1",
+        "ONTHEDOT_TABLE": "of the host",
+    }
+    show = f"{launcher.FORGET_THE_HOST}\nimport json; print(json.dumps(list(os.environ)))"
+    seen = subprocess.run([sys.executable, "-c", show], env=started_with, capture_output=True, text=True, check=True)
+    # Python itself may add LC_CTYPE.
+    assert set(json.loads(seen.stdout)) - {"LC_CTYPE"} == {"AWS_REGION", "PATH", "_LAMBDA_TIMEOUT"}
+
+
+def test_only_one_process_holds_the_lock_of_a_home(tmp_path: Path) -> None:
+    hold = "from localstack.launcher import hold_lock; from pathlib import Path; hold_lock(Path('lock'), 1)"
+    command = [sys.executable, "-c", f"{hold}; print('held', flush=True); input()"]
+    environment = {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as one:
+        assert one.stdout
+        one.stdout.readline()
+        second = subprocess.run(
+            [sys.executable, "-c", hold], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, check=False
+        )
+        one.kill()
+    assert b"BlockingIOError" in second.stderr

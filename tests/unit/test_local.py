@@ -1,0 +1,253 @@
+"""The local stack's housekeeping: homes, ports, processes, what needs a deployment, and the pinned packages."""
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from localstack import cdk, local, ministack_process
+from localstack.home import ROOT, Home, LocalStackError, clean_environment, home_from, shards_from
+from localstack.stack import LocalStack, read_description, write_description
+from onthedot.cli import main as cli
+
+HOLDER = """
+import signal, sys
+from pathlib import Path
+from localstack.launcher import hold_lock
+if sys.argv[2] == "stubborn":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+hold_lock(Path(sys.argv[1]), 4999)
+print("held", flush=True)
+signal.pause()
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path, 4999)
+
+
+def a_local_aws(home: Home, temper: str) -> subprocess.Popen[bytes]:
+    """A process that stands in for the local AWS: it holds the lock until it is told to end, or longer."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(home.lock), temper],
+        env={"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout
+    process.stdout.readline()
+    process.stdout.close()
+    return process
+
+
+@pytest.fixture
+def busy_port() -> Iterator[int]:
+    with socket.socket() as somebody:
+        somebody.bind(("127.0.0.1", 0))
+        somebody.listen()
+        yield somebody.getsockname()[1]
+
+
+def test_the_environment_chooses_home_port_and_shards(tmp_path: Path) -> None:
+    chosen = {"ONTHEDOT_HOME": str(tmp_path), "ONTHEDOT_PORT": "4600", "ONTHEDOT_SHARDS": "8"}
+    assert home_from(chosen) == Home(tmp_path, 4600)
+    assert shards_from(chosen) == 8
+
+
+def test_without_a_choice_the_home_is_in_the_clone() -> None:
+    assert home_from({}) == Home(ROOT / ".onthedot", 4566)
+    assert shards_from({"ONTHEDOT_SHARDS": ""}) == 4
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "http", "4566.0", "٤٥"])
+def test_a_port_that_is_none_is_refused_by_name(port: str) -> None:
+    with pytest.raises(LocalStackError, match="ONTHEDOT_PORT"):
+        home_from({"ONTHEDOT_PORT": port})
+
+
+def test_nothing_of_the_host_leaks_into_the_local_aws(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_PROFILE", "AWS_SECRET_ACCESS_KEY", "ONTHEDOT_TABLE", "PYTHONPATH", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "of the host")
+    assert "of the host" not in clean_environment(home).values()
+    environment = ministack_process.ministack_environment(home)
+    assert "of the host" not in environment.values()
+    assert environment["BIND_HOST"] == "127.0.0.1"
+    for name in ("HOME", "TMPDIR", "STATE_DIR", "S3_DATA_DIR"):
+        assert Path(environment[name]).is_relative_to(home.path)
+
+
+def test_a_local_aws_is_found_as_long_as_it_lives(home: Home) -> None:
+    assert ministack_process.find(home) is None
+    process = a_local_aws(home, "willing")
+    assert ministack_process.find(home) == ministack_process.Running(process.pid, 4999)
+    process.kill()
+    process.wait()
+    assert ministack_process.find(home) is None
+
+
+def test_down_asks_the_local_aws_to_end(home: Home) -> None:
+    process = a_local_aws(home, "willing")
+    assert local.down(home.path) is True
+    assert process.wait(timeout=5) == -signal.SIGTERM
+    assert local.down(home.path) is False
+
+
+def test_down_kills_a_local_aws_that_does_not_end(home: Home) -> None:
+    process = a_local_aws(home, "stubborn")
+    assert ministack_process.stop(home, grace_seconds=0.2) is True
+    assert process.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_reset_forgets_the_data_and_keeps_the_cache(home: Home) -> None:
+    for directory in (home.data / "state", home.assembly):
+        directory.mkdir(parents=True)
+    home.description.write_text("{}")
+    process = a_local_aws(home, "willing")
+    local.reset(home.path)
+    process.wait(timeout=5)
+    assert not home.data.exists()
+    assert not home.description.exists()
+    assert home.assembly.exists()
+
+
+def test_up_refuses_a_port_of_somebody_else_and_says_what_to_do(tmp_path: Path, busy_port: int) -> None:
+    with pytest.raises(LocalStackError, match=rf"port {busy_port} is in use.*ONTHEDOT_PORT="):
+        local.up(tmp_path, busy_port, 4, demo=False)
+
+
+def test_up_refuses_to_move_a_running_stack_to_another_port(home: Home) -> None:
+    process = a_local_aws(home, "willing")
+    with pytest.raises(LocalStackError, match="runs on port 4999"):
+        local.up(home.path, 4998, 4, demo=False)
+    assert process.poll() is None
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("failure", [LocalStackError("no"), KeyboardInterrupt()])
+def test_a_failed_up_ends_what_it_started(home: Home, monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> None:
+    processes = []
+
+    def start(at: Home) -> ministack_process.Running:
+        processes.append(a_local_aws(at, "willing"))
+        return ministack_process.Running(processes[0].pid, at.port)
+
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(ministack_process, "start", start)
+    monkeypatch.setattr(local, "_bring_up_to_date", fail)
+    with pytest.raises(type(failure)):
+        local.up(home.path, home.port, 4, demo=False)
+    assert processes[0].wait(timeout=5) == -signal.SIGTERM
+
+
+def test_a_failed_up_leaves_a_stack_that_ran_before(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise LocalStackError("no")
+
+    process = a_local_aws(home, "willing")
+    monkeypatch.setattr(local, "_bring_up_to_date", fail)
+    with pytest.raises(LocalStackError):
+        local.up(home.path, home.port, 4, demo=False)
+    assert process.poll() is None
+    process.kill()
+    process.wait()
+
+
+def test_the_description_is_whole_and_for_its_owner_only(home: Home) -> None:
+    stack = LocalStack("http://api", "secret", "http://aws", "table", {"tick": "http://q"}, "http://api/console", 1)
+    write_description(home, stack)
+    write_description(home, stack)
+    assert stat.S_IMODE(home.description.stat().st_mode) == 0o600
+    assert LocalStack(**read_description(home)) == stack
+    names = {"api_url", "token", "endpoint_url", "table", "queues", "console_url", "pid"}
+    assert set(json.loads(home.description.read_text())) == names
+
+
+def test_a_deployment_is_needed_when_a_source_or_the_shards_change_and_only_then(tmp_path: Path) -> None:
+    (tmp_path / "infra").mkdir()
+    source = tmp_path / "infra" / "app.py"
+    source.write_text("1")
+    first = cdk.inputs_digest(4, tmp_path)
+    (tmp_path / "infra" / "__pycache__").mkdir()
+    (tmp_path / "infra" / "__pycache__" / "app.pyc").write_text("compiled")
+    (tmp_path / "README.md").write_text("not deployed")
+    assert cdk.inputs_digest(4, tmp_path) == first
+    assert cdk.inputs_digest(8, tmp_path) != first
+    source.write_text("2")
+    assert cdk.inputs_digest(4, tmp_path) != first
+
+
+def pinned(path: Path) -> dict[str, list[str]]:
+    """Each entry of a lock file with its hashes."""
+    entries: dict[str, list[str]] = {}
+    for block in re.split(r"\n(?=\S)", path.read_text().strip()):
+        entry, *hashes = re.split(r"\s*\\?\n\s*", block)
+        entries[entry.rstrip(" \\")] = [line.rstrip(" \\") for line in hashes]
+    return entries
+
+
+LOCKS = [
+    ROOT / "requirements.lock",
+    ROOT / "layers" / "dependencies" / "requirements.txt",
+    ROOT / "localstack" / "function-env.txt",
+]
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
+def test_every_package_is_pinned_by_version_and_hash_and_no_place_is_named(lock: Path) -> None:
+    assert "//" not in lock.read_text()
+    for entry, hashes in pinned(lock).items():
+        assert re.fullmatch(r"[a-z0-9-]+==[^ ]+( ; .+)?", entry), entry
+        assert hashes, entry
+        assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", line) for line in hashes), entry
+
+
+@pytest.mark.parametrize("lock", LOCKS[1:], ids=lambda path: path.name)
+def test_functions_get_the_versions_that_everything_else_is_tested_with(lock: Path) -> None:
+    everything = pinned(LOCKS[0])
+    assert {entry: everything.get(entry) for entry in pinned(lock)} == pinned(lock)
+
+
+def test_the_lock_of_npm_names_no_place() -> None:
+    lock = json.loads((ROOT / "package-lock.json").read_text())
+    packages = {name: package for name, package in lock["packages"].items() if name}
+    assert packages["node_modules/aws-cdk"]["version"] == "2.1147.0"
+    assert all("resolved" not in package and "integrity" in package for package in packages.values())
+
+
+def test_the_command_finds_the_clone_from_anywhere_inside() -> None:
+    assert cli.find_root(ROOT / "layers" / "core") == ROOT
+
+
+def test_the_command_says_so_outside_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(click.ClickException):
+        cli.find_root(tmp_path)
+    result = CliRunner().invoke(cli.main, ["up"])
+    assert result.exit_code == 1
+    assert "not inside a clone" in result.output
+
+
+def test_deploy_hands_stage_context_and_options_to_cdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("localstack/local.py", "cdk.json", "node_modules/.bin/cdk"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch(0o755)
+    calls: list[list[str]] = []
+    monkeypatch.setattr(os, "execve", lambda _path, arguments, _environment: calls.append(arguments))
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli.main, ["deploy", "--stage", "dev", "-c", "shards=8", "--profile", "me"])
+    assert result.exit_code == 0, result.output
+    assert calls[0][1:] == ["deploy", "--all", "-c", "stage=dev", "-c", "shards=8", "--profile", "me"]
