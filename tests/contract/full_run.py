@@ -1,11 +1,25 @@
 """A run in which every field has a value."""
 
-from onthedot.domain.run import Attempt, Definition, HttpTarget, Priority, RetryPolicy, Run
+from onthedot.domain.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
+from onthedot.domain.run import Attempt, Definition, HttpTarget, Priority, Record, RetryPolicy
+from onthedot.domain.schedule import CronSchedule, DstPolicy, Gap, Overlap, Schedule
 from onthedot.ports import Clock
 from tests.builders import a_run
 
+RECURRENCE = Recurrence(
+    Schedule(
+        CronSchedule("*/5 9-17 * * mon-fri", "Europe/Berlin", DstPolicy(Gap.SKIP, Overlap.TWICE)),
+        start_at=1_000,
+        end_at=4_102_444_800_000,
+        jitter_seconds=30,
+    ),
+    Misfire(MisfirePolicy.RUN_ALL, 5),
+    OverlapPolicy.QUEUE,
+    max_runs=99,
+)
 
-def a_run_with_every_field(clock: Clock) -> Run:
+
+def a_run_with_every_field(clock: Clock) -> Record:
     target = HttpTarget("https://example.org/ä?q=1", "PUT", {"x-one": "1"})
     definition = Definition(
         target=target,
@@ -25,6 +39,14 @@ def a_run_with_every_field(clock: Clock) -> Run:
             definition=definition,
             pool="gpu",
             token="tick/nonce",
+            recurrence=RECURRENCE,
+            version=5,
+            schedule_version=2,
+            stamped=17,
+            holder="job_x.000000000000001",
+            skipped_until=clock.now() - 60_000,
+            skipped_count=12,
+            cancel_requested=clock.now() - 1,
             attempt=3,
             attempt_token="a1b2",
             failures=1,

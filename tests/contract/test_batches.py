@@ -7,12 +7,12 @@ from threading import Barrier
 
 import pytest
 
-from onthedot.domain.run import Expect, Move, Run, Status
+from onthedot.domain.run import Expect, Move, Record, Status
 from onthedot.ports import Clock, Deadline, Moved, Refused, RunStore
 from tests.builders import a_run, the_claim_of
 
 
-def pending_runs(count: int, store: RunStore, clock: Clock) -> list[Run]:
+def pending_runs(count: int, store: RunStore, clock: Clock) -> list[Record]:
     return [a_run(clock).due_in(600).pending().stored_in(store) for _ in range(count)]
 
 
@@ -151,7 +151,7 @@ def test_of_eight_racing_creates_one_wins(store: RunStore, clock: Clock) -> None
     runs = [a_run(clock).called("job_same").build() for _ in range(8)]
     together = Barrier(8)
 
-    def race(run: Run) -> Run | None:
+    def race(run: Record) -> Record | None:
         together.wait()
         return store.create(run)
 

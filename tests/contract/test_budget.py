@@ -13,7 +13,9 @@ from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.sqs_queues import SqsRunQueues
 from onthedot.bootstrap import NoBlobs
 from onthedot.domain import lifecycle
-from onthedot.domain.run import Definition, HttpTarget, Move, Priority, Run, Status
+from onthedot.domain.recurrence import Recurrence
+from onthedot.domain.run import Definition, HttpTarget, Move, Priority, Record, Status
+from onthedot.domain.schedule import EverySchedule, Schedule
 from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, Tick, Undecided
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.dispatch_due import dispatch_due
@@ -51,6 +53,11 @@ class CountingStore(DynamoRunStore):
             "Item"
         )
 
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
+        outcomes = super().create_many(records, deadline)
+        self.units += [computed_units(None, self.item(record.run_id)) for record in records]
+        return outcomes
+
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
         before = [self.item(move.run_id) for move in moves]
         outcomes = super().move_many(moves, deadline)
@@ -69,7 +76,7 @@ class Life:
     engine: Engine
     progress: DynamoProgressStore
 
-    def submit(self, delay_s: int) -> Run:
+    def submit(self, delay_s: int) -> Record:
         target = HttpTarget("https://api.example.com/v1/orders/123/remind")
         request = JobRequest(
             definition=Definition(target, payload={"order": 123, "user": "u-47"}, name="remind", tags={"app": "shop"}),
@@ -83,11 +90,22 @@ class Life:
         self.store.units += units
         return run
 
+    def submit_recurring(self, seconds: int) -> Record:
+        schedule = Schedule(EverySchedule(seconds, self.clock.now() + 400_000))
+        request = JobRequest(
+            definition=Definition(HttpTarget("https://api.example.com/v1/report"), payload={"kind": "daily"}),
+            fingerprint="f" * 64,
+            priority=Priority.MEDIUM,
+            pool=DEFAULT_POOL,
+            recurrence=Recurrence(schedule),
+        )
+        return submit_job(self.engine, "acme", request)
+
     def dispatch(self) -> None:
         tick = Tick(0, tuple(range(PLAN.shards)), self.clock.now(), "tick")
         dispatch_due(self.engine, self.progress, tick, Deadline(self.clock.now() + 60_000))
 
-    def execute(self, run: Run, answer: Answer) -> None:
+    def execute(self, run: Record, answer: Answer) -> None:
         worker = Worker(self.engine, AnsweringTarget(answer), NoLeases(), "lambda-12345678", random.Random(1))
         with counted_units(self.clients.dynamodb) as units:
             verdict = execute_run(worker, Received(message_for(run), "receipt", 1))
@@ -122,6 +140,27 @@ def test_a_one_off_on_the_direct_path_costs_six_units(life: Life) -> None:
     life.clock.advance(3)
     life.execute(run, Answer(ok=True, result='{"ok":true}'))
     assert life.store.units == [3, 1, 2]
+
+
+def test_a_recurring_run_costs_eight_units(life: Life) -> None:
+    job = life.submit_recurring(3_600)
+    life.clock.advance(200)
+    life.dispatch()
+    (run,) = life.store.runs_of(job.job_id, 10).runs
+    life.clock.advance(200)
+    life.execute(run, Answer(ok=True, result='{"ok":true}'))
+    stamp, advance, start, finish = life.store.units
+    assert (stamp, advance, start, finish) == (2, 3, 1, 2)
+
+
+def test_six_fires_of_a_window_share_one_advance(life: Life) -> None:
+    life.submit_recurring(10)
+    life.clock.advance(180)
+    life.dispatch()
+    life.store.units.clear()
+    life.clock.advance(60)
+    life.dispatch()
+    assert life.store.units == [2] * 6 + [3]
 
 
 def test_a_retry_costs_three_units_and_another_start(life: Life) -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.progress import Progress
-from onthedot.domain.run import Move, Priority, Run
+from onthedot.domain.run import Move, Priority, Record
 from onthedot.ports import (
     Backlog,
     Deadline,
@@ -16,6 +16,7 @@ from onthedot.ports import (
     Received,
     Refused,
     RunMessage,
+    RunPage,
     RunQueues,
     RunStore,
     SlotPage,
@@ -35,6 +36,7 @@ class Fault(StrEnum):
     CRASH_AFTER = "crash after"
     LOST_REPLY = "lost reply of"
     AWAY = "unavailable for"
+    MEANWHILE = "something happens before"
 
 
 @dataclass
@@ -43,6 +45,8 @@ class Faults:
 
     at: int | None = None
     fault: Fault = Fault.CRASH_AFTER
+    meanwhile: Callable[[], object] | None = None
+    """What somebody else does just before the effect, with MEANWHILE."""
     seen: list[str] = field(default_factory=list)
 
     def around(self, name: str, effect: Callable[[], Result], half: Callable[[], Any] | None = None) -> Result:
@@ -53,6 +57,10 @@ class Faults:
     def _strike(self, name: str, effect: Callable[[], Result], half: Callable[[], Any] | None) -> Result:
         if self.fault is Fault.AWAY:
             raise Unavailable(name)
+        if self.fault is Fault.MEANWHILE:
+            assert self.meanwhile is not None
+            self.meanwhile()
+            return effect()
         if self.fault is Fault.CRASH_HALFWAY and half is not None:
             half()
         if self.fault in (Fault.CRASH_BEFORE, Fault.CRASH_HALFWAY):
@@ -70,10 +78,21 @@ class FaultyStore:
     inner: RunStore
     faults: Faults
 
-    def create(self, run: Run) -> Run | None:
+    def create(self, run: Record) -> Record | None:
         return self.faults.around("create", lambda: self.inner.create(run))
 
-    def get(self, run_id: str) -> Run | None:
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
+        half = records[: len(records) // 2]
+        return self.faults.around(
+            "create_many",
+            lambda: self.inner.create_many(records, deadline),
+            lambda: self.inner.create_many(half, deadline),
+        )
+
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+        return self.inner.runs_of(job_id, limit, cursor)
+
+    def get(self, run_id: str) -> Record | None:
         return self.inner.get(run_id)
 
     def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Any:

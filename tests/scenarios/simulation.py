@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.run import Definition, HttpTarget, Priority, RetryPolicy, Run, Status
+from onthedot.domain.run import Definition, HttpTarget, Priority, Record, RetryPolicy, Status
 from onthedot.domain.slots import BUCKET_MS
 from onthedot.ports import Answer, Call, Deadline, Engine
 from onthedot.schema import DEFAULT_POOL, PRIORITIES
@@ -23,7 +23,7 @@ NEVER = Faults()
 class NoLeases:
     """Attempts take no virtual time here, so nothing needs a heartbeat."""
 
-    def keeping(self, run: Run) -> AbstractContextManager[None]:
+    def keeping(self, run: Record) -> AbstractContextManager[None]:
         return nullcontext()
 
 
@@ -64,7 +64,7 @@ class Simulation:
             queues=FaultyQueues(self.world.queues, faults),
         )
 
-    def submit(self, delay_s: float, *, faults: Faults = NEVER, key: str | None = None, retries: int = 3) -> Run:
+    def submit(self, delay_s: float, *, faults: Faults = NEVER, key: str | None = None, retries: int = 3) -> Record:
         policy = RetryPolicy(max_retries=retries, jitter=False)
         request = JobRequest(
             definition=Definition(HttpTarget("http://x/"), payload={"n": 1}, retry=policy),
@@ -112,20 +112,26 @@ class Simulation:
                 queues.hide(received, verdict.after_ms)
 
     def let_pass(self, seconds: float, *, ticking: bool = True) -> None:
-        """Second by second: a tick each minute, dispatchers and workers at once when there is something."""
+        """From one moment that matters to the next: a second, a message that becomes visible, a tick each minute."""
         until = self.clock.now() + round(seconds * 1000)
-        while self.clock.now() < until:
-            before = self.clock.now()
-            self.clock.advance(1)
-            if ticking and before // BUCKET_MS != self.clock.now() // BUCKET_MS:
-                self.plan()
+        while True:
             self.dispatch()
             self.work()
+            before = self.clock.now()
+            if before >= until:
+                return
+            self.clock.sleep_until(self._next_moment(before))
+            if ticking and before // BUCKET_MS != self.clock.now() // BUCKET_MS:
+                self.plan()
 
-    def status(self, run: Run) -> Status:
+    def _next_moment(self, now: int) -> int:
+        visible = (self.world.queues.next_visible_at(DEFAULT_POOL, priority) for priority in PRIORITIES)
+        return min([now - now % 1000 + 1000, *(at for at in visible if at is not None and at > now)])
+
+    def status(self, run: Record) -> Status:
         return self.stored(run).status
 
-    def stored(self, run: Run) -> Run:
+    def stored(self, run: Record) -> Record:
         found = self.world.store.get(run.run_id)
         assert found is not None, f"{run.run_id} is gone"
         return found

@@ -5,12 +5,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from onthedot.domain.run import Attempt, Definition, HttpTarget, Kind, Priority, RetryPolicy, Run, Status
+from onthedot.domain import recurrence as recurrences
+from onthedot.domain.run import Attempt, Definition, HttpTarget, Kind, Priority, Record, RetryPolicy, Status
 
 Scalar = str | int | bool
 
-FIELDS: Final = tuple(field.name for field in dataclasses.fields(Run))
-INTEGERS: Final = frozenset(field.name for field in dataclasses.fields(Run) if field.type in (int, int | None))
+FIELDS: Final = tuple(field.name for field in dataclasses.fields(Record))
+INTEGERS: Final = frozenset(field.name for field in dataclasses.fields(Record) if field.type in (int, int | None))
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "method": "POST",
     "headers": {},
@@ -27,20 +28,23 @@ def encode_field(name: str, value: Any) -> Scalar:
     """One field's value as it is stored."""
     if name == "definition":
         return _dump(_definition(value))
+    if name == "recurrence":
+        return _dump(recurrences.to_json(value))
     if name == "attempts":
         return _dump([list(dataclasses.astuple(attempt)) for attempt in value])
     return str(value) if isinstance(value, str) else int(value)
 
 
-def encode(run: Run) -> dict[str, Scalar]:
+def encode(run: Record) -> dict[str, Scalar]:
     """The whole run; fields without a value are left out."""
     values = ((name, getattr(run, name)) for name in FIELDS)
     return {name: encode_field(name, value) for name, value in values if value is not None and value != ()}
 
 
-def decode(record: Mapping[str, Any]) -> Run:
+def decode(record: Mapping[str, Any]) -> Record:
     values = {name: _decode_field(name, record[name]) for name in FIELDS if record.get(name) is not None}
-    return Run(**values)
+    values.setdefault("definition", None)
+    return Record(**values)
 
 
 def _decode_field(name: str, stored: Any) -> Any:
@@ -84,6 +88,7 @@ def _decode_attempts(text: str) -> tuple[Attempt, ...]:
 _DECODERS: Final[Mapping[str, Any]] = {
     "definition": _decode_definition,
     "attempts": _decode_attempts,
+    "recurrence": lambda text: recurrences.from_json(json.loads(text)),
     "status": Status,
     "priority": Priority,
     "kind": Kind,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from onthedot.domain.lifecycle import Plan
 from onthedot.domain.progress import Progress
-from onthedot.domain.run import Definition, Kind, Move, Priority, Run
+from onthedot.domain.run import Definition, Kind, Move, Priority, Record
 
 
 class Clock(Protocol):
@@ -58,7 +58,7 @@ class SlotPage:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    run: Run | None
+    run: Record | None
     """The run after the move, where the engine gives it back (`move` always does, `move_many` may not)."""
 
 
@@ -66,7 +66,7 @@ class Moved:
 class Refused:
     """The expectation did not hold; `current` is what stands there instead, None if nothing does."""
 
-    current: Run | None
+    current: Record | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +76,33 @@ class Undecided:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    runs: Sequence[Record]
+    cursor: str | None
+    """Where to go on reading; None when this was the last page."""
+
+
 class RunStore(Protocol):
     """Remembers runs. All writes are conditional; reads by id are consistent, reads of slots are not."""
 
-    def create(self, run: Run) -> Run | None:
+    def create(self, run: Record) -> Record | None:
         """Store the run if its id is free. Returns None when stored, else the run that stands there."""
         ...
 
-    def get(self, run_id: str) -> Run | None:
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence["Moved | Refused | Undecided"]:
+        """Store records with different ids, each if its id is free; refused ones show what stands there."""
+        ...
+
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+        """A page of a recurring job's runs and skipped ranges as they are now, the latest fire time first."""
+        ...
+
+    def get(self, run_id: str) -> Record | None:
         """The run as it is now."""
         ...
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Run]:
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
         """The runs that exist, as they are now. What could not be read in time is missing."""
         ...
 

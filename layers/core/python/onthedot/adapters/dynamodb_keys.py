@@ -6,6 +6,7 @@ from typing import Any, Final
 from onthedot.schema import PARTITION_KEY, SORT_KEY
 
 JOB_SORT_KEY: Final = "job"
+RUN_PREFIX: Final = "run#"
 TOKEN_PREFIX: Final = "token#"  # noqa: S105 (a prefix, no secret)
 PROGRESS_PREFIX: Final = "progress#"
 
@@ -17,11 +18,17 @@ def _key(partition: str, sort: str) -> Key:
 
 
 def run_key(run_id: str) -> Key:
-    """A one-off job is its run: one item under the job's id."""
-    return _key(run_id, JOB_SORT_KEY)
+    """A job, and with it a one-off run, is one item under its id; stamped runs stand behind their job, by time."""
+    job_id, _, tail = run_id.partition(".")
+    return _key(job_id, RUN_PREFIX + tail if tail else JOB_SORT_KEY)
 
 
 def run_id_of(item: Mapping[str, Any]) -> str:
+    job_id, sort = str(item[PARTITION_KEY]["S"]), str(item[SORT_KEY]["S"])
+    return job_id if sort == JOB_SORT_KEY else f"{job_id}.{sort.removeprefix(RUN_PREFIX)}"
+
+
+def job_id_of(item: Mapping[str, Any]) -> str:
     return str(item[PARTITION_KEY]["S"])
 
 

@@ -98,6 +98,12 @@ def partiql_statement(move: Move, table: str) -> dict[str, Any]:
     }
 
 
+def insert_statement(item: Mapping[str, Attribute], table: str) -> dict[str, Any]:
+    """Put-if-absent as an entry of `BatchExecuteStatement`: an id that is taken answers DuplicateItem."""
+    fields = ",".join(f"'{name}':?" for name in item)
+    return {"Statement": f'INSERT INTO "{table}" VALUE {{{fields}}}', "Parameters": list(item.values())}
+
+
 def _partiql_status(statuses: frozenset[Status], parameter: Any) -> str:
     placeholders = [parameter("status", status) for status in sorted(statuses)]
     return f'"status" IN [{",".join(placeholders)}]' if len(placeholders) > 1 else '"status"=?'

@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from botocore.exceptions import ClientError
 
 from onthedot.adapters.aws_errors import TRANSIENT, error_code, translated
-from onthedot.adapters.dynamodb_keys import run_id_of, run_key
-from onthedot.adapters.dynamodb_moves import from_item, partiql_statement, to_attribute, update_item_arguments
+from onthedot.adapters.dynamodb_keys import RUN_PREFIX, job_id_of, run_id_of, run_key
+from onthedot.adapters.dynamodb_moves import (
+    from_item,
+    insert_statement,
+    partiql_statement,
+    to_attribute,
+    update_item_arguments,
+)
 from onthedot.adapters.leftovers import retry_leftovers
 from onthedot.codec import decode, encode
-from onthedot.domain.run import Kind, Move, Priority, Run
-from onthedot.ports import Clock, Deadline, Moved, Refused, SlotEntry, SlotPage, Undecided
+from onthedot.domain.run import Kind, Move, Priority, Record
+from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotEntry, SlotPage, Undecided
 from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
@@ -24,7 +30,7 @@ _LOG: Final = logging.getLogger(__name__)
 STATEMENTS_PER_BATCH: Final = 25
 KEYS_PER_BATCH: Final = 100
 SLOT_PAGE: Final = 2_500
-_CONDITION_FAILED: Final = "ConditionalCheckFailed"
+_REFUSALS: Final = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
 _IMPLIED_BY_KEY: Final = ("run_id", "job_id")
 
 Item = TypeVar("Item")
@@ -40,7 +46,7 @@ class DynamoRunStore:
         self._clock = clock
         self._slot_page = slot_page
 
-    def create(self, run: Run) -> Run | None:
+    def create(self, run: Record) -> Record | None:
         try:
             with translated("create"):
                 self._client.put_item(
@@ -54,13 +60,13 @@ class DynamoRunStore:
             return self._standing_instead(error, run.run_id)
         return None
 
-    def get(self, run_id: str) -> Run | None:
+    def get(self, run_id: str) -> Record | None:
         with translated("get"):
             reply = self._client.get_item(TableName=self._table, Key=run_key(run_id), ConsistentRead=True)
         return _to_run(reply["Item"]) if "Item" in reply else None
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Run]:
-        found: dict[str, Run] = {}
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
+        found: dict[str, Record] = {}
 
         def attempt(pending: Sequence[str]) -> Sequence[str]:
             keys = [run_key(run_id) for run_id in pending]
@@ -74,6 +80,25 @@ class DynamoRunStore:
         for batch in _batches(list(dict.fromkeys(run_ids)), KEYS_PER_BATCH):
             retry_leftovers(batch, attempt, self._clock, deadline)
         return found
+
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Outcome]:
+        return self._execute_batches({r.run_id: insert_statement(_to_item(r), self._table) for r in records}, deadline)
+
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
+        with translated("runs_of"):
+            reply = self._client.query(
+                TableName=self._table,
+                KeyConditionExpression="#pk = :job AND begins_with(#sk, :run)",
+                ExpressionAttributeNames={"#pk": PARTITION_KEY, "#sk": SORT_KEY},
+                ExpressionAttributeValues={":job": {"S": job_id}, ":run": {"S": RUN_PREFIX}},
+                ScanIndexForward=False,
+                ConsistentRead=True,
+                Limit=limit,
+                **start,
+            )
+        last = reply.get("LastEvaluatedKey")
+        return RunPage([_to_run(item) for item in reply["Items"]], json.dumps(last) if last else None)
 
     def move(self, move: Move) -> Moved | Refused:
         try:
@@ -89,22 +114,27 @@ class DynamoRunStore:
         return Moved(_to_run(reply["Attributes"]))
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Outcome]:
+        statements = {move.run_id: partiql_statement(move, self._table) for move in moves}
+        if len(statements) != len(moves):  # AWS rejects a whole batch that names an item twice
+            raise ValueError("move_many takes moves on different runs")
+        return self._execute_batches(statements, deadline)
+
+    def _execute_batches(self, statements: Mapping[str, Any], deadline: Deadline) -> Sequence[Outcome]:
+        """One conditional statement for each run id; every answer is looked at, what may pass is tried again."""
         outcomes: dict[str, Outcome] = {}
 
-        def attempt(pending: Sequence[Move]) -> Sequence[Move]:
-            with translated("move_many"):
-                reply = self._client.batch_execute_statement(
-                    Statements=[partiql_statement(move, self._table) for move in pending]  # type: ignore[misc]
-                )
+        def attempt(pending: Sequence[str]) -> Sequence[str]:
+            with translated("batch"):
+                reply = self._client.batch_execute_statement(Statements=[statements[run_id] for run_id in pending])
             answers: Sequence[Mapping[str, Any]] = reply["Responses"]
-            for move, answer in zip(pending, answers, strict=True):
-                outcomes[move.run_id] = self._outcome(move, answer)
-            return [move for move in pending if _may_pass(outcomes[move.run_id])]
+            for run_id, answer in zip(pending, answers, strict=True):
+                outcomes[run_id] = self._outcome(run_id, answer)
+            return [run_id for run_id in pending if _may_pass(outcomes[run_id])]
 
-        for batch in _batches(_distinct(moves), STATEMENTS_PER_BATCH):
-            for move in retry_leftovers(batch, attempt, self._clock, deadline):
-                outcomes.setdefault(move.run_id, Undecided("no answer before the deadline"))
-        return [outcomes[move.run_id] for move in moves]
+        for batch in _batches(list(statements), STATEMENTS_PER_BATCH):
+            for run_id in retry_leftovers(batch, attempt, self._clock, deadline):
+                outcomes.setdefault(run_id, Undecided("no answer before the deadline"))
+        return [outcomes[run_id] for run_id in statements]
 
     def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
@@ -121,35 +151,27 @@ class DynamoRunStore:
         last = reply.get("LastEvaluatedKey")
         return SlotPage([_to_entry(item) for item in reply["Items"]], json.dumps(last) if last else None)
 
-    def _standing_instead(self, error: ClientError, run_id: str) -> Run | None:
+    def _standing_instead(self, error: ClientError, run_id: str) -> Record | None:
         """The item that a failed condition met. Anything but a failed condition is raised again."""
         if error_code(error) != "ConditionalCheckFailedException":
             raise error
         item: Any = error.response.get("Item")
         return _to_run(item) if item else self.get(run_id)
 
-    def _outcome(self, move: Move, answer: Mapping[str, Any]) -> Outcome:
+    def _outcome(self, run_id: str, answer: Mapping[str, Any]) -> Outcome:
         error = answer.get("Error")
         if error is None:
             return Moved(None)
-        if error["Code"] == _CONDITION_FAILED:
-            return Refused(_to_run(error["Item"]) if error.get("Item") else self.get(move.run_id))
+        if error["Code"] in _REFUSALS:
+            return Refused(_to_run(error["Item"]) if error.get("Item") else self.get(run_id))
         if error["Code"] not in TRANSIENT:
             # One bad statement must not stop the other 24, nor pass for a throttle unseen.
-            _LOG.error("statement_failed", extra={"run": move.run_id, "code": error["Code"]})
+            _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
         return Undecided(f"{error['Code']}: {error.get('Message', '')}")
 
 
 def _may_pass(outcome: Outcome) -> bool:
     return isinstance(outcome, Undecided) and outcome.why.split(":")[0] in TRANSIENT
-
-
-def _distinct(moves: Sequence[Move]) -> list[Move]:
-    """AWS rejects a whole batch that names an item twice."""
-    distinct = {move.run_id: move for move in moves}
-    if len(distinct) != len(moves):
-        raise ValueError("move_many takes moves on different runs")
-    return list(distinct.values())
 
 
 def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
@@ -158,14 +180,13 @@ def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
         yield batch
 
 
-def _to_item(run: Run) -> dict[str, Any]:
+def _to_item(run: Record) -> dict[str, Any]:
     record = {field: value for field, value in encode(run).items() if field not in _IMPLIED_BY_KEY}
     return {**run_key(run.run_id), **{field: to_attribute(value) for field, value in record.items()}}
 
 
-def _to_run(item: Mapping[str, Any]) -> Run:
-    run_id = run_id_of(item)
-    return decode({**from_item(item), "run_id": run_id, "job_id": run_id})
+def _to_run(item: Mapping[str, Any]) -> Record:
+    return decode({**from_item(item), "run_id": run_id_of(item), "job_id": job_id_of(item)})
 
 
 def _to_entry(item: Mapping[str, Any]) -> SlotEntry:

@@ -31,6 +31,14 @@ class JobNotFound(OnthedotError):
         self.job_id = job_id
 
 
+class JobConflict(OnthedotError):
+    """The job's state does not allow this."""
+
+
+class PreconditionFailed(OnthedotError):
+    """The job has changed since the version that the caller saw."""
+
+
 class IdempotencyConflict(OnthedotError):
     """The idempotency key was already used with another request."""
 

@@ -20,6 +20,35 @@ def job_id_for_key(tenant: str, idempotency_key: str) -> str:
     return _spell(hashlib.sha256(text.encode()).digest()[:16])
 
 
+def stamped_run_id(job_id: str, nominal: int) -> str:
+    """The one id of a job's run at this time: whoever stamps it, it is stamped once. Sorts by time."""
+    return f"{job_id}.{nominal:015d}"
+
+
+def extra_run_id(job_id: str, nominal: int, why: str) -> str:
+    """The id of a record beside the schedule: a run on demand, or a range of skipped times."""
+    return f"{stamped_run_id(job_id, nominal)}-{why}"
+
+
+def job_id_of(run_id: str) -> str:
+    return run_id.partition(".")[0]
+
+
+def is_stamped(run_id: str) -> bool:
+    """Whether this is a run of a recurring job, and not a job itself."""
+    return "." in run_id
+
+
+def is_scheduled(run_id: str) -> bool:
+    """Whether the run stands for a fire time of its job's schedule."""
+    return is_stamped(run_id) and "-" not in run_id.partition(".")[2]
+
+
+def nominal_of(run_id: str) -> int:
+    """The fire time in a stamped run's id."""
+    return int(run_id.partition(".")[2].partition("-")[0])
+
+
 def fresh_generation() -> str:
     """Marks one scheduling of a run; also used wherever a random token is needed."""
     return secrets.token_hex(6)

@@ -6,7 +6,7 @@ The store applies moves; the use cases decide which; nothing else writes a statu
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from onthedot.domain.run import Attempt, Expect, Move, Run, Status
+from onthedot.domain.run import Attempt, Expect, Move, Record, Status
 from onthedot.domain.slots import (
     BUCKET_MS,
     WATCH_DISTANCE,
@@ -24,6 +24,8 @@ LEASE_MS: Final = 30_000
 CLOCK_MARGIN_MS: Final = 2_000
 """Clocks of two machines may differ by this much; a lease counts as over only after it."""
 TOMBSTONE_DAYS: Final = 14
+PAUSED_WHY: Final = "paused"
+CHANGED_WHY: Final = "schedule changed"
 MAX_RESENDS: Final = 6
 MAX_LOSSES: Final = 5
 KEPT_ATTEMPTS: Final = 10
@@ -75,27 +77,27 @@ def start(run_id: str, generation: str, *, now: int, worker: str, attempt_token:
     )
 
 
-def extend_lease(run: Run, now: int) -> Move:
+def extend_lease(run: Record, now: int) -> Move:
     """A heartbeat: the attempt is alive. Costs no index write."""
     return Move(run.run_id, _this_attempt(run), Status.RUNNING, {"lease_until": now + LEASE_MS})
 
 
-def succeed(run: Run, now: int, result: str | None, plan: Plan) -> Move:
+def succeed(run: Record, now: int, result: str | None, plan: Plan) -> Move:
     ended = _ended(run, now, "succeeded", None)
     return Move(
         run.run_id,
         _this_attempt(run),
         Status.SUCCEEDED,
-        {**ended, **_closed(now, plan), "result": result, "reason": None},
+        {**ended, **closed(now, plan), "result": result, "reason": None},
     )
 
 
-def retry(run: Run, now: int, *, at: int, error: str, generation: str, plan: Plan) -> Move:
-    """Park the run for its next attempt after a failure, under a new generation."""
+def retry(run: Record, now: int, *, at: int, error: str, generation: str, plan: Plan) -> Move:
+    """Park the run for its next attempt after a failure, under a new generation, unless a cancel was asked for."""
     placed = place(run.job_id, at, now, plan)
     return Move(
         run.run_id,
-        _this_attempt(run),
+        _this_attempt(run, cancel_requested=None),
         placed.status,
         {
             **_ended(run, now, "failed", error),
@@ -106,7 +108,7 @@ def retry(run: Run, now: int, *, at: int, error: str, generation: str, plan: Pla
     )
 
 
-def fail(run: Run, now: int, *, error: str, why: str, plan: Plan) -> Move:
+def fail(run: Record, now: int, *, error: str, why: str, plan: Plan) -> Move:
     """End the run: it becomes a dead letter with its cause."""
     return Move(
         run.run_id,
@@ -120,12 +122,21 @@ def fail(run: Run, now: int, *, error: str, why: str, plan: Plan) -> Move:
     )
 
 
-def lose(run: Run, now: int, *, generation: str, plan: Plan) -> Move:
+def stop(run: Record, now: int, error: str, plan: Plan) -> Move:
+    """The attempt failed after a cancel was asked for: it is not tried again."""
+    changes = {**_ended(run, now, "failed", error), **closed(now, plan), "reason": f"cancelled; {error}"}
+    return Move(run.run_id, _this_attempt(run), Status.CANCELLED, changes)
+
+
+def lose(run: Record, now: int, *, generation: str, plan: Plan) -> Move:
     """The attempt's lease is over: its worker died. Try again at once, or give up after too many losses."""
     losses = run.losses + 1
     why = f"worker {run.worker} was lost in attempt {run.attempt}"
-    expect = _this_attempt(run, lease_until=run.lease_until)
+    expect = _this_attempt(run, lease_until=run.lease_until, cancel_requested=run.cancel_requested)
     ended = {**_ended(run, now, "lost", why), "losses": losses}
+    if run.cancel_requested is not None:
+        changes = {**ended, **closed(now, plan), "reason": f"cancelled; {why}"}
+        return Move(run.run_id, expect, Status.CANCELLED, changes)
     if losses >= MAX_LOSSES:
         return Move(
             run.run_id,
@@ -138,7 +149,7 @@ def lose(run: Run, now: int, *, generation: str, plan: Plan) -> Move:
     return Move(run.run_id, expect, placed.status, changes)
 
 
-def resend(run: Run, now: int, *, token: str, plan: Plan) -> Move:
+def resend(run: Record, now: int, *, token: str, plan: Plan) -> Move:
     """Look again after twice the time, for a message that has not led to a start; its generation stays."""
     wait = (WATCH_DISTANCE << run.resends) * BUCKET_MS
     slot = slot_name(SlotKind.WATCH, shard_of(run.job_id, plan.shards), bucket_of(now + wait))
@@ -150,19 +161,66 @@ def resend(run: Run, now: int, *, token: str, plan: Plan) -> Move:
     )
 
 
-def undeliverable(run: Run, now: int, plan: Plan) -> Move:
+def undeliverable(run: Record, now: int, plan: Plan) -> Move:
     why = f"undeliverable: sent {run.resends + 1} times, never started by any worker of pool {run.pool}"
     return Move(run.run_id, _not_started(run), Status.FAILED, _dead(run, now, why, plan))
 
 
-def repark(run: Run, now: int, plan: Plan) -> Move:
+def repark(run: Record, now: int, plan: Plan) -> Move:
     """A long attempt that is alive: look again soon after its lease ends."""
     bucket = max(bucket_of((run.lease_until or now) + CLOCK_MARGIN_MS) + 1, bucket_of(now) + WATCH_DISTANCE)
     slot = slot_name(SlotKind.WATCH, shard_of(run.job_id, plan.shards), bucket)
     return Move(run.run_id, _this_attempt(run), Status.RUNNING, {"slot": slot})
 
 
-def delete(run: Run, now: int, generation: str) -> Move:
+def skip(run_id: str, generation: str, now: int, why: str, plan: Plan) -> Move:
+    """A run that is not to be started, with its reason."""
+    return Move(
+        run_id,
+        Expect(frozenset({Status.DISPATCHED}), {"generation": generation}),
+        Status.SKIPPED,
+        {**closed(now, plan), "reason": why},
+    )
+
+
+def postpone(run: Record, at: int, now: int, why: str, *, generation: str, plan: Plan) -> Move:
+    """A run that has to wait its turn, under a new generation."""
+    placed = place(run.job_id, at, now, plan)
+    return Move(
+        run.run_id,
+        Expect(frozenset({Status.DISPATCHED}), {"generation": run.generation}),
+        placed.status,
+        {**_rescheduled(at, generation, placed), "reason": why},
+    )
+
+
+def may_be_revived(run: Record) -> bool:
+    """Skipped for what a change of its job can undo."""
+    return run.reason in (PAUSED_WHY, CHANGED_WHY)
+
+
+def revive(run: Record, fire_at: int, now: int, *, generation: str, plan: Plan) -> Move:
+    """A skipped run whose time is meant to run again."""
+    placed = place(run.job_id, fire_at, now, plan)
+    return Move(
+        run.run_id,
+        Expect(frozenset({Status.SKIPPED}), {"generation": run.generation}),
+        placed.status,
+        {**_rescheduled(fire_at, generation, placed), "reason": None, "finished_at": None, "expires_at": None},
+    )
+
+
+def grow_range(record: Record, until: int | None, count: int | None) -> Move:
+    expect = Expect(frozenset({Status.SKIPPED}), {"skipped_until": record.skipped_until})
+    return Move(record.run_id, expect, Status.SKIPPED, {"skipped_until": until, "skipped_count": count})
+
+
+def hold(job: Record, run_id: str) -> Move:
+    """Make this run the one that the job's next run must not overlap."""
+    return Move(job.run_id, Expect(frozenset({job.status}), {"holder": job.holder}), job.status, {"holder": run_id})
+
+
+def delete(run: Record, now: int, generation: str) -> Move:
     """Leave a tombstone that keeps the id taken; whatever message or attempt is under way is fenced off."""
     return Move(
         run.run_id,
@@ -180,28 +238,28 @@ def delete(run: Run, now: int, generation: str) -> Move:
     )
 
 
-def applied(run: Run, move: Move) -> Run:
+def applied(run: Record, move: Move) -> Record:
     """The run as the move leaves it."""
     counted = {field: getattr(run, field) + n for field, n in move.increments.items()}
     return replace(run, status=move.to, **{**move.changes, **counted})
 
 
-def lease_is_over(run: Run, now: int) -> bool:
+def lease_is_over(run: Record, now: int) -> bool:
     return (run.lease_until or 0) + CLOCK_MARGIN_MS < now
 
 
-def _this_attempt(run: Run, **more: Any) -> Expect:
+def _this_attempt(run: Record, **more: Any) -> Expect:
     """Fencing: the attempt and its token, so that neither a stale worker nor a twin can write."""
     return Expect(frozenset({Status.RUNNING}), {"attempt": run.attempt, "attempt_token": run.attempt_token, **more})
 
 
-def _not_started(run: Run) -> Expect:
+def _not_started(run: Record) -> Expect:
     return Expect(
         frozenset({Status.DISPATCHED}), {"generation": run.generation, "resends": run.resends, "slot": run.slot}
     )
 
 
-def _ended(run: Run, now: int, outcome: str, error: str | None) -> dict[str, Any]:
+def _ended(run: Record, now: int, outcome: str, error: str | None) -> dict[str, Any]:
     record = Attempt(run.attempt, run.worker or "", run.started_at or now, now, outcome, error)
     return {"attempts": (*run.attempts, record)[-KEPT_ATTEMPTS:], "lease_until": None}
 
@@ -210,11 +268,11 @@ def _rescheduled(at: int, generation: str, placed: Placement) -> dict[str, Any]:
     return {"fire_at": at, "generation": generation, "slot": placed.slot, "token": None, "resends": 0}
 
 
-def _closed(now: int, plan: Plan) -> dict[str, Any]:
-    """A key lives 14 days after its job, so no record goes earlier."""
+def closed(now: int, plan: Plan) -> dict[str, Any]:
+    """What every ended record has. A key lives 14 days after its job, so no record goes earlier."""
     days = max(plan.history_days, TOMBSTONE_DAYS)
     return {"slot": None, "finished_at": now, "expires_at": now // 1000 + days * 86_400}
 
 
-def _dead(run: Run, now: int, why: str, plan: Plan) -> dict[str, Any]:
-    return {**_closed(now, plan), "lease_until": None, "reason": why, "failed_under": run.tenant}
+def _dead(run: Record, now: int, why: str, plan: Plan) -> dict[str, Any]:
+    return {**closed(now, plan), "lease_until": None, "reason": why, "failed_under": run.tenant}

@@ -1,8 +1,8 @@
-"""A run: one occurrence of a job at its fire time, its states, and the legal moves between them.
+"""Jobs and runs as records: their states, and the legal moves between them.
 
-A one-off job *is* its run, so one record carries both. Records are only ever changed by a `Move`:
-a compare-and-set that names what it expects and what it writes. The transition table below is the
-only place that knows which status may follow which.
+A run is one occurrence of a job at its fire time. A one-off job *is* its run, so one record carries both.
+Records are only ever changed by a `Move`: a compare-and-set that names what it expects and what it writes. The
+transition table below is the only place that knows which status may follow which.
 """
 
 from collections.abc import Mapping
@@ -11,39 +11,59 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
+from onthedot.domain.recurrence import Recurrence
+
 
 class Status(StrEnum):
-    """Where a run stands. A live run is PENDING in a fire slot, or DISPATCHED or RUNNING in a watch slot."""
+    """Where a record stands.
+
+    A live run is PENDING in a fire slot, or DISPATCHED or RUNNING in a watch slot. A recurring job is ACTIVE in
+    the fire slot of its next fire time. What is PAUSED stands in no slot.
+    """
 
     PENDING = "PENDING"
     DISPATCHED = "DISPATCHED"
     RUNNING = "RUNNING"
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+    CANCELLED = "CANCELLED"
     DELETED = "DELETED"
+    PAUSED = "PAUSED"
+    ACTIVE = "ACTIVE"
+    COMPLETED = "COMPLETED"
 
 
-TERMINAL: Final = frozenset({Status.SUCCEEDED, Status.FAILED, Status.DELETED})
+TERMINAL: Final = frozenset(
+    {Status.SUCCEEDED, Status.FAILED, Status.SKIPPED, Status.CANCELLED, Status.DELETED, Status.COMPLETED}
+)
 
+
+def _to(*statuses: Status) -> frozenset[Status]:
+    return frozenset(statuses)
+
+
+_S = Status
+_STOPS: Final = _to(_S.PAUSED, _S.CANCELLED, _S.DELETED)
 TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
     {
-        Status.PENDING: frozenset({Status.DISPATCHED, Status.DELETED}),
+        # PENDING -> PENDING and DISPATCHED -> PENDING move a changed run to its new time.
+        _S.PENDING: _to(_S.PENDING, _S.DISPATCHED, _S.SKIPPED) | _STOPS,
         # DISPATCHED -> DISPATCHED is a message sent again; -> FAILED is one that could never be delivered.
-        Status.DISPATCHED: frozenset({Status.DISPATCHED, Status.RUNNING, Status.FAILED, Status.DELETED}),
+        _S.DISPATCHED: _to(_S.PENDING, _S.DISPATCHED, _S.RUNNING, _S.FAILED, _S.SKIPPED) | _STOPS,
         # RUNNING -> RUNNING extends a lease or moves to a later watch slot; -> PENDING/DISPATCHED is a retry.
-        Status.RUNNING: frozenset(
-            {
-                Status.RUNNING,
-                Status.PENDING,
-                Status.DISPATCHED,
-                Status.SUCCEEDED,
-                Status.FAILED,
-                Status.DELETED,
-            }
-        ),
-        Status.SUCCEEDED: frozenset({Status.DELETED}),
-        Status.FAILED: frozenset({Status.DELETED}),
-        Status.DELETED: frozenset(),
+        _S.RUNNING: _to(_S.RUNNING, _S.PENDING, _S.DISPATCHED, _S.SUCCEEDED, _S.FAILED, _S.CANCELLED, _S.DELETED),
+        _S.PAUSED: _to(_S.PAUSED, _S.PENDING, _S.DISPATCHED, _S.ACTIVE, _S.CANCELLED, _S.DELETED),
+        # ACTIVE -> ACTIVE advances a recurring job to its next fire time, or changes it.
+        _S.ACTIVE: _to(_S.ACTIVE, _S.COMPLETED) | _STOPS,
+        # A skipped run is revived when the schedule contains its time again; a skipped range may grow.
+        _S.SKIPPED: _to(_S.SKIPPED, _S.PENDING, _S.DISPATCHED, _S.DELETED),
+        # The last run of a completed job may still take its turn.
+        _S.COMPLETED: _to(_S.COMPLETED, _S.ACTIVE, _S.CANCELLED, _S.DELETED),
+        _S.SUCCEEDED: _to(_S.DELETED),
+        _S.FAILED: _to(_S.DELETED),
+        _S.CANCELLED: _to(_S.DELETED),
+        _S.DELETED: _to(),
     }
 )
 
@@ -57,9 +77,16 @@ class Priority(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a record in a fire slot is."""
+    """What a record is."""
 
     ONE_OFF = "one-off"
+    """A job that is its own run."""
+    RECURRING = "recurring"
+    """A job that stamps runs."""
+    STAMPED = "stamped"
+    """A run of a recurring job; what it does is read from the job when it starts."""
+    SKIPPED_RANGE = "skipped"
+    """Fire times of a recurring job that were not run, many as one record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +136,14 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """The whole record of a one-off job and its run."""
+class Record:
+    """One item: a one-off job, which is its own run; a recurring job; or a run that such a job stamped."""
 
     run_id: str
     job_id: str
     tenant: str
-    definition: Definition
+    definition: Definition | None
+    """None for a stamped run: it runs with its job's present definition."""
     priority: Priority
     pool: str
     created_at: int
@@ -129,6 +157,20 @@ class Run:
     slot: str | None = None
     token: str | None = None
     """Who handed the run over last: `tick/nonce` of a dispatcher."""
+    recurrence: Recurrence | None = None
+    version: int | None = None
+    """Of a job: counts its changes, for `If-Match`."""
+    schedule_version: int | None = None
+    """Of a recurring job: changes with its schedule only, so that a stamping that saw the old one cannot advance it."""
+    stamped: int | None = None
+    """Of a recurring job: runs stamped so far, for `max_runs`."""
+    holder: str | None = None
+    """Of a recurring job whose runs must not overlap: the run that started last."""
+    skipped_until: int | None = None
+    skipped_count: int | None = None
+    """Of a skipped range: its last fire time, and how many there were."""
+    cancel_requested: int | None = None
+    """When a running attempt was asked to stop."""
     attempt: int = 0
     """Starts so far, and the fencing token: a worker holding an older number writes nothing any more."""
     attempt_token: str | None = None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from onthedot.domain import lifecycle
 from onthedot.domain.lifecycle import Plan
-from onthedot.domain.run import Move, Run, Status
+from onthedot.domain.run import Move, Record, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Nothing:
 
 
 def decide(
-    run: Run, slot: str, *, now: int, backlogged: bool, token: str, generation: str, plan: Plan
+    run: Record, slot: str, *, now: int, backlogged: bool, token: str, generation: str, plan: Plan
 ) -> Act | Leave | Nothing:
     """`backlogged`: the run's own message may simply still be waiting in its queue."""
     if run.slot != slot:
@@ -42,7 +42,7 @@ def decide(
     return Act(lifecycle.resend(run, now, token=token, plan=plan), "resent")
 
 
-def _look_after_attempt(run: Run, now: int, generation: str, plan: Plan) -> Act:
+def _look_after_attempt(run: Record, now: int, generation: str, plan: Plan) -> Act:
     if lifecycle.lease_is_over(run, now):
         return Act(lifecycle.lose(run, now, generation=generation, plan=plan), "lost")
     return Act(lifecycle.repark(run, now, plan), "reparked")

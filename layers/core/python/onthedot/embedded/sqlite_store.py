@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from onthedot.codec import FIELDS, Scalar, decode, encode, encode_field
-from onthedot.domain.run import Kind, Move, Priority, Run
+from onthedot.domain.run import Kind, Move, Priority, Record
 from onthedot.embedded.database import Database
-from onthedot.ports import Clock, Deadline, Moved, Refused, SlotEntry, SlotPage
+from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotEntry, SlotPage
 
 PURGED_AT_ONCE: Final = 100
 _ID_BATCH: Final = 500
@@ -25,19 +25,29 @@ class SqliteRunStore:
         self._clock = clock
         self._page_size = page_size
 
-    def create(self, run: Run) -> Run | None:
-        record: dict[str, Scalar | None] = {**dict.fromkeys(FIELDS), **encode(run)}
+    def create(self, run: Record) -> Record | None:
         with self._database.transaction() as connection:
             _purge_expired(connection, self._clock.now())
-            if connection.execute(_INSERT, record).rowcount:
-                return None
-            return _find(connection, run.run_id)
+            outcome = _insert(connection, run)
+        return outcome.current if isinstance(outcome, Refused) else None
 
-    def get(self, run_id: str) -> Run | None:
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
+        with self._database.transaction() as connection:
+            return [_insert(connection, record) for record in records]
+
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+        query = "SELECT * FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
+        with self._database.transaction() as connection:
+            # Stamped runs are `job.time`; "/" is the character behind "."
+            rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
+        runs = [decode(_record(row)) for row in rows[:limit]]
+        return RunPage(runs, runs[-1].run_id if len(rows) > limit else None)
+
+    def get(self, run_id: str) -> Record | None:
         with self._database.transaction() as connection:
             return _find(connection, run_id)
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Run]:  # noqa: ARG002
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:  # noqa: ARG002
         with self._database.transaction() as connection:
             return {
                 row["run_id"]: decode(_record(row))
@@ -62,6 +72,13 @@ class SqliteRunStore:
             rows = connection.execute(query, (slot, *_position(cursor), self._page_size + 1)).fetchall()
         page = [_entry(row) for row in rows[: self._page_size]]
         return SlotPage(page, _cursor(page[-1]) if len(rows) > len(page) else None)
+
+
+def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
+    record: dict[str, Scalar | None] = {**dict.fromkeys(FIELDS), **encode(run)}
+    if connection.execute(_INSERT, record).rowcount:
+        return Moved(run)
+    return Refused(_find(connection, run.run_id))
 
 
 def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
@@ -98,7 +115,7 @@ def _places(values: Sequence[str]) -> str:
     return ", ".join("?" * len(values))
 
 
-def _find(connection: sqlite3.Connection, run_id: str) -> Run | None:
+def _find(connection: sqlite3.Connection, run_id: str) -> Record | None:
     rows = _find_all(connection, [run_id])
     return decode(_record(rows[0])) if rows else None
 

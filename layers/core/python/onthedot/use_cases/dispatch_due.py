@@ -12,11 +12,12 @@ from typing import Final
 from onthedot.domain import lifecycle
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.progress import completed, first_bucket
-from onthedot.domain.run import Run, Status
+from onthedot.domain.run import Kind, Record, Status
 from onthedot.domain.slots import DECISION_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
 from onthedot.ports import Deadline, Engine, Moved, ProgressStore, Refused, SlotEntry, Tick, Undecided
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.slot_reader import read_entries
+from onthedot.use_cases.stamp_runs import stamp_jobs
 from onthedot.use_cases.sweep_overdue import sweep_slot
 
 CLAIMS_PER_ROUND: Final = 100
@@ -84,10 +85,27 @@ def _claim_slot(work: Pass, slot: str) -> bool:
     for entries in read_entries(work.engine, slot, CLAIMS_PER_ROUND):
         if work.out_of_time():
             return False
-        claimed, undecided = _claim(work, entries)
-        whole = whole and not undecided
-        _send(work, claimed)
+        jobs = [entry.run_id for entry in entries if entry.kind is Kind.RECURRING]
+        runs = [entry for entry in entries if entry.kind is not Kind.RECURRING]
+        whole = _claim_and_send(work, runs) and whole
+        whole = _stamp(work, jobs) and whole
     return whole
+
+
+def _stamp(work: Pass, job_ids: Sequence[str]) -> bool:
+    if not job_ids:
+        return True
+    stamped = stamp_jobs(work.engine, job_ids, work.token, work.deadline)
+    work.counts.update(stamped.counts)
+    return stamped.whole
+
+
+def _claim_and_send(work: Pass, entries: Sequence[SlotEntry]) -> bool:
+    if not entries:
+        return True
+    claimed, undecided = _claim(work, entries)
+    _send(work, claimed)
+    return not undecided
 
 
 def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], int]:
@@ -111,7 +129,7 @@ def _is_ours(outcome: Moved | Refused | Undecided, token: str) -> bool:
     return isinstance(outcome, Moved)
 
 
-def _send(work: Pass, runs: Sequence[SlotEntry | Run]) -> None:
+def _send(work: Pass, runs: Sequence[SlotEntry | Record]) -> None:
     unsent = hand_over(work.engine, runs, work.deadline)
     work.counts.update(sent=len(runs) - unsent, unsent=unsent)
 

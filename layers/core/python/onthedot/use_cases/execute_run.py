@@ -12,8 +12,9 @@ from onthedot.domain import lifecycle
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.retry import GiveUp, after_failure
-from onthedot.domain.run import Move, Run, Status
+from onthedot.domain.run import Definition, Move, Record, RetryPolicy, Status
 from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, RunMessage, Target
+from onthedot.use_cases.admit_run import NotNow, admit_run
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.payloads import load_payload
 
@@ -45,7 +46,7 @@ Verdict = Done | GiveBack
 class Leases(Protocol):
     """Keeps the lease of a running attempt alive while its target works."""
 
-    def keeping(self, run: Run) -> AbstractContextManager[None]: ...
+    def keeping(self, run: Record) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +68,21 @@ def execute_run(worker: Worker, received: Received) -> Verdict:
         return GiveBack(early, "early")
     clock.sleep_until(received.message.fire_at)
     try:
+        admitted = admit_run(worker.engine, received.message)
+        if isinstance(admitted, NotNow):
+            return Done(admitted.what)
         begun = _begin(worker, received.message)
-        if not isinstance(begun, Run):
+        if not isinstance(begun, Record):
             return begun
         with worker.leases.keeping(begun):
-            answer = _perform(worker, begun)
-            return _end(worker, begun, answer)
+            definition = admitted.definition or begun.definition
+            answer = _perform(worker, begun, definition)
+            return _end(worker, begun, definition, answer)
     except Unavailable as error:
         return GiveBack(min(1000 << received.receive_count, lifecycle.LEASE_MS), f"unavailable: {error}")
 
 
-def _begin(worker: Worker, message: RunMessage) -> Run | Verdict:
+def _begin(worker: Worker, message: RunMessage) -> Record | Verdict:
     engine = worker.engine
     now = engine.clock.now()
     token = fresh_generation()
@@ -98,7 +103,7 @@ def _begin(worker: Worker, message: RunMessage) -> Run | Verdict:
     return Done(f"already {current.status}")
 
 
-def _take_over(worker: Worker, run: Run, now: int) -> Verdict:
+def _take_over(worker: Worker, run: Record, now: int) -> Verdict:
     """The attempt before this delivery died: the same transition that the sweep would make."""
     move = lifecycle.lose(run, now, generation=fresh_generation(), plan=worker.engine.plan)
     outcome = worker.engine.store.move(move)
@@ -107,8 +112,9 @@ def _take_over(worker: Worker, run: Run, now: int) -> Verdict:
     return Done("lost attempt taken back")
 
 
-def _perform(worker: Worker, run: Run) -> Answer:
-    definition = run.definition
+def _perform(worker: Worker, run: Record, definition: Definition | None) -> Answer:
+    if definition is None:
+        return Answer(ok=False, error="nothing says what this run is to do", retryable=False)
     try:
         payload = load_payload(worker.engine.blobs, definition)
     except Unavailable as error:
@@ -126,23 +132,27 @@ def _perform(worker: Worker, run: Run) -> Answer:
     )
 
 
-def _end(worker: Worker, run: Run, answer: Answer) -> Verdict:
+def _end(worker: Worker, run: Record, definition: Definition | None, answer: Answer) -> Verdict:
     now = worker.engine.clock.now()
-    move = _finishing_move(worker, run, answer, now)
+    policy = RetryPolicy() if definition is None else definition.retry
+    move = _finishing_move(worker, run, policy, answer, now)
     outcome = _move_persistently(worker.engine, move, now + lifecycle.LEASE_MS)
+    if isinstance(outcome, Refused) and _asks_to_stop(outcome.current, run):
+        move = lifecycle.stop(run, now, answer.error or "", worker.engine.plan)
+        outcome = _move_persistently(worker.engine, move, now + lifecycle.LEASE_MS)
     if isinstance(outcome, Refused) and not _shows(outcome.current, run, move):
         return Done("fenced off")
     _send_if_dispatched(worker, lifecycle.applied(run, move))
     return Done(move.to.value.lower())
 
 
-def _finishing_move(worker: Worker, run: Run, answer: Answer, now: int) -> Move:
+def _finishing_move(worker: Worker, run: Record, policy: RetryPolicy, answer: Answer, now: int) -> Move:
     plan = worker.engine.plan
     if answer.ok:
         return lifecycle.succeed(run, now, answer.result, plan)
     error = (answer.error or "failed without a reason")[:ERROR_CHARACTERS]
     decision = after_failure(
-        run.definition.retry,
+        policy,
         run.failures + 1,
         error=error,
         retryable=answer.retryable,
@@ -166,14 +176,21 @@ def _move_persistently(engine: Engine, move: Move, until: int) -> Moved | Refuse
             engine.clock.sleep_until(engine.clock.now() + FINISH_PAUSE_MS)
 
 
-def _shows(current: Run | None, run: Run, move: Move) -> bool:
+def _asks_to_stop(current: Record | None, run: Record) -> bool:
+    """Our attempt still, but a cancel came while it ran: a retry is refused."""
+    if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
+        return False
+    return current.cancel_requested is not None
+
+
+def _shows(current: Record | None, run: Record, move: Move) -> bool:
     """Whether what refused our finish is that very finish, its reply lost."""
     if current is None or current.attempt != run.attempt or current.attempt_token != run.attempt_token:
         return False
     return current.status is move.to and current.generation == move.changes.get("generation", run.generation)
 
 
-def _send_if_dispatched(worker: Worker, run: Run) -> None:
+def _send_if_dispatched(worker: Worker, run: Record) -> None:
     """What cannot be sent now stands in its watch slot."""
     if run.status is Status.DISPATCHED:
         hand_over(worker.engine, [run], Deadline(worker.engine.clock.now() + SEND_PATIENCE_MS))

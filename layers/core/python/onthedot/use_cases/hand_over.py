@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from onthedot.domain.run import Run
+from onthedot.domain.run import Record
 from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
 
 
-def message_for(run: Run | SlotEntry) -> RunMessage:
+def message_for(run: Record | SlotEntry) -> RunMessage:
     return RunMessage(
         run_id=run.run_id,
         generation=run.generation,
@@ -17,6 +17,6 @@ def message_for(run: Run | SlotEntry) -> RunMessage:
     )
 
 
-def hand_over(engine: Engine, runs: Sequence[Run | SlotEntry], deadline: Deadline) -> int:
+def hand_over(engine: Engine, runs: Sequence[Record | SlotEntry], deadline: Deadline) -> int:
     """Send the runs' messages; returns how many could not be sent. Those stand in a watch slot and come back."""
     return len(engine.queues.send([message_for(run) for run in runs], deadline))

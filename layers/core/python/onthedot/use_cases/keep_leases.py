@@ -7,7 +7,7 @@ from typing import Final
 
 from onthedot.domain import lifecycle
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.run import Run
+from onthedot.domain.run import Record
 from onthedot.ports import Clock, Refused, RunStore
 
 HEARTBEAT_SECONDS: Final = 10.0
@@ -21,12 +21,12 @@ class LeaseKeeper:
         self._clock = clock
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._running: dict[str, Run] = {}
+        self._running: dict[str, Record] = {}
         self._idle = threading.Event()
         self._idle.set()
 
     @contextmanager
-    def keeping(self, run: Run) -> Iterator[None]:
+    def keeping(self, run: Record) -> Iterator[None]:
         self._add(run)
         try:
             yield
@@ -44,14 +44,14 @@ class LeaseKeeper:
             if isinstance(outcome, Refused):
                 self._remove(run)
 
-    def _add(self, run: Run) -> None:
+    def _add(self, run: Record) -> None:
         with self._lock:
             self._running[run.run_id] = run
             if self._idle.is_set():
                 self._idle.clear()
                 threading.Thread(target=self._beat_until_idle, name="leases", daemon=True).start()
 
-    def _remove(self, run: Run) -> None:
+    def _remove(self, run: Record) -> None:
         with self._lock:
             self._running.pop(run.run_id, None)
             if not self._running:

@@ -1,11 +1,11 @@
 """Look a job up. Somebody else's job answers exactly like a missing one."""
 
 from onthedot.domain.errors import JobNotFound
-from onthedot.domain.run import Run, Status
+from onthedot.domain.run import Record, Status
 from onthedot.ports import Engine
 
 
-def read_job(engine: Engine, tenant: str, job_id: str) -> Run:
+def read_job(engine: Engine, tenant: str, job_id: str) -> Record:
     """The tenant's job. Raises JobNotFound."""
     run = engine.store.get(job_id)
     if run is None or run.tenant != tenant or run.status is Status.DELETED:

@@ -1,36 +1,38 @@
-"""Accept a one-off job: one put-if-absent, and for a near one a message. Whatever dies after the put, it runs."""
+"""Accept a job: one put-if-absent, and for what is due soon a message. Whatever dies after the put, it runs."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from onthedot.domain.errors import IdempotencyConflict
+from onthedot.domain.errors import IdempotencyConflict, InvalidRequest, Problem
 from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
-from onthedot.domain.lifecycle import place
-from onthedot.domain.run import Definition, Priority, Run, Status
-from onthedot.domain.slots import shard_of
-from onthedot.ports import Deadline, Engine
-from onthedot.use_cases.hand_over import hand_over
+from onthedot.domain.lifecycle import Plan, place
+from onthedot.domain.recurrence import Recurrence
+from onthedot.domain.run import Definition, Kind, Priority, Record, Status
+from onthedot.domain.schedule import next_fire
+from onthedot.domain.slots import fire_slot, shard_of
+from onthedot.ports import Engine
+from onthedot.use_cases.change_job import schedule_soon
 from onthedot.use_cases.payloads import store_payload
 
 LISTING_SHARDS: Final = 8
 """No tenant is bound to the 1,000 writes/s of one index partition."""
-SEND_PATIENCE_MS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A validated request. At most one of `at` and `delay_ms` is given; neither means now."""
+    """A validated request. At most one of `recurrence`, `at` and `delay_ms` is given; none means now."""
 
     definition: Definition
     fingerprint: str
     priority: Priority
     pool: str
+    recurrence: Recurrence | None = None
     at: int | None = None
     delay_ms: int | None = None
     idempotency_key: str | None = None
 
 
-def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Run:
+def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
     """The stored run: new, or the one that an earlier request with the same key and body made.
 
     Raises IdempotencyConflict when the key was used with another body.
@@ -42,20 +44,17 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Run:
             raise IdempotencyConflict(existing.job_id)
         return existing
     # A generation equal to ours means that the reply to our own put was lost: the run is stored, not sent.
-    if run.status is Status.DISPATCHED:
-        hand_over(engine, [run], Deadline(engine.clock.now() + SEND_PATIENCE_MS))
+    schedule_soon(engine, run)
     return run
 
 
-def _as_run(engine: Engine, tenant: str, request: JobRequest) -> Run:
+def _as_run(engine: Engine, tenant: str, request: JobRequest) -> Record:
     # The payload first: a slot must be written soon after the clock was read for it.
     definition = store_payload(engine.blobs, request.definition)
     now = engine.clock.now()
     key = request.idempotency_key
     job_id = fresh_job_id() if key is None else job_id_for_key(tenant, key)
-    fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
-    placed = place(job_id, fire_at, now, engine.plan)
-    return Run(
+    return Record(
         run_id=job_id,
         job_id=job_id,
         tenant=tenant,
@@ -63,11 +62,30 @@ def _as_run(engine: Engine, tenant: str, request: JobRequest) -> Run:
         priority=request.priority,
         pool=request.pool,
         created_at=now,
-        nominal_at=fire_at,
-        fire_at=fire_at,
-        status=placed.status,
-        slot=placed.slot,
+        version=1,
+        **_position(job_id, request, now, engine.plan),
         generation=fresh_generation(),
         fingerprint=request.fingerprint,
         listed_under=f"{tenant}#{shard_of(job_id, LISTING_SHARDS)}",
     )
+
+
+def _position(job_id: str, request: JobRequest, now: int, plan: Plan) -> dict[str, Any]:
+    """Where the job stands first: a recurring one in the fire slot of its first fire time."""
+    if request.recurrence is None:
+        fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
+        placed = place(job_id, fire_at, now, plan)
+        return {"nominal_at": fire_at, "fire_at": fire_at, "status": placed.status, "slot": placed.slot}
+    first = next_fire(request.recurrence.schedule, now)
+    if first is None:
+        raise InvalidRequest(Problem("end_at", "leaves no fire time; give a later one"))
+    return {
+        "nominal_at": first,
+        "fire_at": first,
+        "status": Status.ACTIVE,
+        "slot": fire_slot(shard_of(job_id, plan.shards), first, now),
+        "kind": Kind.RECURRING,
+        "recurrence": request.recurrence,
+        "schedule_version": 1,
+        "stamped": 0,
+    }

@@ -7,7 +7,7 @@ from typing import Final
 
 from onthedot.domain import lifecycle
 from onthedot.domain.ids import fresh_generation
-from onthedot.domain.run import Priority, Run, Status
+from onthedot.domain.run import Priority, Record, Status
 from onthedot.domain.slots import DECISION_MS
 from onthedot.domain.sweep import Act, Leave, decide, is_backlogged
 from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
@@ -44,10 +44,10 @@ def sweep_slot(engine: Engine, slot: str, token: str, deadline: Deadline) -> Swe
     return sweep
 
 
-def _sweep_runs(sweep: Sweep, runs: Sequence[Run]) -> None:
+def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
     engine = sweep.engine
     now = engine.clock.now()
-    acts: list[tuple[Run, Act]] = []
+    acts: list[tuple[Record, Act]] = []
     for run in runs:
         decision = decide(
             run,
@@ -67,9 +67,9 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Run]) -> None:
         _apply(sweep, acts, Deadline(min(sweep.deadline.at, now + DECISION_MS)))
 
 
-def _apply(sweep: Sweep, acts: Sequence[tuple[Run, Act]], deadline: Deadline) -> None:
+def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:
     outcomes = sweep.engine.store.move_many([act.move for _, act in acts], deadline)
-    to_send: list[Run] = []
+    to_send: list[Record] = []
     for (run, act), outcome in zip(acts, outcomes, strict=True):
         if isinstance(outcome, Undecided):
             sweep.whole = False
@@ -83,7 +83,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Run, Act]], deadline: Deadline) ->
         sweep.counts["unsent_by_sweep"] += hand_over(sweep.engine, to_send, deadline)
 
 
-def _backlogged(sweep: Sweep, run: Run, now: int) -> bool:
+def _backlogged(sweep: Sweep, run: Record, now: int) -> bool:
     key = (run.pool, run.priority)
     if key not in sweep.backlogs:
         sweep.backlogs[key] = sweep.engine.queues.backlog(*key)

@@ -1,0 +1,126 @@
+"""What people do to a job: pause, resume, cancel, change. Pure moves; which is legal depends on where it stands."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from onthedot.domain.errors import JobConflict
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.lifecycle import Placement, Plan, closed, place
+from onthedot.domain.recurrence import Recurrence
+from onthedot.domain.run import Definition, Expect, Kind, Move, Priority, Record, Status
+from onthedot.domain.schedule import next_fire
+from onthedot.domain.slots import fire_slot, shard_of
+
+WAITING = frozenset({Status.PENDING, Status.DISPATCHED})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a PATCH asks for; None leaves a thing as it is. `at` is for one-off jobs, `recurrence` for others."""
+
+    definition: Definition | None = None
+    priority: Priority | None = None
+    at: int | None = None
+    recurrence: Recurrence | None = None
+
+
+def pause(job: Record, now: int) -> Move | None:
+    """Out of every slot; a recurring job goes back to the first time that the pause holds up. None: it is paused."""
+    if job.status is Status.PAUSED:
+        return None
+    if job.kind is Kind.RECURRING and job.status is Status.ACTIVE and job.recurrence:
+        held_up = next_fire(job.recurrence.schedule, now)
+        first = job.fire_at if held_up is None else min(job.fire_at, held_up)
+        return Move(job.run_id, _as_read(job), Status.PAUSED, {**_touched(job), "slot": None, "fire_at": first})
+    if job.status in WAITING:
+        changes = {**_touched(job), "slot": None, "generation": fresh_generation()}
+        return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
+    raise JobConflict(f"a job that is {job.status} cannot be paused")
+
+
+def resume(job: Record, now: int, plan: Plan) -> Move | None:
+    """Back to work; what was missed meanwhile is the misfire policy's. None: it is not paused."""
+    if job.status in (*WAITING, Status.ACTIVE, Status.RUNNING):
+        return None
+    if job.status is not Status.PAUSED:
+        raise JobConflict(f"a job that is {job.status} cannot be resumed")
+    if job.kind is Kind.RECURRING:
+        slot = fire_slot(shard_of(job.job_id, plan.shards), job.fire_at, now)
+        return Move(job.run_id, _as_read(job), Status.ACTIVE, {**_touched(job), "slot": slot})
+    placed = place(job.job_id, job.fire_at, now, plan)
+    return Move(job.run_id, _as_read(job), placed.status, {**_touched(job), **_placed_anew(placed)})
+
+
+def cancel(job: Record, now: int, plan: Plan) -> Move | None:
+    """Never fires again; a running attempt is asked to stop. None: that is so already."""
+    if job.status is Status.CANCELLED or (job.status is Status.RUNNING and job.cancel_requested):
+        return None
+    if job.status is Status.RUNNING:
+        return Move(job.run_id, _as_read(job), Status.RUNNING, {**_touched(job), "cancel_requested": now})
+    if job.status in (*WAITING, Status.PAUSED, Status.ACTIVE, Status.COMPLETED):
+        changes = {**closed(now, plan), "generation": fresh_generation(), "reason": "cancelled"}
+        return Move(job.run_id, _as_read(job), Status.CANCELLED, {**_touched(job), **changes})
+    raise JobConflict(f"a job that is {job.status} cannot be cancelled")
+
+
+def change(job: Record, wanted: Change, now: int, plan: Plan) -> Move:
+    """A PATCH, for everything that has not started."""
+    changes: dict[str, Any] = _touched(job)
+    if wanted.definition is not None:
+        changes["definition"] = wanted.definition
+    if wanted.priority is not None:
+        changes["priority"] = wanted.priority
+    if job.kind is Kind.RECURRING:
+        return _change_recurring(job, wanted, changes, now, plan)
+    return _change_one_off(job, wanted, changes, now, plan)
+
+
+def _change_recurring(job: Record, wanted: Change, changes: dict[str, Any], now: int, plan: Plan) -> Move:
+    if job.status not in (Status.ACTIVE, Status.PAUSED, Status.COMPLETED):
+        raise JobConflict(f"a job that is {job.status} cannot be changed")
+    if wanted.recurrence is None:
+        return Move(job.run_id, _as_read(job), job.status, changes)
+    first = next_fire(wanted.recurrence.schedule, now)
+    if first is None:
+        raise JobConflict("the changed schedule has no fire time left")
+    changes |= {
+        "recurrence": wanted.recurrence,
+        "schedule_version": (job.schedule_version or 1) + 1,
+        "fire_at": first,
+    }
+    if job.status is Status.PAUSED:
+        return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
+    changes |= {
+        "slot": fire_slot(shard_of(job.job_id, plan.shards), first, now),
+        "finished_at": None,
+        "expires_at": None,
+    }
+    return Move(job.run_id, _as_read(job), Status.ACTIVE, changes)
+
+
+def _change_one_off(job: Record, wanted: Change, changes: dict[str, Any], now: int, plan: Plan) -> Move:
+    if job.status not in (*WAITING, Status.PAUSED):
+        raise JobConflict(f"a job that is {job.status} cannot be changed")
+    at = job.fire_at if wanted.at is None else wanted.at
+    if wanted.at is not None:
+        changes |= {"fire_at": at, "nominal_at": at}
+    if job.status is Status.PAUSED:
+        return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
+    if wanted.at is None and wanted.priority is None:
+        return Move(job.run_id, _as_read(job), job.status, changes)  # its message stays good
+    placed = place(job.job_id, at, now, plan)
+    return Move(job.run_id, _as_read(job), placed.status, {**changes, **_placed_anew(placed)})
+
+
+def _as_read(job: Record) -> Expect:
+    """Only if nothing happened to the job since it was read: no change, no claim, no start, no advance."""
+    seen = {"version": job.version, "generation": job.generation, "fire_at": job.fire_at}
+    return Expect(frozenset({job.status}), seen)
+
+
+def _touched(job: Record) -> dict[str, Any]:
+    return {"version": (job.version or 1) + 1}
+
+
+def _placed_anew(placed: Placement) -> dict[str, Any]:
+    return {"slot": placed.slot, "generation": fresh_generation(), "token": None, "resends": 0, "reason": None}

@@ -1,0 +1,76 @@
+"""Before a stamped run starts: read its job, and let it run, skip it with a reason, or have it wait its turn."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.domain import lifecycle
+from onthedot.domain.admission import why_not
+from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
+from onthedot.domain.recurrence import OverlapPolicy
+from onthedot.domain.run import TERMINAL, Definition, Record, Status
+from onthedot.ports import Deadline, Engine, Moved, Refused, RunMessage
+from onthedot.use_cases.hand_over import hand_over
+
+LEAST_WAIT_MS: Final = 2_000
+LONGEST_WAIT_MS: Final = 60_000
+SEND_PATIENCE_MS: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """`definition` is the job's present one; None where the run carries its own."""
+
+    definition: Definition | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotNow:
+    """Settled without a start: the message has served."""
+
+    what: str
+
+
+def admit_run(engine: Engine, message: RunMessage) -> Admitted | NotNow:
+    if not is_stamped(message.run_id):
+        return Admitted(None)
+    job = engine.store.get(job_id_of(message.run_id))
+    why = why_not(job, message.run_id)
+    if why is not None or job is None:
+        return _skip(engine, message, why or "job deleted")
+    if job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW:
+        return Admitted(job.definition)
+    return _take_turn(engine, job, job.recurrence.overlap, message)
+
+
+def _skip(engine: Engine, message: RunMessage, why: str) -> NotNow:
+    now = engine.clock.now()
+    engine.store.move(lifecycle.skip(message.run_id, message.generation, now, why, engine.plan))
+    return NotNow(f"skipped: {why}")
+
+
+def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: RunMessage) -> Admitted | NotNow:
+    """The run that started last is named on the job; while it has not ended, this one skips or waits."""
+    holder = None
+    if job.holder not in (None, message.run_id):
+        holder = engine.store.get(job.holder or "")
+    if holder is None or holder.status in TERMINAL:
+        taken = job.holder == message.run_id or isinstance(
+            engine.store.move(lifecycle.hold(job, message.run_id)), Moved
+        )
+        return Admitted(job.definition) if taken else _wait(engine, message, "another run takes its turn")
+    if overlap is OverlapPolicy.SKIP:
+        return _skip(engine, message, f"overlap: run {holder.run_id} has not ended (policy skip)")
+    return _wait(engine, message, f"overlap: waits for run {holder.run_id}")
+
+
+def _wait(engine: Engine, message: RunMessage, why: str) -> NotNow:
+    """Come again later; the longer it waits, the longer the steps."""
+    now = engine.clock.now()
+    run = engine.store.get(message.run_id)
+    if run is None or run.generation != message.generation or run.status is not Status.DISPATCHED:
+        return NotNow("stale")
+    at = now + min(max((now - run.nominal_at) // 4, LEAST_WAIT_MS), LONGEST_WAIT_MS)
+    move = lifecycle.postpone(run, at, now, why, generation=fresh_generation(), plan=engine.plan)
+    if not isinstance(engine.store.move(move), Refused):
+        hand_over(engine, [lifecycle.applied(run, move)], Deadline(now + SEND_PATIENCE_MS))
+    return NotNow(why)

@@ -1,0 +1,79 @@
+"""Runs beside the schedule: one now, or one for each fire time of a past window. The schedule is untouched."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from onthedot.domain.errors import InvalidRequest, JobConflict, Problem
+from onthedot.domain.ids import extra_run_id, fresh_generation, stamped_run_id
+from onthedot.domain.run import Kind, Priority, Record, Status
+from onthedot.domain.schedule import fires_between
+from onthedot.domain.stamping import new_run
+from onthedot.ports import Deadline, Engine, Moved
+from onthedot.use_cases.hand_over import hand_over
+from onthedot.use_cases.read_jobs import read_job
+
+MOST_BACKFILLED: Final = 1_000
+BACKFILL_PACE_MS: Final = 200
+"""Between two backfilled runs: five a second, beside what is due now."""
+PATIENCE_MS: Final = 15_000
+_STOPPED: Final = (Status.CANCELLED, Status.DELETED, Status.PAUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Backfilled:
+    created: Sequence[Record]
+    existing: int
+    """Fire times that had a run already."""
+    left: int
+    """Fire times of the window beyond the limit."""
+
+
+def run_now(engine: Engine, tenant: str, job_id: str) -> Record:
+    """A run of the job at once. Raises JobNotFound, or JobConflict for a job that is stopped."""
+    job = _running_job(engine, tenant, job_id, "run")
+    now = engine.clock.now()
+    run_id = extra_run_id(job_id, now, f"manual-{fresh_generation()}")
+    run = new_run(job, run_id, now, now, now=now, token=None, plan=engine.plan)
+    engine.store.create(run)
+    hand_over(engine, [run], Deadline(now + PATIENCE_MS))
+    return run
+
+
+def backfill(
+    engine: Engine, tenant: str, job_id: str, *, after: int, until: int, limit: int, priority: Priority
+) -> Backfilled:
+    """A run for each fire time with `after <= time < until`, paced. Raises JobNotFound, JobConflict, InvalidRequest."""
+    job = _running_job(engine, tenant, job_id, "backfill")
+    now = engine.clock.now()
+    if job.kind is not Kind.RECURRING or job.recurrence is None:
+        raise JobConflict("only a recurring job has fire times to backfill")
+    if not after < until <= now:
+        raise InvalidRequest(Problem("to", "give a window in the past: from < to <= now"))
+    times = fires_between(job.recurrence.schedule, after - 1, until, min(limit, MOST_BACKFILLED) + 1)
+    chosen = times[: min(limit, MOST_BACKFILLED)]
+    paced = replace(job, priority=priority)
+    runs = [
+        new_run(
+            paced,
+            stamped_run_id(job_id, nominal),
+            nominal,
+            now + number * BACKFILL_PACE_MS,
+            now=now,
+            token=None,
+            plan=engine.plan,
+        )
+        for number, nominal in enumerate(chosen)
+    ]
+    deadline = Deadline(now + PATIENCE_MS)
+    outcomes = engine.store.create_many(runs, deadline) if runs else []
+    created = [run for run, outcome in zip(runs, outcomes, strict=True) if isinstance(outcome, Moved)]
+    hand_over(engine, [run for run in created if run.status is Status.DISPATCHED], deadline)
+    return Backfilled(created, len(runs) - len(created), len(times) - len(chosen))
+
+
+def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:
+    job = read_job(engine, tenant, job_id)
+    if job.status in _STOPPED:
+        raise JobConflict(f"a job that is {job.status} cannot {what}; resume it first")
+    return job

@@ -1,0 +1,313 @@
+"""The lives of recurring jobs: stamped ahead, fired once each, on the dot, and every time accounted for."""
+
+from dataclasses import replace
+
+import pytest
+
+from onthedot.domain import lifecycle
+from onthedot.domain.changes import Change
+from onthedot.domain.recurrence import OverlapPolicy, Recurrence
+from onthedot.domain.run import Record, Status
+from onthedot.domain.schedule import Schedule, fires_between, jittered
+from onthedot.use_cases.admit_run import Admitted, admit_run
+from onthedot.use_cases.change_job import cancel_job, change_job, pause_job, resume_job
+from onthedot.use_cases.delete_job import delete_job
+from onthedot.use_cases.hand_over import message_for
+from onthedot.use_cases.run_extra import backfill, run_now
+from tests.builders import NOON
+from tests.scenarios.recurring import (
+    cron,
+    every,
+    fired,
+    nominals,
+    run_all,
+    runs_of,
+    skip_missed,
+    skipped_count,
+    submit,
+)
+from tests.scenarios.simulation import Simulation
+
+
+def expected(simulation: Simulation, schedule: Schedule) -> list[int]:
+    return fires_between(schedule, NOON, simulation.clock.now() + 1, 100_000)
+
+
+@pytest.mark.parametrize("seconds", [1, 5, 10, 45, 60, 90])
+def test_a_job_fires_at_each_of_its_times_once_and_on_the_dot(simulation: Simulation, seconds: int) -> None:
+    schedule = every(seconds, simulation)
+    job = submit(simulation, schedule)
+    simulation.let_pass(600)
+    assert fired(simulation, job) == expected(simulation, schedule)
+    assert nominals(simulation, job, Status.SUCCEEDED) == expected(simulation, schedule)
+
+
+def test_all_fires_of_a_window_are_stamped_in_one_pass(simulation: Simulation) -> None:
+    job = submit(simulation, every(10, simulation))
+    simulation.let_pass(300)
+    before = dict(simulation.counts)
+    simulation.let_pass(60)
+    assert simulation.counts["stamped"] - before["stamped"] == 6
+    assert simulation.counts["advanced"] - before["advanced"] == 1
+    assert simulation.stored(job).status is Status.ACTIVE
+
+
+def test_a_cron_far_ahead_waits_in_its_fire_slot(simulation: Simulation) -> None:
+    job = submit(simulation, cron("30 13 * * *"))
+    assert runs_of(simulation, job) == []
+    simulation.let_pass(2 * 3600)
+    assert fired(simulation, job) == [NOON + 90 * 60_000]
+
+
+def test_the_target_is_told_the_nominal_time_and_jitter_comes_after_it(simulation: Simulation) -> None:
+    schedule = every(30, simulation, jitter_seconds=20)
+    job = submit(simulation, schedule)
+    simulation.let_pass(600)
+    # Jittered fires of the last interval may still lie ahead.
+    due = [jittered(job.job_id, at, 20) for at in expected(simulation, schedule)]
+    assert fired(simulation, job) == [at for at in sorted(due) if at <= simulation.clock.now()]
+
+
+def test_jitter_beyond_the_horizon_waits_in_a_fire_slot_of_its_own(simulation: Simulation) -> None:
+    schedule = every(60, simulation, jitter_seconds=900)
+    job = submit(simulation, schedule)
+    simulation.let_pass(1_800)
+    due = sorted(jittered(job.job_id, at, 900) for at in expected(simulation, schedule))
+    assert fired(simulation, job) == [at for at in due if at <= simulation.clock.now()]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 50])
+def test_a_job_with_max_runs_completes_after_just_so_many(simulation: Simulation, limit: int) -> None:
+    job = submit(simulation, every(5, simulation), max_runs=limit)
+    simulation.let_pass(600)
+    assert len(fired(simulation, job)) == limit
+    assert simulation.status(job) is Status.COMPLETED
+
+
+def test_a_job_completes_at_its_end(simulation: Simulation) -> None:
+    job = submit(simulation, every(60, simulation, end_at=NOON + 600_000))
+    simulation.let_pass(1_200)
+    assert len(fired(simulation, job)) == 10
+    assert simulation.status(job) is Status.COMPLETED
+
+
+def test_missed_times_of_an_outage_run_the_latest_and_record_the_rest(simulation: Simulation) -> None:
+    schedule = every(60, simulation)
+    job = submit(simulation, schedule)
+    simulation.let_pass(600)
+    before = len(fired(simulation, job))
+    simulation.clock.advance(3 * 3600)
+    back = simulation.clock.now()
+    simulation.let_pass(600)
+    caught_up = [at for at in fired(simulation, job)[before:] if at < back + 65_000]
+    assert skipped_count(simulation, job) > 170
+    assert len(caught_up) <= 8  # those in SQS already, the latest missed one, those within the grace, and the present
+    accounted = len(nominals(simulation, job, Status.SUCCEEDED)) + skipped_count(simulation, job)
+    assert accounted == len(expected(simulation, schedule))
+
+
+def test_missed_times_of_an_outage_all_run_when_the_policy_says_so(simulation: Simulation) -> None:
+    schedule = every(60, simulation)
+    job = submit(simulation, schedule, run_all())
+    simulation.let_pass(300)
+    simulation.clock.advance(3 * 3600)
+    simulation.let_pass(900)
+    assert nominals(simulation, job, Status.SUCCEEDED) == expected(simulation, schedule)
+    assert skipped_count(simulation, job) == 0
+
+
+def test_missed_times_of_an_outage_are_all_skipped_when_the_policy_says_so(simulation: Simulation) -> None:
+    schedule = every(60, simulation)
+    job = submit(simulation, schedule, skip_missed())
+    simulation.let_pass(300)
+    simulation.clock.advance(3 * 3600)
+    simulation.let_pass(600)
+    ran = nominals(simulation, job, Status.SUCCEEDED)
+    assert len(ran) + skipped_count(simulation, job) == len(expected(simulation, schedule))
+    assert all("misfire" in (r.reason or "") for r in runs_of(simulation, job) if r.status is Status.SKIPPED)
+
+
+def test_catching_up_does_not_delay_what_is_due_now(simulation: Simulation) -> None:
+    submit(simulation, every(1, simulation), run_all())
+    simulation.clock.advance(3 * 3600)
+    near = simulation.submit(30)
+    far = simulation.submit(400)
+    simulation.let_pass(420)
+    assert simulation.target.times_of(near.run_id) == [near.nominal_at]
+    assert simulation.target.times_of(far.run_id) == [far.nominal_at]
+
+
+def test_a_long_gap_of_a_frequent_job_is_one_record(simulation: Simulation) -> None:
+    job = submit(simulation, every(1, simulation), skip_missed())
+    simulation.clock.advance(3 * 3600)
+    simulation.let_pass(90)
+    ranges = [r for r in runs_of(simulation, job) if r.status is Status.SKIPPED]
+    assert len(ranges) == 1
+    assert (ranges[0].skipped_count or 0) > 10_000
+
+
+def test_a_paused_job_fires_nothing_and_goes_on_when_resumed(simulation: Simulation) -> None:
+    schedule = every(30, simulation)
+    job = submit(simulation, schedule, skip_missed(grace=1))
+    simulation.let_pass(120)
+    pause_job(simulation.world.engine, "acme", job.job_id)
+    count = len(fired(simulation, job))
+    simulation.let_pass(600)
+    assert len(fired(simulation, job)) == count
+    resume_job(simulation.world.engine, "acme", job.job_id)
+    simulation.let_pass(300)
+    records = runs_of(simulation, job)
+    ran = {r.nominal_at for r in records if r.status is Status.SUCCEEDED}
+    assert len(ran) >= count + 9
+    for nominal in expected(simulation, schedule):
+        covered = [r for r in records if r.nominal_at <= nominal <= (r.skipped_until or r.nominal_at)]
+        assert covered, f"{nominal} has no outcome"
+    assert len(fired(simulation, job)) == len(ran)
+
+
+def test_a_pause_and_resume_before_a_stamped_time_changes_nothing(simulation: Simulation) -> None:
+    schedule = every(60, simulation)
+    job = submit(simulation, schedule)
+    simulation.let_pass(10)
+    pause_job(simulation.world.engine, "acme", job.job_id)
+    simulation.let_pass(10)
+    resume_job(simulation.world.engine, "acme", job.job_id)
+    simulation.let_pass(600)
+    assert fired(simulation, job) == expected(simulation, schedule)
+
+
+def changed_to(simulation: Simulation, job: Record, schedule: Schedule) -> None:
+    def wanted(present: Record, _: int) -> Change:
+        assert present.recurrence is not None
+        return Change(recurrence=replace(present.recurrence, schedule=schedule))
+
+    change_job(simulation.world.engine, "acme", job.job_id, wanted, None)
+
+
+def test_a_changed_schedule_fires_its_own_times_only(simulation: Simulation) -> None:
+    job = submit(simulation, cron("* * * * *"))
+    simulation.let_pass(130)  # three more minutes are stamped and in SQS by now
+    changed_at = simulation.clock.now()
+    changed_to(simulation, job, cron("*/5 * * * *"))
+    simulation.let_pass(900)
+    before = [at for at in fired(simulation, job) if at <= changed_at]
+    after = [at for at in fired(simulation, job) if at > changed_at]
+    assert len(before) == 2
+    assert after == fires_between(cron("*/5 * * * *"), changed_at, simulation.clock.now() + 1, 100)
+    skipped = [r for r in runs_of(simulation, job) if r.status is Status.SKIPPED]
+    assert {r.reason for r in skipped} == {"schedule changed"}
+
+
+def test_a_time_that_was_changed_away_and_back_runs_once(simulation: Simulation) -> None:
+    job = submit(simulation, cron("3 12 * * *"))  # stamped at once: three minutes ahead
+    assert len(runs_of(simulation, job)) == 1
+    changed_to(simulation, job, cron("0 0 * * *"))
+    simulation.let_pass(30)
+    changed_to(simulation, job, cron("3 12 * * *"))
+    simulation.let_pass(300)
+    assert fired(simulation, job) == [NOON + 180_000]
+
+
+def test_a_time_skipped_by_a_pause_is_revived_when_the_policy_wants_it(simulation: Simulation) -> None:
+    job = submit(simulation, cron("3 12 * * *"), run_all())
+    simulation.let_pass(150)
+    pause_job(simulation.world.engine, "acme", job.job_id)
+    simulation.let_pass(120)
+    assert [r.reason for r in runs_of(simulation, job)] == ["paused"]
+    resume_job(simulation.world.engine, "acme", job.job_id)
+    simulation.let_pass(60)
+    (run,) = runs_of(simulation, job)
+    assert run.status is Status.SUCCEEDED
+    assert len(fired(simulation, job)) == 1
+
+
+@pytest.mark.parametrize("stop", [cancel_job, delete_job])
+def test_a_stopped_job_never_fires_again(simulation: Simulation, stop: object) -> None:
+    job = submit(simulation, every(20, simulation))
+    simulation.let_pass(65)
+    stop(simulation.world.engine, "acme", job.job_id)  # type: ignore[operator]
+    simulation.let_pass(600)
+    assert len(fired(simulation, job)) == 3
+    unfinished = [r for r in runs_of(simulation, job) if r.status not in (Status.SUCCEEDED, Status.SKIPPED)]
+    assert unfinished == []
+
+
+def test_a_run_on_demand_leaves_the_schedule_alone(simulation: Simulation) -> None:
+    schedule = every(60, simulation)
+    job = submit(simulation, schedule)
+    run = run_now(simulation.world.engine, "acme", job.job_id)
+    simulation.let_pass(300)
+    assert simulation.target.times_of(run.run_id) == [run.nominal_at]
+    assert len(fired(simulation, job)) == 1 + len(expected(simulation, schedule))
+
+
+def test_a_backfill_runs_each_time_of_its_window_once_and_paced(simulation: Simulation) -> None:
+    schedule = cron("* * * * *", start_at=NOON + 10 * 60_000)
+    job = submit(simulation, schedule)
+    simulation.let_pass(60)
+    open_schedule = Recurrence(cron("* * * * *"))
+
+    def opened(_: Record, __: int) -> Change:
+        return Change(recurrence=open_schedule)
+
+    change_job(simulation.world.engine, "acme", job.job_id, opened, None)
+    engine = simulation.world.engine
+    window = {"after": NOON - 3_600_000, "until": NOON}
+    done = backfill(engine, "acme", job.job_id, **window, limit=40, priority=job.priority)
+    assert (len(done.created), done.existing, done.left) == (40, 0, 1)
+    again = backfill(engine, "acme", job.job_id, **window, limit=40, priority=job.priority)
+    assert (len(again.created), again.existing) == (0, 40)
+    simulation.let_pass(30)
+    backfilled = [r for r in runs_of(simulation, job) if r.nominal_at < NOON]
+    assert {r.status for r in backfilled} == {Status.SUCCEEDED}
+    starts = sorted(r.started_at or 0 for r in backfilled)
+    assert starts[-1] - starts[0] >= 39 * 200
+
+
+def a_run_that_does_not_end(simulation: Simulation, job: Record) -> Record:
+    """The job's first run, started by a worker that is at work on it."""
+    engine = simulation.world.engine
+    run = runs_of(simulation, job)[0]
+    simulation.clock.sleep_until(run.fire_at)
+    assert isinstance(admit_run(engine, message_for(run)), Admitted)
+    now = simulation.clock.now()
+    engine.store.move(lifecycle.start(run.run_id, run.generation, now=now, worker="w", attempt_token="t"))
+    return simulation.stored(run)
+
+
+def beat_for(simulation: Simulation, run: Record, seconds: int) -> None:
+    for _ in range(seconds // 10):
+        simulation.world.store.move(lifecycle.extend_lease(run, simulation.clock.now()))
+        simulation.let_pass(10)
+
+
+def test_runs_that_overlap_are_skipped_when_the_policy_says_so(simulation: Simulation) -> None:
+    job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.SKIP)
+    long = a_run_that_does_not_end(simulation, job)
+    beat_for(simulation, long, 50)
+    assert fired(simulation, job) == []
+    skipped = [r.reason or "" for r in runs_of(simulation, job) if r.status is Status.SKIPPED]
+    assert len(skipped) == 2
+    assert all(reason.startswith("overlap") for reason in skipped)
+    simulation.world.store.move(lifecycle.succeed(long, simulation.clock.now(), None, simulation.world.plan))
+    simulation.let_pass(60)
+    assert len(fired(simulation, job)) == 3
+
+
+def test_runs_that_overlap_wait_their_turn_when_the_policy_says_so(simulation: Simulation) -> None:
+    job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.QUEUE, max_runs=4)
+    long = a_run_that_does_not_end(simulation, job)
+    beat_for(simulation, long, 300)
+    assert fired(simulation, job) == []
+    simulation.world.store.move(lifecycle.succeed(long, simulation.clock.now(), None, simulation.world.plan))
+    simulation.let_pass(300)
+    assert len(fired(simulation, job)) == 3
+    assert {r.status for r in runs_of(simulation, job)} == {Status.SUCCEEDED}
+
+
+def test_a_lost_run_does_not_block_the_ones_behind_it_for_ever(simulation: Simulation) -> None:
+    job = submit(simulation, every(60, simulation), overlap=OverlapPolicy.QUEUE, max_runs=3)
+    a_run_that_does_not_end(simulation, job)
+    simulation.let_pass(900)  # no heartbeat: the sweep takes it back and it runs again
+    assert {r.status for r in runs_of(simulation, job)} == {Status.SUCCEEDED}
+    assert len(fired(simulation, job)) == 3
