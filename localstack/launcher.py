@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from localstack.bounded_processes import bounded
 from localstack.shared_layers import FOLLOW_POINTERS, SharedLayers
 
 PINNED_MINISTACK = "1.5.33"
@@ -129,6 +130,19 @@ def adjust_layers(layers: SharedLayers) -> None:
     replace_value(lambda_svc, "_resolve_layer_zip", resolve_layer_zip)
 
 
+def adjust_process_pool() -> None:
+    """A burst of calls waits for a few processes instead of starting one each."""
+    lambda_svc = import_module("ministack.services.lambda_svc")
+    parameters = ["func_name", "config", "code_zip", "qualifier", "max_concurrency"]
+    acquire = with_parameters(lambda_svc, "acquire_worker", parameters)
+    event_sources = with_parameters(lambda_svc, "_iter_all_esms", [])
+
+    def is_fed(function: str) -> bool:
+        return any(source["FunctionName"] == function for _account, _region, source in event_sources())
+
+    replace_value(lambda_svc, "acquire_worker", bounded(acquire, is_fed))
+
+
 def adjust_log_wait() -> None:
     """MiniStack waits 50 ms for the first log line of each call; a handler that logs nothing is not that slow."""
     worker_class: type = existing(import_module("ministack.core.lambda_runtime"), "Worker", type)
@@ -157,6 +171,7 @@ def adjust(function_python: Path) -> None:
         refuse("another version of MiniStack is installed")
     adjust_function_environment(function_python)
     adjust_layers(SharedLayers(Path(tempfile.gettempdir()) / "layers"))
+    adjust_process_pool()
     adjust_log_wait()
     adjust_schedules()
     adjust_event_sources()

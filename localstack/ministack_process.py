@@ -19,10 +19,13 @@ from localstack.home import ROOT, Home, LocalStackError, clean_environment
 
 FUNCTION_PYTHON = ROOT / "build" / "function-env" / "bin" / "python"
 
-START_SECONDS = 60.0
 # It is meant to outlive us; a handle that is collected while its process runs would complain about that.
 _started: list[subprocess.Popen[bytes]] = []
+
+START_SECONDS = 60.0
 STOP_SECONDS = 30.0
+DIE_SECONDS = 0.5
+"""The killed are dead well within this; some machines only take longer to strike them off the list."""
 KEEP_WARM_SECONDS = 3600
 """How long a function's surplus processes stay: a job should not pay a cold start after a quiet hour."""
 
@@ -124,10 +127,21 @@ def stop(home: Home, grace_seconds: float = STOP_SECONDS) -> bool:
     return True
 
 
+def _reap(pid: int) -> None:
+    """Collect what is left of the process, where it was our own child."""
+    for process in [process for process in _started if process.pid == pid]:
+        process.wait()
+        _started.remove(process)
+
+
 def end_group(leader: int) -> None:
-    """Kill a process group of ours, whatever of it is left."""
+    """Kill a process group of ours, whatever of it is left, and return when it is gone."""
+    deadline = time.monotonic() + DIE_SECONDS
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
+        while time.monotonic() < deadline:
+            os.killpg(leader, signal.SIGKILL)
+            _reap(leader)
+            time.sleep(0.01)
 
 
 def _require_free_port(port: int) -> None:

@@ -1,18 +1,21 @@
 """The launcher's adjustments fit the pinned MiniStack, and refuse any other."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+import zipfile
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from localstack import launcher
+from localstack import bounded_processes, launcher
 from localstack.home import ROOT, Home
 from localstack.ministack_process import ministack_environment
+from localstack.shared_layers import FOLLOW_POINTERS, SharedLayers
 
 # MiniStack is adjusted in a process of its own: this one must keep it as it is.
 PROBE = """
@@ -26,6 +29,8 @@ binary, script = lambda_runtime._detect_runtime_binary("python3.13")
 assert binary == "/functions/python", binary
 assert script.startswith(launcher.FORGET_THE_HOST)
 assert lambda_runtime._detect_runtime_binary("nodejs24.x")[0] == "node"
+assert lambda_svc._resolve_layer_zip.__name__ == "resolve_layer_zip"
+assert lambda_svc.acquire_worker.__module__ == "localstack.bounded_processes"
 assert scheduler._SCHEDULE_TICK_INTERVAL == 1
 assert lambda_svc._ESM_IDLE_WAKE_GAP_SECONDS == launcher.POLL_GAP_SECONDS
 assert "onthedot-wake" in {thread.name for thread in threading.enumerate()}
@@ -86,6 +91,69 @@ def test_a_function_sees_nothing_of_the_process_that_started_it() -> None:
     seen = subprocess.run([sys.executable, "-c", show], env=started_with, capture_output=True, text=True, check=True)
     # Python itself may add LC_CTYPE.
     assert set(json.loads(seen.stdout)) - {"LC_CTYPE"} == {"AWS_REGION", "PATH", "_LAMBDA_TIMEOUT"}
+
+
+def an_archive(**files: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"python/{name}.py", text)
+    return content.getvalue()
+
+
+def test_a_layer_is_unpacked_once_and_found_in_its_place_of_the_search_path(tmp_path: Path) -> None:
+    layers = SharedLayers(tmp_path / "shared")
+    directories = []
+    for number, archive in enumerate([an_archive(one="1"), an_archive(two="2"), an_archive(one="1")]):
+        directories.append(tmp_path / f"layer_{number}")
+        with zipfile.ZipFile(io.BytesIO(layers.pointer_to(archive))) as pointer:
+            pointer.extractall(directories[-1])
+    plain = tmp_path / "layer_plain"
+    given = os.pathsep.join(map(str, [*directories, plain]))
+    show = f"{FOLLOW_POINTERS}\nprint(os.environ['_LAMBDA_LAYERS_DIRS'])"
+    environment = {"_LAMBDA_LAYERS_DIRS": given}
+    seen = subprocess.run([sys.executable, "-c", show], env=environment, capture_output=True, text=True, check=True)
+    one, two, again, other = map(Path, seen.stdout.strip().split(os.pathsep))
+    assert (one / "python" / "one.py").read_text() == "1"
+    assert (two / "python" / "two.py").read_text() == "2"
+    assert (again, other) == (one, plain)
+    assert len(list((tmp_path / "shared").iterdir())) == 2
+
+
+class Pool:
+    """MiniStack's pool of one function, all of whose processes are busy for the first calls."""
+
+    def __init__(self, busy_calls: int) -> None:
+        self.bounds: list[int | None] = []
+        self._busy_calls = busy_calls
+
+    def acquire(self, *_: object, qualifier: str, max_concurrency: int | None) -> tuple[str | None, str]:
+        self.bounds.append(max_concurrency)
+        busy = max_concurrency is not None and len(self.bounds) <= self._busy_calls
+        return (None, "func_cap") if busy else ("process", "reused")
+
+
+def test_a_call_waits_for_one_of_a_few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_processes, "LOOK_AGAIN_SECONDS", 0)
+    pool = Pool(busy_calls=3)
+    acquire = bounded_processes.bounded(pool.acquire, is_fed=lambda _: False)
+    assert acquire("api", {}, b"") == ("process", "reused")
+    assert pool.bounds == [bounded_processes.PROCESSES] * 4
+
+
+def test_a_call_that_waited_long_enough_gets_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_processes, "PATIENCE_SECONDS", 0.02)
+    pool = Pool(busy_calls=1000)
+    acquire = bounded_processes.bounded(pool.acquire, is_fed=lambda _: False)
+    assert acquire("api", {}, b"") == ("process", "reused")
+    assert pool.bounds[-1] is None
+
+
+def test_a_function_with_an_event_source_is_bounded_by_that_alone() -> None:
+    pool = Pool(busy_calls=1000)
+    acquire = bounded_processes.bounded(pool.acquire, is_fed=lambda function: function == "worker")
+    assert acquire("worker", {}, b"") == ("process", "reused")
+    assert pool.bounds == [None]
 
 
 def test_only_one_process_holds_the_lock_of_a_home(tmp_path: Path) -> None:
