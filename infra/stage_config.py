@@ -59,6 +59,8 @@ class StageConfig:
     """Batches that Lambda workers run at the same time, over all priorities."""
     worker_weights: tuple[int, int, int] = (6, 3, 1)
     """HIGH:MEDIUM:LOW shares of it."""
+    backlog_limit: int = 50_000
+    """Messages waiting in a queue above which no more runs are claimed for it."""
     history_days: int = 30
     log_retention_days: int = 30
     api_rate: int = 200
@@ -163,6 +165,7 @@ _READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "worker_weights": _weights,
     # A deleted job's tombstone lives 14 days: shorter history would forget a key that is still promised.
     "history_days": whole_number(14, 3650),
+    "backlog_limit": whole_number(100, 120_000),
     "log_retention_days": choice(tuple(RETENTION)),
     "api_rate": whole_number(1, 10_000),
     "api_burst": whole_number(1, 10_000),

@@ -9,10 +9,10 @@ from typing import Any, Self
 from onthedot.domain import lifecycle
 from onthedot.domain.ids import fresh_generation, fresh_job_id
 from onthedot.domain.lifecycle import Placement, Plan
-from onthedot.domain.run import Definition, HttpTarget, Move, Priority, RetryPolicy, Run, Status
+from onthedot.domain.run import Definition, HttpTarget, Move, Priority, Record, RetryPolicy, Status
 from onthedot.domain.slots import fire_slot, shard_of, watch_slot
 from onthedot.embedded.database import Database
-from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteProgressStore, SqliteTokenStore
+from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
 from onthedot.embedded.sqlite_queues import SqliteRunQueues, SqliteTickQueue
 from onthedot.embedded.sqlite_store import SqliteRunStore
 from onthedot.ports import Clock, Engine, RunStore
@@ -50,7 +50,7 @@ class RunBuilder:
         self._plan = plan
         self._placed: Placement | None = None
         run_id = fresh_job_id()
-        self._run = Run(
+        self._run = Record(
             run_id=run_id,
             job_id=run_id,
             tenant="acme",
@@ -101,12 +101,12 @@ class RunBuilder:
         self._run = replace(self._run, **fields)
         return self
 
-    def build(self) -> Run:
+    def build(self) -> Record:
         run = self._run
         placed = self._placed or lifecycle.place(run.job_id, run.fire_at, self._now, self._plan)
         return replace(run, status=placed.status, slot=placed.slot)
 
-    def stored_in(self, store: RunStore) -> Run:
+    def stored_in(self, store: RunStore) -> Record:
         run = self.build()
         assert store.create(run) is None, f"{run.run_id} exists already"
         return run
@@ -117,13 +117,13 @@ def a_run(clock: Clock, plan: Plan = PLAN) -> RunBuilder:
     return RunBuilder(clock.now(), plan)
 
 
-def the_claim_of(run: Run, clock: Clock, token: str = "tick/1") -> Move:
+def the_claim_of(run: Record, clock: Clock, token: str = "tick/1") -> Move:
     """The dispatcher's move of a PENDING run."""
     assert run.slot is not None
     return lifecycle.claim(run.run_id, run.slot, run.generation, run.fire_at, now=clock.now(), token=token)
 
 
-def the_start_of(run: Run, now: int) -> Move:
+def the_start_of(run: Record, now: int) -> Move:
     """A worker's move of a DISPATCHED run, with the attempt token "mine"."""
     return lifecycle.start(run.run_id, run.generation, now=now, worker="w", attempt_token="mine")
 
@@ -141,10 +141,11 @@ class World:
     tokens: SqliteTokenStore
     blobs: SqliteBlobs
     plan: Plan
+    limits: SqliteLimitsStore
 
     @property
     def engine(self) -> Engine:
-        return Engine(self.store, self.queues, self.blobs, self.clock, self.plan)
+        return Engine(self.store, self.queues, self.blobs, self.clock, self.plan, self.limits)
 
 
 @contextmanager
@@ -162,4 +163,5 @@ def a_world(plan: Plan = PLAN, page_size: int = 10) -> Iterator[World]:
             SqliteTokenStore(database),
             SqliteBlobs(database),
             plan,
+            SqliteLimitsStore(database),
         )

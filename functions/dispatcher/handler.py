@@ -4,14 +4,16 @@ import os
 from typing import Any
 
 from onthedot.adapters.sqs_queues import read_tick
-from onthedot.bootstrap import dispatcher_engine
+from onthedot.bootstrap import dispatcher_engine, tick_queue
 from onthedot.observability import emit, logger
 from onthedot.ports import Deadline
 from onthedot.settings import DispatcherSettings
 from onthedot.use_cases.dispatch_due import dispatch_due
+from onthedot.use_cases.plan_ticks import continue_tick
 
 _settings = DispatcherSettings.from_environment(os.environ)
 _engine, _progress = dispatcher_engine(_settings)
+_ticks = tick_queue(_settings)
 _log = logger("dispatcher")
 _SPARE_MS = 10_000
 
@@ -29,4 +31,6 @@ def _dispatch(record: dict[str, Any], deadline: Deadline) -> bool:
     counts = dispatch_due(_engine, _progress, tick, deadline)
     _log.info("dispatched", extra={"group": tick.group, "redelivered": tick.redelivered, **counts})
     emit(_settings.stage, "dispatcher", counts)
+    if counts["out_of_time"]:
+        continue_tick(_ticks, _engine.clock, tick)
     return counts["unsent"] == 0

@@ -72,15 +72,16 @@ class ApiStack(Stack):
             shards=self._config.shards,
             lookahead=self._config.lookahead,
             history_days=self._config.history_days,
+            backlog_limit=self._config.backlog_limit,
             queue_urls=self._queues.run_queue_urls(),
             blob_bucket=self._data.blobs.bucket_name,
         )
         function = self._functions.make("api", settings, API)
         reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
-        allow(function, [*reads, "dynamodb:PutItem", "dynamodb:UpdateItem"], [self._data.table.table_arn])
-        indexes = [self._data.index_arn(index) for index in (schema.LISTING, schema.FAILURES)]
-        allow(function, ["dynamodb:Query"], indexes)
-        allow(function, ["sqs:SendMessage"], self._queues.run_queue_arns())
+        writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
+        allow(function, [*reads, *writes], [self._data.table.table_arn])
+        allow(function, ["dynamodb:Query"], [self._data.index_arn(index) for index in schema.INDEXES])
+        allow(function, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
         allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
         # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
         allow(function, ["s3:ListBucket"], [self._data.blobs.bucket_arn])

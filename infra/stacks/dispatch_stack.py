@@ -71,7 +71,9 @@ class DispatchStack(Stack):
             shards=self._config.shards,
             lookahead=self._config.lookahead,
             history_days=self._config.history_days,
+            backlog_limit=self._config.backlog_limit,
             queue_urls=self._queues.run_queue_urls(),
+            tick_queue_url=self._queues.tick.queue_url,
         )
         dispatcher = self._functions.make("dispatcher", settings, DISPATCHER)
         self._allow_dispatching(dispatcher)
@@ -82,11 +84,14 @@ class DispatchStack(Stack):
         table = self._data.table.table_arn
         allow(dispatcher, ["dynamodb:Query"], [self._data.index_arn(schema.DUE)])
         reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem"]
-        writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate"]
-        allow(dispatcher, reads + writes, [table])
+        writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLInsert"]
+        # Query on the table itself reads the limits.
+        allow(dispatcher, ["dynamodb:Query", *reads, *writes], [table])
         # A group without progress begins at the table's birth, before which nothing can have been due.
         allow(dispatcher, ["dynamodb:DescribeTable"], [table])
         allow(dispatcher, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
+        # A tick that ran out of time puts its own continuation on the queue.
+        allow(dispatcher, ["sqs:SendMessage"], [self._queues.tick.queue_arn])
         # The age of a queue's oldest message is only to be had as a metric.
         allow(dispatcher, ["cloudwatch:GetMetricData"], ["*"])
 

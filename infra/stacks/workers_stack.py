@@ -47,6 +47,7 @@ class WorkersStack(Stack):
             shards=self._config.shards,
             lookahead=self._config.lookahead,
             history_days=self._config.history_days,
+            backlog_limit=self._config.backlog_limit,
             queue_urls=self._queues.run_queue_urls(),
             blob_bucket=self._data.blobs.bucket_name,
             allow_private_targets=self._config.local,

@@ -42,6 +42,7 @@ def a_run_with_every_field(clock: Clock) -> Record:
             recurrence=RECURRENCE,
             version=5,
             schedule_version=2,
+            scheduled_since=clock.now() - 3_600_000,
             stamped=17,
             holder="job_x.000000000000001",
             skipped_until=clock.now() - 60_000,

@@ -6,6 +6,7 @@ from onthedot.domain.run import Priority
 from onthedot.ports import (
     Blobs,
     Clock,
+    LimitsStore,
     ProgressStore,
     Received,
     RunQueues,
@@ -56,6 +57,8 @@ class Kit(Protocol):
     def store(self) -> RunStore: ...
 
     def progress(self) -> ProgressStore: ...
+
+    def limits(self) -> LimitsStore: ...
 
     def tokens(self) -> TokenStore: ...
 

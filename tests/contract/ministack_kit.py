@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from onthedot import schema
-from onthedot.adapters.dynamodb_misc import DynamoProgressStore, DynamoTokenStore
+from onthedot.adapters.dynamodb_misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
 from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.s3_blobs import S3Blobs
 from onthedot.adapters.sqs_queues import SqsRunQueues, SqsTickQueue, read_message, read_tick
@@ -76,6 +76,9 @@ class MiniStackKit:
 
     def progress(self) -> DynamoProgressStore:
         return DynamoProgressStore(self._clients.dynamodb, self._name)
+
+    def limits(self) -> DynamoLimitsStore:
+        return DynamoLimitsStore(self._clients.dynamodb, self._name)
 
     def tokens(self) -> DynamoTokenStore:
         return DynamoTokenStore(self._clients.dynamodb, self._name)

@@ -2,7 +2,7 @@
 
 from onthedot.domain.run import Priority
 from onthedot.embedded.database import Database
-from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteProgressStore, SqliteTokenStore
+from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
 from onthedot.embedded.sqlite_queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
 from onthedot.embedded.sqlite_store import SqliteRunStore
 from onthedot.ports import Received
@@ -23,6 +23,9 @@ class SqliteKit:
 
     def progress(self) -> SqliteProgressStore:
         return SqliteProgressStore(self._database)
+
+    def limits(self) -> SqliteLimitsStore:
+        return SqliteLimitsStore(self._database)
 
     def tokens(self) -> SqliteTokenStore:
         return SqliteTokenStore(self._database)

@@ -120,7 +120,7 @@ def life(ministack: Clients) -> Life:
     store = CountingStore(ministack, kit.store()._table, clock)
     queues, _ = kit.queues()
     virtual_queues = SqsRunQueues(ministack.sqs, None, queues._queue_urls, clock)
-    engine = Engine(store, virtual_queues, NoBlobs(), clock, PLAN)
+    engine = Engine(store, virtual_queues, NoBlobs(), clock, PLAN, kit.limits())
     return Life(ministack, clock, store, engine, DynamoProgressStore(ministack.dynamodb, store.table))
 
 

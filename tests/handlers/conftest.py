@@ -53,6 +53,7 @@ class Cloud:
             "shards": 2,
             "lookahead": 3,
             "history_days": 30,
+            "backlog_limit": 1000,
             "queue_urls": self.queue_urls,
         }
 

@@ -23,7 +23,7 @@ TICK = json.dumps({"group": 0, "shards": [0, 1], "planned_at": 0})
 
 @pytest.fixture
 def dispatcher(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
-    return load("dispatcher", DispatcherSettings(**cloud.store_settings))
+    return load("dispatcher", DispatcherSettings(**cloud.store_settings, tick_queue_url=cloud.tick_url))
 
 
 def test_the_planner_sends_a_tick_for_each_group_of_shards(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
@@ -41,6 +41,15 @@ def test_a_tick_with_nothing_due_is_done_and_leaves_progress(dispatcher: ModuleT
 def test_a_tick_that_could_not_send_all_is_given_back(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatcher, "dispatch_due", lambda *_: Counter(sent=3, unsent=1))
     assert dispatcher.handle(tick_event(TICK), Context()) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
+
+
+def test_a_tick_that_ran_out_of_time_is_continued_at_once(
+    dispatcher: ModuleType, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "dispatch_due", lambda *_: Counter(out_of_time=1))
+    assert dispatcher.handle(tick_event(TICK), Context()) == {"batchItemFailures": []}
+    (message,) = cloud.messages(cloud.tick_url)
+    assert json.loads(message["Body"])["shards"] == [0, 1]
 
 
 def test_a_second_delivery_is_known_as_one(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

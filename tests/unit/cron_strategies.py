@@ -1,8 +1,10 @@
 """Random cron expressions, random zones, and the weeks in which clocks or calendars do something odd."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from hypothesis import strategies as st
+
+from onthedot.domain.schedule import CronSchedule, DstPolicy, EverySchedule, Gap, Overlap, Schedule
 from tests.unit.cron_oracle import MONTHS, WEEKDAYS, utc
 
 CHANGES = [
@@ -45,11 +47,12 @@ CHANGES = [
 ]
 """A zone, and the UTC day before one of its changes (or of another trap)."""
 
+ZONES = sorted({zone for zone, _ in CHANGES})
 MIDNIGHTS = st.datetimes(datetime(1975, 1, 1), datetime(2150, 1, 1)).map(  # noqa: DTZ001 - given a zone below
     lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=UTC)
 )
 windows = st.sampled_from(CHANGES).map(lambda change: (change[0], utc(change[1]))) | st.tuples(
-    st.sampled_from(sorted({zone for zone, _ in CHANGES})), MIDNIGHTS
+    st.sampled_from(ZONES), MIDNIGHTS
 )
 
 
@@ -74,7 +77,9 @@ def starred(low: int, high: int) -> st.SearchStrategy[str]:
 minutes = starred(0, 59) | lists(0, 59)
 hours = starred(0, 23) | lists(0, 23) | lists(0, 3)
 dates = st.just("*") | starred(1, 31) | lists(1, 31, st.just("L")) | st.sampled_from(["29", "31", "L", "1,L"])
-months = st.just("*") | starred(1, 12) | lists(1, 12, st.sampled_from(MONTHS[1:])) | st.sampled_from(["2", "feb", "JAN-MAR"])
+months = (
+    st.just("*") | starred(1, 12) | lists(1, 12, st.sampled_from(MONTHS[1:])) | st.sampled_from(["2", "feb", "JAN-MAR"])
+)
 _weekday = st.integers(0, 7).map(str) | st.sampled_from(WEEKDAYS)
 _nth = st.builds("{}#{}".format, _weekday, st.integers(1, 5))
 _last = _weekday.map("{}L".format)
@@ -88,6 +93,18 @@ expressions = st.builds("{} {} {} {} {}".format, minutes, hours, dates, months, 
 daily = st.builds("{} {} * * *".format, minutes, hours)
 policies = st.tuples(st.sampled_from(["run_after", "skip"]), st.sampled_from(["once", "twice"]))
 
+instants = st.integers(0, 4 * 10**12)
+crons = st.builds(
+    CronSchedule,
+    st.sampled_from(["* * * * *", "*/7 * * * *", "30 2 * * *", "0 0 L * *", "15 1,2,3 * * MON-FRI"]),
+    st.sampled_from(ZONES),
+    st.builds(DstPolicy, st.sampled_from(Gap), st.sampled_from(Overlap)),
+)
+intervals = st.builds(EverySchedule, st.integers(1, 10**8), instants)
 
-def a_week_around(day: datetime) -> tuple[datetime, datetime]:
-    return day - timedelta(days=3), day + timedelta(days=4)
+
+@st.composite
+def schedules(draw: st.DrawFn) -> Schedule:
+    first, last = sorted(draw(st.tuples(instants, instants)))
+    start_at, end_at = draw(st.sampled_from([(None, None), (first, None), (None, last), (first, last)]))
+    return Schedule(draw(crons | intervals), start_at, end_at, draw(st.integers(0, 900)))

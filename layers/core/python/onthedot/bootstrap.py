@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
-from onthedot.adapters.dynamodb_misc import DynamoProgressStore, DynamoTokenStore
+from onthedot.adapters.dynamodb_misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
 from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.s3_blobs import S3Blobs
 from onthedot.adapters.sqs_queues import SqsRunQueues, SqsTickQueue
 from onthedot.clock import SystemClock
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.lifecycle import Plan
+from onthedot.limits_cache import CachedLimits
 from onthedot.ports import Blobs, Engine
 from onthedot.settings import (
     ApiSettings,
@@ -58,7 +59,8 @@ def _engine(settings: StoreSettings, blobs: Blobs, *, dynamodb: "DynamoDBClient"
         queues=SqsRunQueues(client("sqs"), cloudwatch, settings.queue_urls, clock),
         blobs=blobs,
         clock=clock,
-        plan=Plan(settings.shards, settings.lookahead, settings.history_days),
+        plan=Plan(settings.shards, settings.lookahead, settings.history_days, settings.backlog_limit),
+        limits=CachedLimits(DynamoLimitsStore(dynamodb, settings.table), clock),
     )
 
 
@@ -76,7 +78,7 @@ def dispatcher_engine(settings: DispatcherSettings) -> tuple[Engine, DynamoProgr
     return engine, DynamoProgressStore(dynamodb, settings.table)
 
 
-def tick_queue(settings: PlannerSettings) -> SqsTickQueue:
+def tick_queue(settings: PlannerSettings | DispatcherSettings) -> SqsTickQueue:
     return SqsTickQueue(client("sqs"), settings.tick_queue_url, SystemClock())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from onthedot.domain.fairness import Limits, TenantLimits
 from onthedot.domain.lifecycle import Plan
 from onthedot.domain.progress import Progress
 from onthedot.domain.run import Definition, Kind, Move, Priority, Record
@@ -199,6 +200,20 @@ class Principal:
     name: str
 
 
+class LimitsStore(Protocol):
+    """Remembers tenants' limits, and who is held back by them."""
+
+    def read(self) -> Limits: ...
+
+    def put(self, tenant: str, limits: TenantLimits | None) -> None:
+        """Limit a tenant, or lift its limits."""
+        ...
+
+    def mark_held(self, group: int, held: Mapping[str, str]) -> None:
+        """Note who a group of shards holds back now, and why."""
+        ...
+
+
 class TokenStore(Protocol):
     """Knows tokens by their hash only."""
 
@@ -254,3 +269,4 @@ class Engine:
     blobs: Blobs
     clock: Clock
     plan: Plan
+    limits: LimitsStore

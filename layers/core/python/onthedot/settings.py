@@ -62,6 +62,8 @@ class StoreSettings(Settings):
     shards: int
     lookahead: int
     history_days: int
+    backlog_limit: int
+    """Messages waiting in a queue above which no more are claimed for it."""
     queue_urls: dict[str, str]
     """`schema.queue_key(pool, priority)` -> URL of the queue."""
 
@@ -87,7 +89,7 @@ class PlannerSettings(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatcherSettings(StoreSettings):
-    pass
+    tick_queue_url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from onthedot.schema import PARTITION_KEY, SORT_KEY
 JOB_SORT_KEY: Final = "job"
 RUN_PREFIX: Final = "run#"
 TOKEN_PREFIX: Final = "token#"  # noqa: S105 (a prefix, no secret)
+LIMITS_PARTITION: Final = "limits"
 PROGRESS_PREFIX: Final = "progress#"
 
 Key = dict[str, Any]
@@ -34,6 +35,11 @@ def job_id_of(item: Mapping[str, Any]) -> str:
 
 def token_key(token_hash: str) -> Key:
     return _key(TOKEN_PREFIX + token_hash, "token")
+
+
+def limits_key(part: str = "limits") -> Key:
+    """All limits stand in one partition, which one query reads whole."""
+    return _key(LIMITS_PARTITION, part)
 
 
 def progress_key(group: int) -> Key:

@@ -1,16 +1,23 @@
-"""The table's other items: progress of the passes, and tokens."""
+"""The table's other items: progress of the passes, tenants' limits, and tokens."""
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
 
 from onthedot.adapters.aws_errors import translated
-from onthedot.adapters.dynamodb_keys import progress_key, token_key
+from onthedot.adapters.dynamodb_keys import LIMITS_PARTITION, limits_key, progress_key, token_key
+from onthedot.domain.fairness import Limits, TenantLimits
 from onthedot.domain.progress import Progress
 from onthedot.domain.slots import SlotKind, bucket_of
 from onthedot.ports import Principal
+from onthedot.schema import PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
+
+
+_HELD: Final = "held#"
 
 
 class DynamoProgressStore:
@@ -33,6 +40,45 @@ class DynamoProgressStore:
         text = json.dumps({kind.value: dict(shards) for kind, shards in progress.done.items()})
         with translated("write_progress"):
             self._client.put_item(TableName=self._table, Item={**progress_key(group), "done": {"S": text}})
+
+
+class DynamoLimitsStore:
+    """`LimitsStore`: one item with all limits, and one for each group that holds somebody back."""
+
+    def __init__(self, client: "DynamoDBClient", table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def read(self) -> Limits:
+        with translated("read limits"):
+            reply = self._client.query(
+                TableName=self._table,
+                KeyConditionExpression="#pk = :limits",
+                ExpressionAttributeNames={"#pk": PARTITION_KEY},
+                ExpressionAttributeValues={":limits": {"S": LIMITS_PARTITION}},
+            )
+        tenants: dict[str, TenantLimits] = {}
+        held: dict[str, str] = {}
+        for item in reply["Items"]:
+            if item[SORT_KEY]["S"].startswith(_HELD):
+                held |= json.loads(item["held"]["S"])
+            else:
+                stored = json.loads(item["tenants"]["S"])
+                tenants = {tenant: TenantLimits(**limits) for tenant, limits in stored.items()}
+        return Limits(tenants, held)
+
+    def put(self, tenant: str, limits: TenantLimits | None) -> None:
+        """Limits are set by people, seldom: the last writer wins."""
+        tenants = {name: asdict(value) for name, value in self.read().tenants.items() if name != tenant}
+        if limits is not None:
+            tenants[tenant] = asdict(limits)
+        with translated("put limits"):
+            self._client.put_item(TableName=self._table, Item={**limits_key(), "tenants": {"S": json.dumps(tenants)}})
+
+    def mark_held(self, group: int, held: Mapping[str, str]) -> None:
+        item = {**limits_key(f"{_HELD}{group}"), "held": {"S": json.dumps(dict(held))}}
+        with translated("mark held"):
+            self._client.put_item(TableName=self._table, Item=item)
 
 
 class DynamoTokenStore:

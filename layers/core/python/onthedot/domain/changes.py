@@ -87,6 +87,7 @@ def _change_recurring(job: Record, wanted: Change, changes: dict[str, Any], now:
         "recurrence": wanted.recurrence,
         "schedule_version": (job.schedule_version or 1) + 1,
         "fire_at": first,
+        "scheduled_since": first,
     }
     if job.status is Status.PAUSED:
         return Move(job.run_id, _as_read(job), Status.PAUSED, changes)

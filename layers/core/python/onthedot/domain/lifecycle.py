@@ -38,6 +38,8 @@ class Plan:
     shards: int
     lookahead: int
     history_days: int
+    backlog_limit: int = 50_000
+    """Messages waiting in a queue above which no more are claimed for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,18 @@
 """Progress, tokens and blobs in SQLite."""
 
+import json
 from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Final
 
+from onthedot.domain.fairness import Limits, TenantLimits
 from onthedot.domain.progress import Progress
 from onthedot.domain.slots import SlotKind, bucket_of
 from onthedot.embedded.database import Database
 from onthedot.ports import Principal
+
+_HELD: Final = "held#"  # no tenant's name begins so: tenants come from tokens
 
 
 class SqliteProgressStore:
@@ -31,6 +38,31 @@ class SqliteProgressStore:
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM progress WHERE shard_group = ?", (group,))
             connection.executemany("INSERT INTO progress VALUES (?, ?, ?, ?)", rows)
+
+
+class SqliteLimitsStore:
+    """A `LimitsStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self) -> Limits:
+        with self._database.transaction() as connection:
+            rows = connection.execute("SELECT name, content FROM limits").fetchall()
+        tenants = {name: TenantLimits(**json.loads(text)) for name, text in rows if not name.startswith(_HELD)}
+        held = [json.loads(text) for name, text in rows if name.startswith(_HELD)]
+        return Limits(tenants, {who: why for group in held for who, why in group.items()})
+
+    def put(self, tenant: str, limits: TenantLimits | None) -> None:
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM limits WHERE name = ?", (tenant,))
+            if limits is not None:
+                connection.execute("INSERT INTO limits VALUES (?, ?)", (tenant, json.dumps(asdict(limits))))
+
+    def mark_held(self, group: int, held: Mapping[str, str]) -> None:
+        row = (f"{_HELD}{group}", json.dumps(dict(held)))
+        with self._database.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO limits VALUES (?, ?)", row)
 
 
 class SqliteTokenStore:

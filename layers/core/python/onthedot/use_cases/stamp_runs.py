@@ -5,8 +5,8 @@ its time, so none is doubled; it is sent only when the job has moved past it, by
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain import lifecycle
@@ -16,6 +16,7 @@ from onthedot.domain.slots import DECISION_MS
 from onthedot.domain.stamping import Stamping, plan_stamps
 from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
 from onthedot.use_cases.hand_over import hand_over
+from onthedot.use_cases.place_run import parked
 
 _RECURRING: Final = (Status.ACTIVE, Kind.RECURRING)
 
@@ -28,8 +29,18 @@ class Stamped:
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def stamp_jobs(engine: Engine, job_ids: Sequence[str], token: str, deadline: Deadline) -> Stamped:
-    """Bring these jobs up to the horizon. What is undecided stays in its fire slot."""
+def stamp_jobs(
+    engine: Engine,
+    job_ids: Sequence[str],
+    token: str,
+    deadline: Deadline,
+    admits: Callable[[Record], bool] | None = None,
+) -> Stamped:
+    """Bring these jobs up to the horizon. What is undecided stays in its fire slot.
+
+    Runs that `admits` refuses are stamped to wait for the claim pass; without it, those of who is held back now.
+    """
+    admits = admits or (lambda run: engine.limits.read().why_held(run.tenant, run.pool, run.priority) is None)
     result = Stamped()
     jobs = engine.store.get_many(job_ids, deadline)
     now = engine.clock.now()
@@ -39,13 +50,18 @@ def stamp_jobs(engine: Engine, job_ids: Sequence[str], token: str, deadline: Dea
         if (job.status, job.kind) == _RECURRING:
             stamping = plan_stamps(job, now=now, token=token, plan=engine.plan)
             if stamping is not None:
-                plans[job_id] = stamping
-    runs = _put(engine, plans, soon, result)
-    advanced = _advance(engine, {job_id: plans[job_id] for job_id in runs}, soon, result)
-    to_send = [run for job_id in advanced for run in runs[job_id]]
+                runs = tuple(_admitted(engine, run, now, admits) for run in stamping.runs)
+                plans[job_id] = replace(stamping, runs=runs)
+    waiting = _put(engine, plans, soon, result)
+    advanced = _advance(engine, {job_id: plans[job_id] for job_id in waiting}, soon, result)
+    to_send = [run for job_id in advanced for run in waiting[job_id]]
     unsent = hand_over(engine, to_send, deadline) if to_send else 0
     result.counts.update(sent=len(to_send) - unsent, unsent=unsent)
     return result
+
+
+def _admitted(engine: Engine, run: Record, now: int, admits: Callable[[Record], bool]) -> Record:
+    return run if run.status is not Status.DISPATCHED or admits(run) else parked(engine, run, now)
 
 
 def _put(engine: Engine, plans: Mapping[str, Stamping], deadline: Deadline, result: Stamped) -> dict[str, list[Record]]:

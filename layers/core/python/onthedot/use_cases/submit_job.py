@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from onthedot.domain.errors import IdempotencyConflict, InvalidRequest, Problem
 from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
-from onthedot.domain.lifecycle import Plan, place
 from onthedot.domain.recurrence import Recurrence
 from onthedot.domain.run import Definition, Kind, Priority, Record, Status
 from onthedot.domain.schedule import next_fire
@@ -13,6 +12,7 @@ from onthedot.domain.slots import fire_slot, shard_of
 from onthedot.ports import Engine
 from onthedot.use_cases.change_job import schedule_soon
 from onthedot.use_cases.payloads import store_payload
+from onthedot.use_cases.place_run import place_run
 
 LISTING_SHARDS: Final = 8
 """No tenant is bound to the 1,000 writes/s of one index partition."""
@@ -37,7 +37,7 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
 
     Raises IdempotencyConflict when the key was used with another body.
     """
-    run = _as_run(engine, tenant, request)
+    run = record_for(engine, tenant, request)
     existing = engine.store.create(run)
     if existing is not None and existing.generation != run.generation:
         if existing.fingerprint != run.fingerprint:
@@ -48,7 +48,8 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
     return run
 
 
-def _as_run(engine: Engine, tenant: str, request: JobRequest) -> Record:
+def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
+    """The record that the request makes, placed as of now. Raises InvalidRequest."""
     # The payload first: a slot must be written soon after the clock was read for it.
     definition = store_payload(engine.blobs, request.definition)
     now = engine.clock.now()
@@ -63,18 +64,18 @@ def _as_run(engine: Engine, tenant: str, request: JobRequest) -> Record:
         pool=request.pool,
         created_at=now,
         version=1,
-        **_position(job_id, request, now, engine.plan),
+        **_position(engine, tenant, job_id, request, now),
         generation=fresh_generation(),
         fingerprint=request.fingerprint,
         listed_under=f"{tenant}#{shard_of(job_id, LISTING_SHARDS)}",
     )
 
 
-def _position(job_id: str, request: JobRequest, now: int, plan: Plan) -> dict[str, Any]:
+def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, now: int) -> dict[str, Any]:
     """Where the job stands first: a recurring one in the fire slot of its first fire time."""
     if request.recurrence is None:
         fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
-        placed = place(job_id, fire_at, now, plan)
+        placed = place_run(engine, job_id, fire_at, now, tenant=tenant, pool=request.pool, priority=request.priority)
         return {"nominal_at": fire_at, "fire_at": fire_at, "status": placed.status, "slot": placed.slot}
     first = next_fire(request.recurrence.schedule, now)
     if first is None:
@@ -83,9 +84,10 @@ def _position(job_id: str, request: JobRequest, now: int, plan: Plan) -> dict[st
         "nominal_at": first,
         "fire_at": first,
         "status": Status.ACTIVE,
-        "slot": fire_slot(shard_of(job_id, plan.shards), first, now),
+        "slot": fire_slot(shard_of(job_id, engine.plan.shards), first, now),
         "kind": Kind.RECURRING,
         "recurrence": request.recurrence,
         "schedule_version": 1,
+        "scheduled_since": first,
         "stamped": 0,
     }

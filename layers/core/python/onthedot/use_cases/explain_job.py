@@ -1,0 +1,39 @@
+"""Why a job has not run, or what it is doing: gathers what the pure explanation needs."""
+
+from dataclasses import dataclass
+
+from onthedot.domain.explain import WAITING, QueueState, Reason, explain
+from onthedot.domain.run import Kind, Record, Status
+from onthedot.ports import Engine
+from onthedot.use_cases.list_runs import recent_runs
+from onthedot.use_cases.read_jobs import read_job
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    job: Record
+    reasons: list[Reason]
+
+
+def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
+    """Raises JobNotFound."""
+    job = read_job(engine, tenant, job_id)
+    now = engine.clock.now()
+    latest = _latest_due(engine, job, now) if job.kind is Kind.RECURRING else None
+    return Explained(job, explain(job, now, _backlog(engine, latest or job, now), latest))
+
+
+def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
+    """The latest run that is more than a time to come: due, started, ended or skipped."""
+    for run in recent_runs(engine, job):
+        if run.status not in WAITING or run.attempt or run.fire_at <= now:
+            return run
+    return None
+
+
+def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
+    """Asked for only where it explains something."""
+    if run.status is not Status.DISPATCHED or run.fire_at > now:
+        return None
+    backlog = engine.queues.backlog(run.pool, run.priority)
+    return QueueState(backlog.visible, backlog.oldest_age_ms)

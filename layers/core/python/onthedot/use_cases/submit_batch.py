@@ -1,0 +1,102 @@
+"""Accept many jobs at once, each on its own: one conditional write for each, 25 to a call, then what is due soon.
+
+What `submit_job` promises of one job holds for each of these.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Final
+
+from onthedot.domain.errors import IdempotencyConflict, OnthedotError, Unavailable
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.run import Kind, Record, Status
+from onthedot.domain.slots import horizon
+from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.use_cases.hand_over import hand_over
+from onthedot.use_cases.payloads import store_payload
+from onthedot.use_cases.stamp_runs import stamp_jobs
+from onthedot.use_cases.submit_job import JobRequest, record_for
+
+CREATE_PATIENCE_MS: Final = 10_000
+SEND_PATIENCE_MS: Final = 8_000
+"""Together with the payloads less than the 28 s that the API has for an answer."""
+STAMPED_AT_ONCE: Final = 25
+UPLOADS: Final = 16
+
+Accepted = Record | OnthedotError
+"""The stored job, new or of an earlier request with the same key and body, or why there is none."""
+
+
+def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
+    """One answer for each request, in order: InvalidRequest, IdempotencyConflict and Unavailable are such answers."""
+    stored = _with_stored_payloads(engine, requests)
+    wanted = [request if isinstance(request, OnthedotError) else _record(engine, tenant, request) for request in stored]
+    # The same key twice is the same id: the first of them is written, all are compared with what stands then.
+    records = {record.run_id: record for record in reversed(wanted) if isinstance(record, Record)}
+    standing = _create(engine, list(records.values()))
+    _schedule_soon(engine, [record for record in standing.values() if _is_ours(record, records)])
+    return [_accepted(record, standing) if isinstance(record, Record) else record for record in wanted]
+
+
+def _with_stored_payloads(engine: Engine, requests: Sequence[JobRequest]) -> list[JobRequest | OnthedotError]:
+    """Large payloads go apart, side by side, before the clock is read for the slots."""
+
+    def store(request: JobRequest) -> JobRequest | OnthedotError:
+        try:
+            return replace(request, definition=store_payload(engine.blobs, request.definition))
+        except Unavailable as error:
+            return error
+
+    with ThreadPoolExecutor(UPLOADS) as uploads:
+        return list(uploads.map(store, requests))
+
+
+def _record(engine: Engine, tenant: str, request: JobRequest) -> Accepted:
+    try:
+        return record_for(engine, tenant, request)
+    except OnthedotError as error:
+        return error
+
+
+def _create(engine: Engine, records: Sequence[Record]) -> Mapping[str, Record | Unavailable]:
+    """What stands under each id after the write."""
+    deadline = Deadline(engine.clock.now() + CREATE_PATIENCE_MS)
+    outcomes = engine.store.create_many(records, deadline) if records else []
+    return {record.run_id: _standing(record, outcome) for record, outcome in zip(records, outcomes, strict=True)}
+
+
+def _standing(record: Record, outcome: Moved | Refused | Undecided) -> Record | Unavailable:
+    if isinstance(outcome, Moved):
+        return record
+    if isinstance(outcome, Refused) and outcome.current is not None:
+        return outcome.current
+    return Unavailable(f"{record.run_id} may be stored or not")
+
+
+def _is_ours(standing: Record | Unavailable, records: Mapping[str, Record]) -> bool:
+    """Written by us just now, even if the reply to the first try was lost."""
+    return isinstance(standing, Record) and standing.generation == records[standing.run_id].generation
+
+
+def _accepted(wanted: Record, standing: Mapping[str, Record | Unavailable]) -> Accepted:
+    found = standing[wanted.run_id]
+    if isinstance(found, Record) and found.fingerprint != wanted.fingerprint:
+        return IdempotencyConflict(found.job_id)
+    return found
+
+
+def _schedule_soon(engine: Engine, created: Sequence[Record | Unavailable]) -> None:
+    """Hand over what is due before the next tick. What time does not allow stands in its slot."""
+    now = engine.clock.now()
+    deadline = Deadline(now + SEND_PATIENCE_MS)
+    jobs = [job for job in created if isinstance(job, Record)]
+    near = [job for job in jobs if job.kind is not Kind.RECURRING and job.status is Status.DISPATCHED]
+    if near:
+        hand_over(engine, near, deadline)
+    until = horizon(now, engine.plan.lookahead)
+    recurring = [job.run_id for job in jobs if job.kind is Kind.RECURRING and job.fire_at < until]
+    token = f"api/{fresh_generation()}"
+    for first in range(0, len(recurring), STAMPED_AT_ONCE):
+        if deadline.allows(engine.clock.now()):
+            stamp_jobs(engine, recurring[first : first + STAMPED_AT_ONCE], token, deadline)
