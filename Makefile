@@ -64,7 +64,7 @@ audit: install ## Known vulnerabilities in the pinned packages (asks a service o
 .PHONY: lock
 lock: $(VENV)/bin/uv ## Renew the pinned packages (add ARGS=--upgrade for newer ones)
 	$(compile) $(ARGS) --all-extras pyproject.toml -o requirements.lock
-	printf 'aws-lambda-powertools\ncroniter\npydantic\n' | \
+	printf 'aws-lambda-powertools\npydantic\ntzdata\n' | \
 		$(compile) -c requirements.lock - >build/layer.lock
 	mv build/layer.lock layers/dependencies/requirements.txt
 	printf 'boto3\n' | $(compile) -c requirements.lock - >build/function-env.lock

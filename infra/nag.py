@@ -13,7 +13,11 @@ from constructs import IConstruct
 
 from stage_config import StageConfig
 
-_FUNCTIONS: Final = {"dispatch": ("Planner", "Dispatcher"), "workers": ("Worker",), "api": ("Api", "Authorizer")}
+_FUNCTIONS: Final = {
+    "dispatch": ("Planner", "Dispatcher", "Auditor"),
+    "workers": ("Worker",),
+    "api": ("Api", "Authorizer"),
+}
 _OPEN: Final = ("v1/health/GET", "openapi.json/GET", "console/GET")
 _GUARDED: Final = ("v1/{proxy+}/ANY", "{proxy+}/ANY")
 _BLOBS: Final = "ExportsOutputFnGetAttBlobsF0F01DC6Arn220BCD82/*"
@@ -61,12 +65,13 @@ def _functions() -> Iterator[Suppression]:
 
 
 def _grants(config: StageConfig) -> Iterator[Suppression]:
-    yield Suppression(
-        "dispatch",
-        "TickRole/DefaultPolicy/Resource",
-        "AwsSolutions-IAM5[Resource::<PlannerFunction7813D2C8.Arn>:*]",
-        "Versions and aliases of the planner alone; the target's construct grants them with the function.",
-    )
+    for role, function in (("TickRole", "PlannerFunction7813D2C8"), ("AuditRole", "AuditorFunction4BCE6CF5")):
+        yield Suppression(
+            "dispatch",
+            f"{role}/DefaultPolicy/Resource",
+            f"AwsSolutions-IAM5[Resource::<{function}.Arn>:*]",
+            "Versions and aliases of the one function; the target's construct grants them with the function.",
+        )
     for stack, name in (("workers", "Worker"), ("api", "Api")):
         yield Suppression(
             stack,

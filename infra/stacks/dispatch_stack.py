@@ -1,8 +1,12 @@
-"""What makes time pass: a schedule every minute, the planner that hands out shard groups, the dispatchers."""
+"""What makes time pass: a schedule every minute, the planner that hands out shard groups, the dispatchers.
+
+And what checks it: the auditor, once an hour.
+"""
 
 from pathlib import Path
 
 from aws_cdk import Duration, Environment, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_destinations as destinations
@@ -15,13 +19,18 @@ from components.alarms import alarm_above, alarm_on_silence
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.timing import DISPATCHER_TIMEOUT, TICK_MAX_AGE
 from onthedot import schema
-from onthedot.settings import DispatcherSettings, PlannerSettings
+from onthedot.observability import NAMESPACE
+from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import LEAST_CONCURRENCY, MOST_CONCURRENCY, StageConfig
 
 PLANNER = FunctionShape(memory_mb=256, timeout=Duration.seconds(30))
 DISPATCHER = FunctionShape(memory_mb=512, timeout=DISPATCHER_TIMEOUT)
+# The next audit covers what this one would have.
+AUDIT_MAX_AGE = Duration.hours(1)
+# Long enough for some ten thousand recurring jobs an hour; what it has no time for is counted.
+AUDITOR = FunctionShape(memory_mb=512, timeout=Duration.minutes(10))
 SILENT_MINUTES = 3
 
 
@@ -38,14 +47,16 @@ class DispatchStack(Stack):
         queues: QueuesStack,
         dependencies: Path,
     ) -> None:
-        super().__init__(scope, config.name("dispatch"), env=env, description="onthedot: planner and dispatcher")
+        super().__init__(scope, config.name("dispatch"), env=env, description="onthedot: planner, dispatcher, auditor")
         self._config, self._data, self._queues = config, data, queues
         self._functions = FunctionFactory(self, config, dependencies)
-        planner, dispatcher = self._planner(), self._dispatcher()
-        self._tick_every_minute(planner)
-        self._alarm_on_errors("planner", planner)
-        self._alarm_on_errors("dispatcher", dispatcher)
+        planner, dispatcher, auditor = self._planner(), self._dispatcher(), self._auditor()
+        self._wake("EveryMinute", "tick", planner, Duration.minutes(1), TICK_MAX_AGE)
+        self._wake("EveryHour", "audit", auditor, Duration.hours(1), AUDIT_MAX_AGE)
+        for name, function in (("planner", planner), ("dispatcher", dispatcher), ("auditor", auditor)):
+            self._alarm_on_errors(name, function)
         self._alarm_on_silence(planner)
+        self._alarm_on_holes()
 
     def _planner(self) -> lambda_.Function:
         settings = PlannerSettings(
@@ -105,28 +116,47 @@ class DispatchStack(Stack):
             max_concurrency=concurrency,
         )
 
-    def _tick_every_minute(self, planner: lambda_.Function) -> None:
+    def _auditor(self) -> lambda_.Function:
+        settings = AuditorSettings(
+            stage=self._config.stage,
+            table=self._data.table.table_name,
+            shards=self._config.shards,
+            lookahead=self._config.lookahead,
+            history_days=self._config.history_days,
+            backlog_limit=self._config.backlog_limit,
+            queue_urls=self._queues.run_queue_urls(),
+        )
+        auditor = self._functions.make("auditor", settings, AUDITOR)
+        table = self._data.table.table_arn
+        allow(auditor, ["dynamodb:Query"], [table, self._data.index_arn(schema.DUE)])
+        allow(auditor, ["dynamodb:BatchGetItem"], [table])
+        auditor.configure_async_invoke(retry_attempts=1, max_event_age=AUDIT_MAX_AGE)
+        return auditor
+
+    def _wake(
+        self, construct_id: str, name: str, function: lambda_.Function, rate: Duration, max_age: Duration
+    ) -> None:
         target = targets.LambdaInvoke(
-            planner,
+            function,
             dead_letter_queue=self._queues.schedule_dead_letters,
-            max_event_age=TICK_MAX_AGE,
+            max_event_age=max_age,
             retry_attempts=2,
-            role=self._tick_role(),
+            role=self._schedule_role(name),
         )
         scheduler.Schedule(
             self,
-            "EveryMinute",
-            schedule_name=self._config.name("tick"),
-            description="Wakes the planner once a minute",
-            schedule=scheduler.ScheduleExpression.rate(Duration.minutes(1)),
+            construct_id,
+            schedule_name=self._config.name(name),
+            description=f"One {name} every {rate.to_human_string()}",
+            schedule=scheduler.ScheduleExpression.rate(rate),
             target=target,
         )
 
-    def _tick_role(self) -> iam.Role:
+    def _schedule_role(self, name: str) -> iam.Role:
         # Only schedules of this account may act through it, not anybody's who knows its name.
         ours = {"StringEquals": {"aws:SourceAccount": self.account}}
         principal = iam.ServicePrincipal("scheduler.amazonaws.com", conditions=ours)
-        return iam.Role(self, "TickRole", assumed_by=principal)
+        return iam.Role(self, f"{name.capitalize()}Role", assumed_by=principal)
 
     def _alarm_on_errors(self, name: str, function: lambda_.Function) -> None:
         alarm_above(
@@ -135,7 +165,7 @@ class DispatchStack(Stack):
             name=self._config.name(f"{name}-errors"),
             metric=function.metric_errors(period=Duration.minutes(5)),
             threshold=0,
-            why=f"The {name} failed; ticks are retried, but somebody should know why",
+            why=f"The {name} failed; it is tried again, but somebody should know why",
         )
 
     def _alarm_on_silence(self, planner: lambda_.Function) -> None:
@@ -146,4 +176,22 @@ class DispatchStack(Stack):
             metric=planner.metric_invocations(period=Duration.minutes(1)),
             periods=SILENT_MINUTES,
             why="No tick for minutes: nothing that lies ahead will fire",
+        )
+
+    def _alarm_on_holes(self) -> None:
+        # The dimensions that `observability.emit` writes on Lambda, where Powertools adds the service.
+        dimensions = {"stage": self._config.stage, "part": "auditor", "service": "auditor"}
+        alarm_above(
+            self,
+            "HolesAlarm",
+            name=self._config.name("holes"),
+            metric=cloudwatch.Metric(
+                namespace=NAMESPACE,
+                metric_name="holes",
+                dimensions_map=dimensions,
+                statistic="Sum",
+                period=Duration.hours(1),
+            ),
+            threshold=0,
+            why="Fire times without an outcome: runs were lost; the auditor's log names them, `onthedot audit` too",
         )

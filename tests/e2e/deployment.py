@@ -81,6 +81,7 @@ class Deployment:
         self._begin_killed()
         self._begin_purged()
         self._begin_far()
+        self._begin_ticking()
 
     def _begin_killed(self) -> None:
         """A worker that is killed in the middle of a job."""
@@ -98,6 +99,12 @@ class Deployment:
         """A job two buckets behind the horizon: only the claim pass can fire it."""
         at = horizon(time.time_ns() // 1_000_000, LOOKAHEAD) + 2 * BUCKET_MS + 500
         self.slow["far"] = {"at": at, **self.api.submit(callback_url=f"{self.listener.url}/far", at=at / 1000)}
+
+    def _begin_ticking(self) -> None:
+        """A job every five seconds for three minutes."""
+        end = time.time() + 180
+        job = self.api.submit(callback_url=f"{self.listener.url}/ticking", every=5, end_at=end, payload={"tick": True})
+        self.slow["ticking"] = job
 
 
 def worker_processes(home: Path) -> list[int]:

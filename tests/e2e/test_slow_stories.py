@@ -1,6 +1,7 @@
 """Stories that take minutes, begun when the stack came up: here they are only waited for."""
 
 from tests.e2e.deployment import Deployment
+from tests.e2e.test_one_off_jobs import ms
 
 MINUTES = 60
 
@@ -20,6 +21,19 @@ def test_a_killed_worker_is_found_and_its_run_tried_again(deployment: Deployment
     _, executions = deployment.api.call("GET", f"/v1/jobs/{job['job_id']}/executions")
     outcomes = [attempt["outcome"] for attempt in executions["executions"][0]["attempts"]]
     assert outcomes == ["lost", "succeeded"]
+
+
+def test_a_job_every_five_seconds_has_exactly_its_fire_times(deployment: Deployment) -> None:
+    job = deployment.slow["ticking"]
+    first = ms(job["next_fire_time"])
+    arrivals = deployment.listener.wait_for("/ticking", count=35, seconds=5 * MINUTES)
+    deployment.api.wait_for(job["job_id"], "COMPLETED")
+    arrivals = deployment.listener.at_path("/ticking")
+    nominal = sorted(ms(arrival.headers["x-onthedot-fire-time"]) for arrival in arrivals)
+    # The limit is included: the last one may or may not fall on it.
+    assert nominal in ([first + 5_000 * n for n in range(36)], [first + 5_000 * n for n in range(35)])
+    assert all(arrival.at >= ms(arrival.headers["x-onthedot-fire-time"]) for arrival in arrivals)
+    assert len({arrival.headers["idempotency-key"] for arrival in arrivals}) == len(arrivals)
 
 
 def test_a_far_job_is_claimed_by_a_tick_and_fires_once_at_its_time(deployment: Deployment) -> None:

@@ -1,10 +1,12 @@
 """What makes runs move: the schedule, the event sources and their shares, and the alarms on them."""
 
+import json
 from typing import Any
 
 import pytest
 
 from onthedot import schema
+from onthedot.observability import emit
 from tests.infra.kit import Assembly, resolve
 
 
@@ -14,28 +16,72 @@ def sources(assembly: Assembly, stack: str) -> dict[str, dict[str, Any]]:
     return {resolve(source["EventSourceArn"]).split("FnGetAtt")[1].split("Queue")[0]: source for source in found}
 
 
-def test_the_planner_is_woken_every_minute(prod: Assembly) -> None:
-    [schedule] = prod.properties("AWS::Scheduler::Schedule")
-    assert schedule["ScheduleExpression"] == "rate(1 minute)"
-    assert schedule["FlexibleTimeWindow"] == {"Mode": "OFF"}
-    assert schedule["State"] == "ENABLED"
-    assert schedule["Target"]["Arn"]["Fn::GetAtt"][0].startswith("PlannerFunction")
+def schedule(assembly: Assembly, name: str) -> dict[str, Any]:
+    return assembly.named("AWS::Scheduler::Schedule", "Name", name)
 
 
-def test_a_tick_that_cannot_be_delivered_is_soon_given_up_and_seen(prod: Assembly) -> None:
-    [schedule] = prod.properties("AWS::Scheduler::Schedule")
-    assert schedule["Target"]["RetryPolicy"] == {"MaximumEventAgeInSeconds": 120, "MaximumRetryAttempts": 2}
-    assert "ScheduleDlq" in resolve(schedule["Target"]["DeadLetterConfig"]["Arn"])
+def retries_of(assembly: Assembly, function: str) -> dict[str, Any]:
+    found = assembly.properties("AWS::Lambda::EventInvokeConfig")
+    [retries] = [config for config in found if config["FunctionName"]["Ref"].startswith(function)]
+    return retries
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "function"),
+    [("tick", "rate(1 minute)", "PlannerFunction"), ("audit", "rate(1 hour)", "AuditorFunction")],
+)
+def test_the_planner_is_woken_every_minute_and_the_auditor_every_hour(
+    prod: Assembly, name: str, rate: str, function: str
+) -> None:
+    woken = schedule(prod, name)
+    assert woken["ScheduleExpression"] == rate
+    assert woken["FlexibleTimeWindow"] == {"Mode": "OFF"}
+    assert woken["State"] == "ENABLED"
+    assert woken["Target"]["Arn"]["Fn::GetAtt"][0].startswith(function)
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("tick", 120), ("audit", 3600)])
+def test_what_cannot_be_delivered_is_given_up_when_the_next_takes_its_place_and_seen(
+    prod: Assembly, name: str, seconds: int
+) -> None:
+    target = schedule(prod, name)["Target"]
+    assert target["RetryPolicy"] == {"MaximumEventAgeInSeconds": seconds, "MaximumRetryAttempts": 2}
+    assert "ScheduleDlq" in resolve(target["DeadLetterConfig"]["Arn"])
 
 
 def test_a_planner_that_fails_is_retried_for_as_long_as_its_tick_matters(prod: Assembly) -> None:
-    [retries] = prod.properties("AWS::Lambda::EventInvokeConfig")
+    retries = retries_of(prod, "PlannerFunction")
     assert (retries["MaximumEventAgeInSeconds"], retries["MaximumRetryAttempts"]) == (120, 1)
     assert "ScheduleDlq" in resolve(retries["DestinationConfig"]["OnFailure"]["Destination"])
 
 
-def test_only_this_accounts_schedules_act_through_the_schedules_role(prod: Assembly) -> None:
-    [role] = [r for i, r in prod.of_type("AWS::IAM::Role").items() if i.startswith("TickRole")]
+def test_an_auditor_that_fails_is_tried_again_within_its_hour(prod: Assembly) -> None:
+    retries = retries_of(prod, "AuditorFunction")
+    assert (retries["MaximumEventAgeInSeconds"], retries["MaximumRetryAttempts"]) == (3600, 1)
+
+
+def test_one_hole_raises_an_alarm_on_the_metric_as_it_is_emitted(
+    prod: Assembly, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables = prod.named("AWS::Lambda::Function", "FunctionName", "auditor")["Environment"]["Variables"]
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", variables["POWERTOOLS_SERVICE_NAME"])
+    emit(variables["ONTHEDOT_STAGE"], "auditor", {"holes": 1})
+    emitted = json.loads(capsys.readouterr().out)
+    [described] = emitted["_aws"]["CloudWatchMetrics"]
+    [names] = described["Dimensions"]
+    alarm = prod.named("AWS::CloudWatch::Alarm", "AlarmName", "holes")
+    assert {d["Name"]: d["Value"] for d in alarm["Dimensions"]} == {name: emitted[name] for name in names}
+    assert (alarm["Namespace"], [{"Name": alarm["MetricName"], "Unit": "Count"}]) == (
+        described["Namespace"],
+        described["Metrics"],
+    )
+    assert (alarm["Statistic"], alarm["Threshold"], alarm["TreatMissingData"]) == ("Sum", 0, "notBreaching")
+    assert (alarm["Period"], alarm["ComparisonOperator"]) == (3600, "GreaterThanThreshold")
+
+
+@pytest.mark.parametrize("name", ["TickRole", "AuditRole"])
+def test_only_this_accounts_schedules_act_through_the_schedules_roles(prod: Assembly, name: str) -> None:
+    [role] = [r for i, r in prod.of_type("AWS::IAM::Role").items() if i.startswith(name)]
     [statement] = role["Properties"]["AssumeRolePolicyDocument"]["Statement"]
     assert statement["Condition"] == {"StringEquals": {"aws:SourceAccount": "123456789012"}}
 
@@ -56,7 +102,7 @@ def test_workers_have_an_event_source_for_each_priority_with_its_share(prod: Ass
     assert "MaximumBatchingWindowInSeconds" not in source, "a window would hold runs back beyond their fire time"
 
 
-@pytest.mark.parametrize("name", ["planner-errors", "dispatcher-errors"])
+@pytest.mark.parametrize("name", ["planner-errors", "dispatcher-errors", "auditor-errors"])
 def test_errors_raise_an_alarm(prod: Assembly, name: str) -> None:
     alarm = prod.named("AWS::CloudWatch::Alarm", "AlarmName", name)
     assert (alarm["MetricName"], alarm["Threshold"]) == ("Errors", 0)

@@ -15,6 +15,7 @@ SETTINGS: dict[str, type[settings.Settings]] = {
     "authorizer": settings.AuthorizerSettings,
     "planner": settings.PlannerSettings,
     "dispatcher": settings.DispatcherSettings,
+    "auditor": settings.AuditorSettings,
     "worker": settings.WorkerSettings,
 }
 NAMES = sorted(SETTINGS)
@@ -57,6 +58,11 @@ MAY: dict[str, dict[str, set[str]]] = {
         "cloudwatch:GetMetricData": {"*"},
         **{f"sqs:{action}": {"TickQueue"} for action in CONSUME},
         "sqs:GetQueueAttributes": {"TickQueue", *POOL},
+    },
+    # It reads, and changes nothing.
+    "auditor": {
+        "dynamodb:Query": {"Jobs", "Jobs/index/due"},
+        "dynamodb:BatchGetItem": {"Jobs"},
     },
     "worker": {
         "dynamodb:GetItem": {"Jobs"},

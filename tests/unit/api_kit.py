@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 from onthedot.api.http import Request, Response
 from onthedot.api.router import handle
@@ -32,7 +33,21 @@ class Api:
         return handle(self.world.engine, request)
 
     def get(self, path: str) -> Response:
-        return self.call("GET", path)
+        path, _, query = path.partition("?")
+        return self.ask(path, dict(parse_qsl(query, keep_blank_values=True)))
+
+    def ask(self, path: str, query: Mapping[str, str]) -> Response:
+        return handle(self.world.engine, Request("GET", path, query, principal=self.principal))
+
+    def send(self, method: str, path: str, /, headers: Mapping[str, str] | None = None, **fields: Any) -> Response:
+        """A call with these fields as its body."""
+        return self.call(method, path, json.dumps(fields).encode(), headers)
+
+    def job(self, **fields: Any) -> str:
+        """A job with these fields that is accepted; its id."""
+        response = self.submit(**fields)
+        assert response.status == 202, response.body
+        return str(response.body["job_id"])
 
     def submit(self, headers: Mapping[str, str] | None = None, /, **fields: Any) -> Response:
         """A job with these fields, and with a callback unless they say where to go."""

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.present import execution_view, job_view, lateness_ms, shown_status, status_view
+from onthedot.api.present import shown_status, status_view
+from onthedot.api.present_runs import execution_view, lateness_ms
 from onthedot.domain import lifecycle
-from onthedot.domain.run import Attempt, Definition, HttpTarget, RetryPolicy, Run, Status
+from onthedot.domain.run import Attempt, Definition, HttpTarget, Record, RetryPolicy, Status
 from onthedot.ports import Moved
+from onthedot.use_cases.list_runs import Outlook
 from tests.builders import NOON, PLAN, VirtualClock, World, a_run, a_world
 from tests.unit.api_kit import URL, Api
 
@@ -25,13 +27,13 @@ def api(world: World) -> Api:
     return Api(world)
 
 
-def only_run(world: World, job_id: str) -> Run:
+def only_run(world: World, job_id: str) -> Record:
     run = world.store.get(job_id)
     assert run is not None
     return run
 
 
-def start(world: World, job_id: str, worker: str = "w1") -> Run:
+def start(world: World, job_id: str, worker: str = "w1") -> Record:
     run = only_run(world, job_id)
     move = lifecycle.start(run.run_id, run.generation, now=world.clock.now(), worker=worker, attempt_token="t")
     outcome = world.store.move(move)
@@ -46,6 +48,7 @@ def test_a_job_without_a_time_is_accepted_for_now(api: Api, world: World) -> Non
     assert response.body == {
         "job_id": response.body["job_id"],
         "status": "DISPATCHED",
+        "version": 1,
         "name": None,
         "priority": "MEDIUM",
         "pool": "default",
@@ -104,7 +107,9 @@ def test_the_whole_job_is_shown_with_its_secrets_hidden(api: Api) -> None:
 def test_a_large_payload_is_shown_like_a_small_one(api: Api, world: World) -> None:
     payload = {"text": "ö" * 100_000}
     job_id = api.submit(payload=payload).body["job_id"]
-    assert only_run(world, job_id).definition.payload_ref is not None
+    definition = only_run(world, job_id).definition
+    assert definition is not None
+    assert definition.payload_ref is not None
     assert api.get(f"/v1/jobs/{job_id}").body["payload"] == payload
 
 
@@ -128,7 +133,10 @@ def test_a_job_tells_its_story(api: Api, world: World) -> None:
     world.clock.advance(2)
     run = start(world, job_id, "w2")
     assert isinstance(world.store.move(lifecycle.succeed(run, world.clock.now() + 7, "done", PLAN)), Moved)
-    assert api.get(f"/v1/jobs/{job_id}/executions").body == {"executions": [_the_whole_story(job_id)]}
+    assert api.get(f"/v1/jobs/{job_id}/executions").body == {
+        "executions": [_the_whole_story(job_id)],
+        "next_cursor": None,
+    }
     assert api.get(f"/v1/jobs/{job_id}/status").body == {
         "job_id": job_id,
         "status": "SUCCEEDED",
@@ -145,6 +153,7 @@ def _the_whole_story(job_id: str) -> dict[str, Any]:
         "execution_id": job_id,
         "job_id": job_id,
         "status": "SUCCEEDED",
+        "trigger": "schedule",
         "priority": "MEDIUM",
         "pool": "default",
         "fire_time": "2026-03-01T12:00:03.000Z",
@@ -167,19 +176,19 @@ def _the_whole_story(job_id: str) -> dict[str, Any]:
 def test_a_run_that_failed_without_an_attempt_shows_its_reason_as_error() -> None:
     run = replace(a_run(VirtualClock()).build(), status=Status.FAILED, reason="undeliverable")
     assert execution_view(run)["error"] == "undeliverable"
-    assert status_view(run)["next_run"] is None
+    assert status_view(run, Outlook(None, run))["next_run"] is None
 
 
 def test_lateness_is_unknown_when_the_first_attempt_is_no_longer_kept() -> None:
     kept = Attempt(2, "w", NOON + 9, NOON + 10, "failed", "x")
     run = replace(a_run(VirtualClock()).build(), attempt=2, started_at=NOON + 9, attempts=(kept,))
     assert lateness_ms(run) is None
-    assert shown_status(run) == "RETRYING"
+    assert shown_status(run, run.fire_at) == "RETRYING"
 
 
-def test_a_job_view_shows_the_retry_policy_it_has() -> None:
-    run = a_run(VirtualClock()).with_retries(7).build()
-    assert job_view(run, b"null")["retry"]["max_retries"] == 7
+def test_a_job_shows_the_retry_policy_it_has(api: Api) -> None:
+    job_id = api.submit(retry={"max_retries": 7}).body["job_id"]
+    assert api.get(f"/v1/jobs/{job_id}").body["retry"]["max_retries"] == 7
     assert RetryPolicy().max_retries != 7
 
 

@@ -56,7 +56,7 @@ def test_an_unknown_path_is_not_found(api: Api, path: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
-    [("GET", "/v1/jobs", "POST"), ("PUT", "/v1/jobs/job_x", "DELETE, GET"), ("POST", "/v1/health", "GET")],
+    [("GET", "/v1/jobs", "POST"), ("PUT", "/v1/jobs/job_x", "DELETE, GET, PATCH"), ("POST", "/v1/health", "GET")],
 )
 def test_a_wrong_method_is_told_the_right_ones(api: Api, method: str, path: str, allowed: str) -> None:
     response = api.call(method, path)
@@ -135,6 +135,32 @@ def test_the_description_offers_no_null_that_would_be_refused(api: Api) -> None:
         choice.get("type") for field in fields.values() for choice in (field, *field.get("anyOf", ()))
     }
     assert fields["timeout_seconds"]["maximum"] == 840
+
+
+def test_a_change_offers_null_where_it_clears_something(api: Api) -> None:
+    fields = api.get("/openapi.json").body["components"]["schemas"]["PatchFields"]["properties"]
+    nullable = {name for name, field in fields.items() if {"type": "null"} in field.get("anyOf", ())}
+    assert nullable == {"name", "start_at", "end_at", "max_runs"}
+    assert not [name for name, field in fields.items() if name != "payload" and "default" in field]
+
+
+def test_the_description_names_what_may_be_sent_besides_the_body(api: Api) -> None:
+    paths = api.get("/openapi.json").body["paths"]
+    parameters = {
+        (method, path): {one["name"] for one in operation["parameters"]}
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+    }
+    assert parameters["post", "/v1/jobs"] == {"Idempotency-Key"}
+    assert parameters["patch", "/v1/jobs/{id}"] == {"id", "If-Match"}
+    assert parameters["get", "/v1/jobs/{id}/executions"] == {"id", "limit", "cursor"}
+    assert parameters["get", "/v1/forecast"] == {"minutes"}
+
+
+def test_every_operation_has_its_own_name(api: Api) -> None:
+    paths = api.get("/openapi.json").body["paths"]
+    names = [operation["operationId"] for methods in paths.values() for operation in methods.values()]
+    assert len(set(names)) == len(names)
 
 
 def references(node: Any) -> Iterator[str]:

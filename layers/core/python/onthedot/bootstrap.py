@@ -16,6 +16,7 @@ from onthedot.limits_cache import CachedLimits
 from onthedot.ports import Blobs, Engine
 from onthedot.settings import (
     ApiSettings,
+    AuditorSettings,
     AuthorizerSettings,
     DispatcherSettings,
     PlannerSettings,
@@ -52,11 +53,13 @@ def client(service: Any, **overrides: Any) -> Any:
     return boto3.client(service, config=_CONFIG, **overrides)
 
 
-def _engine(settings: StoreSettings, blobs: Blobs, *, dynamodb: "DynamoDBClient", cloudwatch: Any = None) -> Engine:
+def _engine(
+    settings: StoreSettings, blobs: Blobs, *, dynamodb: "DynamoDBClient", sqs: Any = None, cloudwatch: Any = None
+) -> Engine:
     clock = SystemClock()
     return Engine(
         store=DynamoRunStore(dynamodb, settings.table, clock),
-        queues=SqsRunQueues(client("sqs"), cloudwatch, settings.queue_urls, clock),
+        queues=SqsRunQueues(sqs or client("sqs"), cloudwatch, settings.queue_urls, clock),
         blobs=blobs,
         clock=clock,
         plan=Plan(settings.shards, settings.lookahead, settings.history_days, settings.backlog_limit),
@@ -76,6 +79,16 @@ def dispatcher_engine(settings: DispatcherSettings) -> tuple[Engine, DynamoProgr
     dynamodb = client("dynamodb")
     engine = _engine(settings, NoBlobs(), dynamodb=dynamodb, cloudwatch=client("cloudwatch"))
     return engine, DynamoProgressStore(dynamodb, settings.table)
+
+
+def auditor_engine(settings: AuditorSettings, **connection: Any) -> Engine:
+    """`connection` is for those who are not on Lambda: the client's region, endpoint and keys."""
+    dynamodb, sqs = client("dynamodb", **connection), client("sqs", **connection)
+    return _engine(settings, NoBlobs(), dynamodb=dynamodb, sqs=sqs)
+
+
+def progress_store(table: str, **connection: Any) -> DynamoProgressStore:
+    return DynamoProgressStore(client("dynamodb", **connection), table)
 
 
 def tick_queue(settings: PlannerSettings | DispatcherSettings) -> SqsTickQueue:

@@ -93,6 +93,11 @@ class DispatcherSettings(StoreSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditorSettings(StoreSettings):
+    """It reads the table only, but places and dates are computed as everywhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings(StoreSettings):
     blob_bucket: str
     allow_private_targets: bool = False

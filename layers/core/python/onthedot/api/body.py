@@ -17,15 +17,15 @@ _SURROGATES: Final = "has half of a surrogate pair, which is no text; send the w
 _NOT_FINITE: Final = "is not a number JSON can carry (NaN, infinite or too long); send a smaller one"
 
 
-def read_object(body: bytes, limit: int) -> dict[str, Any]:
+def read_object(body: bytes, limit: int, depth: int = MAX_DEPTH) -> dict[str, Any]:
     """The object in the body. Raises ApiError: 413 over the limit, 400 for everything else."""
     if len(body) > limit:
         raise too_large("body", limit, len(body))
     document = _parse(_decode(body))
     if not isinstance(document, dict):
-        raise bad_json("body", "is not a JSON object; send {…} with the job's fields")
-    if _is_deeper(document, MAX_DEPTH):
-        raise bad_json("body", f"is nested deeper than {MAX_DEPTH} levels; flatten it")
+        raise bad_json("body", "is not a JSON object; send {…} with the fields of this call")
+    if _is_deeper(document, depth):
+        raise bad_json("body", f"is nested deeper than {depth} levels; flatten it")
     _check_values(document)
     return document
 

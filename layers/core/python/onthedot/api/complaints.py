@@ -24,6 +24,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     "model_type": "is not an object; send {{…}}",
     "model_attributes_type": "is not an object; send {{…}}",
     "too_long": "has too many entries; give at most {max_length}",
+    "too_short": "has too few entries; give at least {min_length}",
     "greater_than_equal": "is too small; give {ge:.12g} or more",
     "less_than_equal": "is too large; give {le:.12g} or less",
     "literal_error": "is not one of the choices; give {expected}",
@@ -46,12 +47,13 @@ def _field(location: tuple[int | str, ...]) -> str:
 
 def _message(entry: ErrorDetails, known: list[str]) -> str:
     if entry["type"] == "extra_forbidden":
-        return _unknown(str(entry["loc"][-1]), known if len(entry["loc"]) == 1 else [])
+        return unknown(str(entry["loc"][-1]), known if len(entry["loc"]) == 1 else [])
     advice = _ADVICE.get(entry["type"])
     context: dict[str, Any] = entry.get("ctx", {})
     return entry["msg"] if advice is None else advice.format(**context)
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def unknown(name: str, known: list[str]) -> str:
+    """What to say of a field that is not one of these."""
     close = get_close_matches(name[:64], known, n=1)
     return "unknown field; " + (f"did you mean {close[0]}?" if close else "remove it")

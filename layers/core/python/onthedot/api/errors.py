@@ -7,8 +7,10 @@ from onthedot.api.http import Response
 from onthedot.domain.errors import (
     IdempotencyConflict,
     InvalidRequest,
+    JobConflict,
     JobNotFound,
     OnthedotError,
+    PreconditionFailed,
     Problem,
     Unavailable,
 )
@@ -69,10 +71,19 @@ def _answer_to_domain(error: OnthedotError) -> Response | None:
             return error_response(
                 409, "idempotency_conflict", f"idempotency_key {message}", [Problem("idempotency_key", message)]
             )
+        case JobConflict() | PreconditionFailed():
+            return _answer_to_change(error)
         case Unavailable():
             headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return error_response(503, "unavailable", "not possible just now; try again", headers=headers)
     return None
+
+
+def _answer_to_change(error: JobConflict | PreconditionFailed) -> Response:
+    if isinstance(error, JobConflict):
+        return error_response(409, "conflict", str(error))
+    message = f"{error}; read it again, and change what is there now"
+    return error_response(412, "precondition_failed", message, [Problem("If-Match", message)])
 
 
 def error_response(

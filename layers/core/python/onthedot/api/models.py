@@ -1,15 +1,22 @@
-"""The fields of a request as pydantic models: what is checked here is what `/openapi.json` promises."""
+"""The bodies of requests as pydantic models: what is checked here is what `/openapi.json` promises."""
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field
 
 from onthedot.api import http_fields, times
+from onthedot.api.fields import CalendarInstant, Digits, Fields, Instant, Key, Text, offer_null_for, printable
+from onthedot.api.schedule_fields import RecurrenceFields, ScheduleFields
+from onthedot.use_cases.run_extra import MOST_BACKFILLED
 
-MAX_TEXT: Final = 255
 MAX_TAGS: Final = 20
 MAX_PUSH_TIMEOUT: Final = 840
 """A Lambda worker lives 15 minutes; an attempt must end, and be recorded, within it."""
+MAX_BATCH: Final = 500
+MAX_PREVIEW: Final = 1_000
+MAX_PAGE: Final = 100
+CLEARABLE: Final = frozenset({"name", "start_at", "end_at", "max_runs"})
+"""What a change takes away when it says null."""
 
 
 def _fits_a_pool(seconds: int) -> int:
@@ -18,21 +25,10 @@ def _fits_a_pool(seconds: int) -> int:
     return seconds
 
 
-def _printable(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("has characters that cannot be printed; use letters, digits and punctuation")
-    return text
-
-
-Text = Annotated[str, Field(max_length=MAX_TEXT)]
-Key = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
-IdempotencyKey = Annotated[Key, AfterValidator(_printable)]
+IdempotencyKey = Annotated[Key, AfterValidator(printable)]
 Url = Annotated[str, Field(max_length=http_fields.MAX_URL), AfterValidator(http_fields.check_url)]
-Instant = Annotated[
-    int,
-    BeforeValidator(times.parse_instant),
-    WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "number"}]}),
-]
+Tags = Annotated[dict[Key, Text], Field(max_length=MAX_TAGS)]
+Delay = Annotated[float, Field(ge=0, le=times.MAX_AHEAD_MS // 1000)]
 TimeoutSeconds = Annotated[
     int, Field(ge=1, json_schema_extra={"maximum": MAX_PUSH_TIMEOUT}), AfterValidator(_fits_a_pool)
 ]
@@ -43,33 +39,19 @@ Headers = Annotated[
     Field(max_length=http_fields.MAX_HEADERS),
     AfterValidator(http_fields.check_headers),
 ]
+PriorityName = Literal["HIGH", "MEDIUM", "LOW"]
 
 
-def _without_null(schema: dict[str, Any]) -> None:
-    """None stands for a field that was left out; null itself is refused, so the description must not offer it."""
-    for field in schema["properties"].values():
-        if {"type": "null"} in (choices := field.get("anyOf", ())):
-            del field["anyOf"], field["default"]
-            kept = [choice for choice in choices if choice != {"type": "null"}]
-            field.update(kept[0] if len(kept) == 1 else {"anyOf": kept})
-
-
-class _Fields(BaseModel):
-    """No coercion ("3" is not 3), no unknown field."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, json_schema_extra=_without_null)
-
-
-class HttpTargetFields(_Fields):
+class HttpTargetFields(Fields):
     """An HTTP callback; the payload is its JSON body."""
 
     type: Literal["http"]
     url: Url
     method: Literal["POST", "PUT", "PATCH", "GET", "DELETE", "HEAD"] = "POST"
-    headers: Headers = {}
+    headers: Headers = Field(default_factory=dict)
 
 
-class RetryFields(_Fields):
+class RetryFields(Fields):
     """When to try again after a failure: `backoff_seconds * factor**n`, capped, with full jitter."""
 
     max_retries: Annotated[int, Field(ge=0, le=100)] = 3
@@ -79,17 +61,76 @@ class RetryFields(_Fields):
     jitter: bool = True
 
 
-class JobFields(_Fields):
-    """A one-off job. Neither `at` nor `delay`: now. Exactly one of `target` and `callback_url`."""
+class JobFields(RecurrenceFields):
+    """At most one of `at`, `delay`, `cron` and `every`; none: now. Exactly one of `target` and `callback_url`.
+
+    With `cron` or `every` the job recurs, and the other fields of a schedule may be given.
+    """
 
     name: Text | None = None
-    tags: Annotated[dict[Key, Text], Field(max_length=MAX_TAGS)] = {}
+    tags: Tags = Field(default_factory=dict)
     at: Annotated[Instant | None, Field(description="RFC 3339 with offset, or epoch seconds")] = None
-    delay: Annotated[float | None, Field(ge=0, le=times.MAX_AHEAD_MS // 1000, description="seconds from now")] = None
+    delay: Annotated[Delay | None, Field(description="seconds from now")] = None
     target: HttpTargetFields | None = None
     callback_url: Annotated[Url | None, Field(description="short for an http target")] = None
     payload: Annotated[Any, Field(description="any JSON up to 1 MiB")] = None
-    priority: Literal["HIGH", "MEDIUM", "LOW"] = "MEDIUM"
+    priority: PriorityName = "MEDIUM"
     retry: RetryFields = RetryFields()
     timeout_seconds: TimeoutSeconds = 60
     idempotency_key: IdempotencyKey | None = None
+
+
+class BatchFields(Fields):
+    """Each job is taken or refused on its own."""
+
+    jobs: Annotated[list[JobFields], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+def _with_clearable(schema: dict[str, Any]) -> None:
+    offer_null_for(schema, CLEARABLE)
+
+
+class PatchFields(RecurrenceFields):
+    """What is left out stays as it is. `retry`, `dst` and `misfire` may be given in part, `target` and `tags` whole.
+
+    `at` and `delay` are for jobs that run once, the fields of a schedule for recurring ones. null takes away `name`,
+    `start_at`, `end_at` and `max_runs`.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, json_schema_extra=_with_clearable)
+
+    name: Text | None = None
+    tags: Tags | None = None
+    at: Instant | None = None
+    delay: Delay | None = None
+    target: HttpTargetFields | None = None
+    callback_url: Url | None = None
+    payload: Any = None
+    priority: PriorityName | None = None
+    retry: RetryFields | None = None
+    timeout_seconds: TimeoutSeconds | None = None
+
+
+class BackfillFields(Fields):
+    """One run for each fire time with `from <= time < to`, in the past."""
+
+    from_: Annotated[CalendarInstant, Field(alias="from")]
+    to: CalendarInstant
+    limit: Annotated[int, Field(ge=1, le=MOST_BACKFILLED)] = 100
+    priority: PriorityName = "LOW"
+
+
+class PreviewFields(ScheduleFields):
+    """`after`: as if the schedule were submitted then (now)."""
+
+    count: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] = 10
+    after: CalendarInstant | None = None
+
+
+class PageQuery(Fields):
+    limit: Annotated[Digits, Field(ge=1, le=MAX_PAGE)] = 20
+    cursor: Annotated[str | None, Field(description="`next_cursor` of the page before")] = None
+
+
+class ForecastQuery(Fields):
+    minutes: Annotated[Digits, Field(ge=1, le=60)] = 15

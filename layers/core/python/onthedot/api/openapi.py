@@ -8,7 +8,6 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 import onthedot
-from onthedot.api.requests import IDEMPOTENCY_HEADER
 from onthedot.api.route import Route
 from onthedot.api.views import ErrorView
 
@@ -61,8 +60,10 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if "{id}" in route.path:
         found.append({"name": "id", "in": "path", "required": True, "schema": text})
-    if route.body is not None:
-        found.append({"name": IDEMPOTENCY_HEADER, "in": "header", "required": False, "schema": text})
+    found += [{"name": name, "in": "header", "required": False, "schema": text} for name in route.headers]
+    if route.query is not None:
+        choices = TypeAdapter(route.query).json_schema()["properties"]
+        found += [{"name": name, "in": "query", "required": False, "schema": choices[name]} for name in choices]
     return found
 
 

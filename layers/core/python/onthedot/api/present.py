@@ -1,133 +1,91 @@
-"""Runs as the API shows them. Times are RFC 3339 in UTC with milliseconds; secrets are not shown."""
+"""Jobs as the API shows them. Times are RFC 3339 in UTC with milliseconds; secrets are not shown."""
 
 import json
 from collections.abc import Mapping
 from typing import Final
 
+from onthedot.api.present_runs import RETRYING, lateness_ms, maybe_time, retries
+from onthedot.api.present_schedules import recurrence_view
 from onthedot.api.times import format_instant
-from onthedot.api.views import (
-    AcceptedView,
-    AttemptView,
-    ExecutionView,
-    JobView,
-    RetryView,
-    StatusView,
-    TargetView,
-)
-from onthedot.domain.run import Attempt, HttpTarget, RetryPolicy, Run, Status
+from onthedot.api.views import AcceptedView, ExplanationView, JobView, RetryView, StatusView, TargetView
+from onthedot.domain.explain import WAITING
+from onthedot.domain.run import Definition, HttpTarget, Kind, Record, RetryPolicy, Status
+from onthedot.use_cases.explain_job import Explained
+from onthedot.use_cases.list_runs import Outlook
 
-RETRYING: Final = "RETRYING"
 HIDDEN: Final = "***"
 _SECRET_WORDS: Final = ("auth", "cookie", "token", "secret", "key", "password", "credential", "signature")
-_WAITING: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 
 
-def shown_status(run: Run) -> str:
-    """To a user, waiting after a failed or lost attempt is something else than waiting for the first."""
-    return RETRYING if run.status in _WAITING and run.attempt else run.status.value
+def shown_status(job: Record, next_at: int | None) -> str:
+    """To a user, waiting after a failed or lost attempt is something else than waiting for the first.
+
+    And a schedule has not ended before its last run has had its time, though the job has nothing more to stamp.
+    """
+    if job.status in WAITING and job.attempt:
+        return RETRYING
+    over = job.status is Status.COMPLETED and next_at is not None
+    return Status.ACTIVE.value if over else job.status.value
 
 
-def accepted_view(run: Run) -> AcceptedView:
+def accepted_view(job: Record, next_at: int | None) -> AcceptedView:
+    fire_time = next_at if job.kind is Kind.RECURRING else job.nominal_at
     return {
-        "job_id": run.job_id,
-        "status": shown_status(run),
-        "name": run.definition.name,
-        "priority": run.priority.value,
-        "pool": run.pool,
-        "created_at": format_instant(run.created_at),
-        "fire_time": format_instant(run.nominal_at),
-        "next_fire_time": _next(run),
+        "job_id": job.job_id,
+        "status": shown_status(job, next_at),
+        "version": job.version or 1,
+        "name": None if job.definition is None else job.definition.name,
+        "priority": job.priority.value,
+        "pool": job.pool,
+        "created_at": format_instant(job.created_at),
+        "fire_time": maybe_time(fire_time),
+        "next_fire_time": maybe_time(next_at),
     }
 
 
-def status_view(run: Run) -> StatusView:
+def status_view(job: Record, outlook: Outlook) -> StatusView:
     return {
-        "job_id": run.job_id,
-        "status": shown_status(run),
-        "last_run": _time(run.started_at),
-        "next_run": _next(run),
-        "retry_count": _retries(run),
+        "job_id": job.job_id,
+        "status": shown_status(job, outlook.next_at),
+        "last_run": _last_run(outlook),
+        "next_run": maybe_time(outlook.next_at),
+        "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
     }
 
 
-def job_view(run: Run, payload: bytes) -> JobView:
+def job_view(job: Record, definition: Definition, payload: bytes, outlook: Outlook) -> JobView:
     """The whole job, with its payload wherever that is kept."""
-    definition = run.definition
     return {
-        **accepted_view(run),
+        **accepted_view(job, outlook.next_at),
+        **recurrence_view(job),
         "tags": dict(definition.tags),
         "target": _target(definition.target),
         "payload": json.loads(payload),
         "retry": _retry(definition.retry),
         "timeout_seconds": definition.timeout_seconds,
-        "retry_count": _retries(run),
-        "last_run": _time(run.started_at),
-        "finished_at": _time(run.finished_at),
-        "lateness_ms": lateness_ms(run),
-        "reason": run.reason,
-        "result": run.result,
+        "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
+        "last_run": _last_run(outlook),
+        "finished_at": maybe_time(job.finished_at),
+        "lateness_ms": None if outlook.latest is None else lateness_ms(outlook.latest),
+        "reason": job.reason,
+        "result": job.result,
     }
 
 
-def execution_view(run: Run) -> ExecutionView:
+def explanation_view(explained: Explained, next_at: int | None) -> ExplanationView:
     return {
-        "execution_id": run.run_id,
-        "job_id": run.job_id,
-        "status": shown_status(run),
-        "priority": run.priority.value,
-        "pool": run.pool,
-        "fire_time": format_instant(run.nominal_at),
-        "next_fire_time": _next(run),
-        "started_at": _time(run.started_at),
-        "finished_at": _time(run.finished_at),
-        "lateness_ms": lateness_ms(run),
-        "worker": run.worker,
-        "attempts": _attempts(run),
-        "lost_attempts": run.losses,
-        "error": _error(run),
-        "reason": run.reason,
-        "result": run.result,
+        "job_id": explained.job.job_id,
+        "status": shown_status(explained.job, next_at),
+        "reasons": [{"code": reason.code, "message": reason.message} for reason in explained.reasons],
     }
 
 
-def lateness_ms(run: Run) -> int | None:
-    """First start minus nominal time; None before it, and when so many attempts followed that it is not kept."""
-    first = run.attempts[0].started_at if run.attempts and run.attempts[0].number == 1 else None
-    if first is None and run.attempt == 1:
-        first = run.started_at
-    return None if first is None else first - run.nominal_at
-
-
-def _attempts(run: Run) -> list[AttemptView]:
-    ended = [_attempt(attempt) for attempt in run.attempts]
-    if run.status is not Status.RUNNING or run.started_at is None:
-        return ended
-    under_way: AttemptView = {
-        "attempt": run.attempt,
-        "worker": run.worker or "",
-        "started_at": format_instant(run.started_at),
-        "ended_at": None,
-        "outcome": "running",
-        "error": None,
-    }
-    return [*ended, under_way]
-
-
-def _attempt(attempt: Attempt) -> AttemptView:
-    return {
-        "attempt": attempt.number,
-        "worker": attempt.worker,
-        "started_at": format_instant(attempt.started_at),
-        "ended_at": format_instant(attempt.ended_at),
-        "outcome": attempt.outcome,
-        "error": attempt.error,
-    }
-
-
-def _error(run: Run) -> str | None:
-    """The last attempt's error; of a run that failed without any attempt, its reason."""
-    last = run.attempts[-1].error if run.attempts else None
-    return last or (run.reason if run.status is Status.FAILED else None)
+def _last_run(outlook: Outlook) -> str | None:
+    """When the latest run began; of one that ended without a start, when it ended."""
+    run = outlook.latest
+    if run is None or (run.started_at is None and run.kind is not Kind.STAMPED):
+        return None
+    return maybe_time(run.finished_at if run.started_at is None else run.started_at)
 
 
 def _target(target: HttpTarget) -> TargetView:
@@ -150,15 +108,3 @@ def _retry(policy: RetryPolicy) -> RetryView:
         "max_backoff_seconds": policy.max_backoff_seconds,
         "jitter": policy.jitter,
     }
-
-
-def _retries(run: Run) -> int:
-    return max(0, run.attempt - 1)
-
-
-def _next(run: Run) -> str | None:
-    return format_instant(run.fire_at) if run.status in _WAITING else None
-
-
-def _time(instant: int | None) -> str | None:
-    return None if instant is None else format_instant(instant)

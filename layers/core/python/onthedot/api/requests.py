@@ -1,4 +1,4 @@
-"""The body of `POST /v1/jobs` as a `JobRequest`, or a refusal that names every field at fault."""
+"""The body of `POST /v1/jobs`, or an entry of a batch, as a `JobRequest`, or a refusal that names every field."""
 
 import hashlib
 from typing import Any, Final
@@ -9,7 +9,10 @@ from onthedot.api.body import canonical, read_object
 from onthedot.api.complaints import problems_of
 from onthedot.api.errors import echo, too_large
 from onthedot.api.models import HttpTargetFields, IdempotencyKey, JobFields
-from onthedot.api.times import milliseconds
+from onthedot.api.reading import nulls, read_model
+from onthedot.api.recurrences import check_start, new_recurrence
+from onthedot.api.schedule_fields import one_of, out_of_place
+from onthedot.api.times import milliseconds, trouble_with
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.run import Definition, HttpTarget, Priority, RetryPolicy
 from onthedot.schema import DEFAULT_POOL
@@ -25,74 +28,80 @@ _WHERES: Final = ("target", "callback_url")
 _KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
 
 
-def read_job_request(body: bytes, header_key: str | None) -> JobRequest:
-    """Everything about the request but whether its time lies in the window, which depends on now.
+def read_job_request(body: bytes, header_key: str | None, now: int) -> JobRequest:
+    """Everything about the request but whether its times lie in the window: see `check_times`.
 
     Raises ApiError (not JSON, too large) and InvalidRequest.
     """
-    document = read_object(body, MAX_BODY)
+    return job_request(read_object(body, MAX_BODY), header_key, now)
+
+
+def job_request(document: dict[str, Any], header_key: str | None, now: int) -> JobRequest:
+    """Raises ApiError (payload too large) and InvalidRequest."""
     _check_whole(document)
-    fields = _validate(document)
-    size = len(canonical(fields.payload))
-    if size > MAX_PAYLOAD:
-        raise too_large("payload", MAX_PAYLOAD, size)
+    fields = read_model(JobFields, document)
+    check_payload(fields.payload)
     return JobRequest(
         definition=_definition(fields),
         fingerprint=_fingerprint(document),
         priority=Priority(fields.priority),
         pool=DEFAULT_POOL,
+        recurrence=new_recurrence(fields, now),
         at=fields.at,
         delay_ms=None if fields.delay is None else milliseconds(fields.delay),
         idempotency_key=_one_key(fields.idempotency_key, header_key),
     )
 
 
-def _check_whole(document: dict[str, Any]) -> None:
-    """What concerns the fields together, over the raw names: also of fields that this version does not know."""
-    problems = [*_one_of(document, _WHENS), *_one_of(document, _WHERES), *_unset(document)]
-    if not any(name in document for name in _WHERES):
-        problems.append(Problem("target", "is missing; give target or callback_url"))
+def check_times(request: JobRequest, now: int) -> None:
+    """Apart from the rest: a retry of a request that was good once is answered, however old. Raises InvalidRequest."""
+    trouble = None if request.at is None else trouble_with(request.at, now)
+    if trouble is not None:
+        raise InvalidRequest(Problem("at", trouble))
+    if request.recurrence is not None:
+        check_start(request.recurrence.schedule, now)
+
+
+def check_payload(payload: Any) -> None:
+    size = len(canonical(payload))
+    if size > MAX_PAYLOAD:
+        raise too_large("payload", MAX_PAYLOAD, size)
+
+
+def check_target(document: dict[str, Any]) -> list[Problem]:
+    """What is wrong with where a job goes, over the raw names."""
+    problems = one_of(document, _WHERES)
     kind = target.get("type") if isinstance(target := document.get("target"), dict) else None
     if isinstance(kind, str) and kind != "http":
         problems.append(Problem("target.type", f"unsupported target type {echo(kind)!r}; use http"))
+    return problems
+
+
+def http_target(target: HttpTargetFields | None, callback_url: str) -> HttpTarget:
+    if target is None:
+        return HttpTarget(callback_url)
+    return HttpTarget(target.url, target.method, target.headers)
+
+
+def _check_whole(document: dict[str, Any]) -> None:
+    """What concerns the fields together, over the raw names: also of fields that this version does not know."""
+    problems = [*one_of(document, _WHENS), *out_of_place(document), *check_target(document)]
+    problems += nulls(JobFields, document, {"payload"})
+    if not any(name in document for name in _WHERES):
+        problems.append(Problem("target", "is missing; give target or callback_url"))
     if problems:
         raise InvalidRequest(*problems)
 
 
-def _one_of(document: dict[str, Any], names: tuple[str, ...]) -> list[Problem]:
-    given = [name for name in names if name in document]
-    if len(given) < 2:
-        return []
-    return [Problem(name, f"only one of {', '.join(given)} may be given; keep one of them") for name in given]
-
-
-def _unset(document: dict[str, Any]) -> list[Problem]:
-    known = JobFields.model_fields.keys() - {"payload"}
-    return [Problem(name, "is null; leave it out") for name in sorted(known) if document.get(name, name) is None]
-
-
-def _validate(document: dict[str, Any]) -> JobFields:
-    try:
-        return JobFields.model_validate(document)
-    except ValidationError as error:
-        raise InvalidRequest(*problems_of(error, JobFields.model_fields)) from error
-
-
 def _definition(fields: JobFields) -> Definition:
     return Definition(
-        target=_target(fields.target, fields.callback_url or ""),
+        target=http_target(fields.target, fields.callback_url or ""),
         payload=fields.payload,
         retry=RetryPolicy(**fields.retry.model_dump()),
         timeout_seconds=fields.timeout_seconds,
         name=fields.name,
         tags=fields.tags,
     )
-
-
-def _target(target: HttpTargetFields | None, callback_url: str) -> HttpTarget:
-    if target is None:
-        return HttpTarget(callback_url)
-    return HttpTarget(target.url, target.method, target.headers)
 
 
 def _one_key(in_body: str | None, in_header: str | None) -> str | None:

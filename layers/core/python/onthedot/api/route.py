@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from onthedot.api.errors import ApiError
 from onthedot.api.http import Request
+from onthedot.domain.errors import JobNotFound
+from onthedot.domain.ids import is_stamped
 from onthedot.ports import Engine
 
 # The shape of every id. What is not one is answered like a missing one, before a store sees it.
@@ -22,6 +24,13 @@ class Context:
     tenant: str
     id: str
 
+    @property
+    def job_id(self) -> str:
+        """The id in the path where it must be a job's: a run has one too, and is no job. Raises JobNotFound."""
+        if is_stamped(self.id):
+            raise JobNotFound(self.id)
+        return self.id
+
 
 @dataclass(frozen=True, slots=True)
 class Route:
@@ -30,12 +39,16 @@ class Route:
     method: str
     path: str
     action: Callable[[Context], Any]
+    """Answers the body, or a whole Response where there is more to say."""
     summary: str
     answer: Any
     status: int = 200
     is_open: bool = False
     """Needs no token."""
     body: Any = None
+    query: Any = None
+    headers: tuple[str, ...] = ()
+    """Those that a caller may send."""
     errors: tuple[int, ...] = ()
 
     def match(self, path: str) -> str | None:

@@ -47,7 +47,8 @@ def _answer(engine: Engine, request: Request) -> Response:
 def _perform(engine: Engine, request: Request) -> Response:
     route, found = find_route(ROUTES, request.method, request.path)
     tenant = "" if route.is_open else _authorized_tenant(route, request)
-    return Response(route.status, route.action(Context(engine, request, tenant, found)))
+    answer = route.action(Context(engine, request, tenant, found))
+    return answer if isinstance(answer, Response) else Response(route.status, answer)
 
 
 def _authorized_tenant(route: Route, request: Request) -> str:

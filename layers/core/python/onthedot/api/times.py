@@ -15,6 +15,8 @@ MAX_PAST_MS: Final = DAY_MS
 
 HOW: Final = "give RFC 3339 with an offset, such as 2030-01-31T09:30:00Z or …+02:00, or epoch seconds as a number"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_2001: Final = 978_307_200_000
+_2100: Final = 4_102_444_800_000
 # Stricter than datetime.fromisoformat, which also takes week dates, missing seconds and other ISO 8601.
 _RFC_3339: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
@@ -47,15 +49,15 @@ def trouble_with(instant: int, now: int) -> str | None:
     Older than that it is a mistake.
     """
     if instant > now + MAX_AHEAD_MS:
-        hint = "; epoch times are in seconds, not milliseconds" if _looks_like_milliseconds(instant, now) else ""
-        return f"is more than 10 years ahead; give an earlier time{hint}"
+        return f"is more than 10 years ahead; give an earlier time{milliseconds_hint(instant)}"
     if instant < now - MAX_PAST_MS:
         return "is more than a day in the past; give a later time, or leave it out to run now"
     return None
 
 
-def _looks_like_milliseconds(instant: int, now: int) -> bool:
-    return abs(instant // 1000 - now) < MAX_AHEAD_MS
+def milliseconds_hint(instant: int) -> str:
+    """What to add for a time that makes sense only if it was meant in milliseconds: within this century."""
+    return "; epoch times are in seconds, not milliseconds" if _2001 <= instant // 1000 < _2100 else ""
 
 
 def _parse_text(text: str) -> int:

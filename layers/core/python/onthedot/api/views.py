@@ -1,6 +1,6 @@
-"""What the API shows, as types: `present` fills them and `/openapi.json` describes them."""
+"""What the API shows, as types: `present` and its siblings fill them and `/openapi.json` describes them."""
 
-from typing import Any
+from typing import Any, NotRequired
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
@@ -9,11 +9,12 @@ from typing_extensions import TypedDict
 class AcceptedView(TypedDict):
     job_id: str
     status: str
+    version: int
     name: str | None
     priority: str
     pool: str
     created_at: str
-    fire_time: str
+    fire_time: str | None
     next_fire_time: str | None
 
 
@@ -40,7 +41,33 @@ class RetryView(TypedDict):
     jitter: bool
 
 
-class JobView(AcceptedView):
+class DstView(TypedDict):
+    gap: str
+    overlap: str
+
+
+class MisfireView(TypedDict):
+    policy: str
+    grace_seconds: int
+
+
+class RecurrenceView(TypedDict):
+    """Of a recurring job: `cron` with its zone and policy, or `every`."""
+
+    cron: NotRequired[str]
+    timezone: NotRequired[str]
+    dst: NotRequired[DstView]
+    every: NotRequired[int]
+    start_at: NotRequired[str | None]
+    end_at: NotRequired[str | None]
+    max_runs: NotRequired[int | None]
+    jitter_seconds: NotRequired[int]
+    misfire: NotRequired[MisfireView]
+    overlap: NotRequired[str]
+    runs: NotRequired[int]
+
+
+class JobView(AcceptedView, RecurrenceView):
     tags: dict[str, str]
     target: TargetView
     payload: Any
@@ -67,6 +94,7 @@ class ExecutionView(TypedDict):
     execution_id: str
     job_id: str
     status: str
+    trigger: str
     priority: str
     pool: str
     fire_time: str
@@ -82,12 +110,63 @@ class ExecutionView(TypedDict):
     result: str | None
 
 
+class SkippedView(TypedDict):
+    """Fire times that were not run, many as one."""
+
+    execution_id: str
+    job_id: str
+    status: str
+    fire_time: str
+    until: str
+    count: int
+    reason: str | None
+
+
 class ExecutionsView(TypedDict):
-    executions: list[ExecutionView]
+    executions: list[ExecutionView | SkippedView]
+    next_cursor: str | None
 
 
 class DeletedView(TypedDict):
     deleted: bool
+
+
+class BackfilledView(TypedDict):
+    created: int
+    existing: int
+    left: int
+    executions: list[str]
+
+
+class FireTimeView(TypedDict):
+    time: str
+    local: str
+    note: str | None
+
+
+class PreviewView(TypedDict):
+    fire_times: list[FireTimeView]
+
+
+class MinuteView(TypedDict):
+    time: str
+    runs: int
+
+
+class ForecastView(TypedDict):
+    minutes: list[MinuteView]
+    truncated: bool
+
+
+class ReasonView(TypedDict):
+    code: str
+    message: str
+
+
+class ExplanationView(TypedDict):
+    job_id: str
+    status: str
+    reasons: list[ReasonView]
 
 
 class HealthView(TypedDict):
@@ -109,3 +188,9 @@ class ErrorBody(TypedDict):
 
 class ErrorView(TypedDict):
     error: ErrorBody
+
+
+class BatchView(TypedDict):
+    """In the order of the request."""
+
+    jobs: list[AcceptedView | ErrorView]

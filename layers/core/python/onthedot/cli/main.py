@@ -9,6 +9,9 @@ from typing import NoReturn
 
 import click
 
+from onthedot.cli.audit import audit
+from onthedot.cli.preview import preview
+
 NOT_A_CLONE = (
     "this command works on the sources, and {start} is not inside a clone of onthedot; change into one and try again"
 )
@@ -19,6 +22,10 @@ NOT_INSTALLED = "{root} has no {missing} yet; run `make install` there once"
 @click.version_option(package_name="onthedot")
 def main() -> None:
     """Jobs that fire on the dot."""
+
+
+main.add_command(preview)
+main.add_command(audit)
 
 
 @main.command()

@@ -42,11 +42,17 @@ def coming_fire(record: Record, now: int) -> int | None:
     return record.fire_at if following is None else min(record.fire_at, following)
 
 
-def explain(record: Record, now: int, backlog: QueueState | None, latest_run: Record | None) -> list[Reason]:
-    """`latest_run`: the latest due run of a recurring job; `backlog`: of the queue that it, or the job, waits in."""
+def explain(
+    record: Record, now: int, backlog: QueueState | None, latest_run: Record | None, limit: str | None = None
+) -> list[Reason]:
+    """`latest_run`: the latest due run of a recurring job; `backlog`: of the queue that it, or the job, waits in.
+
+    `limit` says why it was not taken out of its fire slot in time.
+    """
+    limited = [] if limit is None else [Reason("over_limit", limit)]
     if record.kind is not Kind.RECURRING:
-        return _of_run(record, now, backlog)
-    reasons = [] if latest_run is None else _of_run(latest_run, now, backlog)
+        return [*limited, *_of_run(record, now, backlog)]
+    reasons = [] if latest_run is None else [*limited, *_of_run(latest_run, now, backlog)]
     last = [Reason(f"last_run_{reason.code}", f"its last run: {reason.message}") for reason in reasons]
     return [_of_job(record, now), *last]
 
@@ -95,16 +101,15 @@ def _waiting(run: Record, now: int, backlog: QueueState | None) -> Reason:
         return Reason("not_due", f"{where}not due until {_time(run.fire_at)}")
     if run.status is Status.PENDING:
         return Reason("overdue", f"due since {_time(run.fire_at)}, and waits for the next tick")
-    return Reason(
-        "queued", f"due since {_time(run.fire_at)}, waits in queue {run.pool}-{run.priority}{_behind(backlog)}"
-    )
+    queue = f"{run.pool}-{run.priority.lower()}"
+    return Reason("queued", f"handed over, due since {_time(run.fire_at)}, waits in queue {queue}{_behind(backlog)}")
 
 
 def _behind(backlog: QueueState | None) -> str:
     if backlog is None:
         return ""
     age = "" if backlog.oldest_age_ms is None else f", the oldest for {backlog.oldest_age_ms / 1000:.1f} s"
-    return f"; {backlog.visible} messages wait there{age}"
+    return f"; {backlog.visible} to be taken there{age}"
 
 
 def _ended(run: Record) -> Reason:

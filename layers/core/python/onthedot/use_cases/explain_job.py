@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from onthedot.domain.explain import WAITING, QueueState, Reason, explain
 from onthedot.domain.run import Kind, Record, Status
+from onthedot.domain.slots import is_near
 from onthedot.ports import Engine
 from onthedot.use_cases.list_runs import recent_runs
 from onthedot.use_cases.read_jobs import read_job
@@ -20,7 +21,8 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     job = read_job(engine, tenant, job_id)
     now = engine.clock.now()
     latest = _latest_due(engine, job, now) if job.kind is Kind.RECURRING else None
-    return Explained(job, explain(job, now, _backlog(engine, latest or job, now), latest))
+    run = latest or job
+    return Explained(job, explain(job, now, _backlog(engine, run, now), latest, _limit(engine, run, now)))
 
 
 def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
@@ -29,6 +31,13 @@ def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
         if run.status not in WAITING or run.attempt or run.fire_at <= now:
             return run
     return None
+
+
+def _limit(engine: Engine, run: Record, now: int) -> str | None:
+    """What holds back a run that could have been handed over by now."""
+    if run.status is not Status.PENDING or not is_near(run.fire_at, now, engine.plan.lookahead):
+        return None
+    return engine.limits.read().why_held(run.tenant, run.pool, run.priority)
 
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:

@@ -12,9 +12,8 @@ from onthedot.ports import Engine
 
 START: Final = ""
 """The cursor of a job's first stamped run, where its own run was a page."""
-_PAGE: Final = 100
-_PAGES: Final = 6
-"""Enough to look past all that is stamped ahead: one run each second, for the whole window."""
+_PAGES: Final = (20, *(100,) * 5)
+"""A little for most jobs; at most enough to look past all that is stamped ahead, one run each second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +87,8 @@ def _last_ones(job: Record, waiting: Sequence[int], next_at: int | None) -> int 
 def recent_runs(engine: Engine, job: Record) -> Iterator[Record]:
     """The job's runs, the latest first, as far back as one look goes."""
     cursor: str | None = None
-    for _ in range(_PAGES):
-        page = engine.store.runs_of(job.job_id, _PAGE, cursor)
+    for size in _PAGES:
+        page = engine.store.runs_of(job.job_id, size, cursor)
         yield from page.runs
         cursor = page.cursor
         if cursor is None:

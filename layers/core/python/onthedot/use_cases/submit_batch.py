@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import IdempotencyConflict, OnthedotError, Unavailable
+from onthedot.domain.fairness import Limits
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.run import Kind, Record, Status
 from onthedot.domain.slots import horizon
-from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.ports import Deadline, Engine, LimitsStore, Moved, Refused, Undecided
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.payloads import store_payload
 from onthedot.use_cases.stamp_runs import stamp_jobs
@@ -28,8 +29,22 @@ Accepted = Record | OnthedotError
 """The stored job, new or of an earlier request with the same key and body, or why there is none."""
 
 
+class _LimitsReadOnce:
+    """Every run that is placed asks for the limits; for all of a batch they are what they were at first."""
+
+    def __init__(self, limits: LimitsStore) -> None:
+        self._limits = limits
+        self._known: Limits | None = None
+        self.put, self.mark_held = limits.put, limits.mark_held
+
+    def read(self) -> Limits:
+        self._known = self._known or self._limits.read()
+        return self._known
+
+
 def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
     """One answer for each request, in order: InvalidRequest, IdempotencyConflict and Unavailable are such answers."""
+    engine = replace(engine, limits=_LimitsReadOnce(engine.limits))
     stored = _with_stored_payloads(engine, requests)
     wanted = [request if isinstance(request, OnthedotError) else _record(engine, tenant, request) for request in stored]
     # The same key twice is the same id: the first of them is written, all are compared with what stands then.

@@ -1,0 +1,174 @@
+"""What the benchmarks share: bars and how they are shown, results as files, and jobs as users would submit them."""
+
+import gc
+import hashlib
+import hmac
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from onthedot.adapters.dynamodb_misc import DynamoLimitsStore
+from onthedot.adapters.dynamodb_store import DynamoRunStore
+from onthedot.adapters.sqs_queues import SqsRunQueues
+from onthedot.bootstrap import NoBlobs
+from onthedot.domain.lifecycle import Plan
+from onthedot.domain.recurrence import Recurrence
+from onthedot.domain.run import Definition, HttpTarget, Priority
+from onthedot.domain.schedule import CronSchedule, Schedule, every
+from onthedot.limits_cache import CachedLimits
+from onthedot.ports import Clock, Engine
+from onthedot.schema import DEFAULT_POOL
+from onthedot.use_cases.submit_job import JobRequest
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+RESULTS: Final = ROOT / "build" / "benchmarks"
+TENANT: Final = "acme"
+CALM_REFERENCE_MS: Final = 2.6
+"""What `_reference_work` takes on the machine that the bars were set on, while it has nothing else to do."""
+
+console: Final = Console()
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A figure that must not be higher than `at_most`; `goal` is where we want to get."""
+
+    what: str
+    measured: float
+    at_most: float
+    unit: str = ""
+    goal: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        return self.measured <= self.at_most
+
+
+def finish(name: str, results: Mapping[str, Any], bars: Sequence[Bar]) -> int:
+    """Write the results, show the bars, and return the exit code: 1 when a bar is missed."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    judged = [{"what": b.what, "measured": b.measured, "at_most": b.at_most, "holds": b.holds} for b in bars]
+    content = {"benchmark": name, "machine": machine(), "bars": judged, **results}
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps(content, indent=2) + "\n")
+    show("bars", ["what", "measured", "at most", "goal", ""], [_bar_row(bar) for bar in bars])
+    console.print(f"[dim]{path.relative_to(ROOT)}; load average {os.getloadavg()[0]:.1f}[/]")
+    return 0 if all(bar.holds for bar in bars) else 1
+
+
+def _bar_row(bar: Bar) -> list[str]:
+    verdict = "[green]holds[/]" if bar.holds else "[bold red]missed[/]"
+    goal = "" if bar.goal is None else f"{bar.goal:g} {bar.unit}"
+    return [bar.what, f"{bar.measured:.3g} {bar.unit}", f"{bar.at_most:g} {bar.unit}", goal, verdict]
+
+
+def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table; every column but the first is for numbers."""
+    table = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number == 0 else "right")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, str) else f"{cell:,.4g}" for cell in row))
+    console.print(table)
+
+
+def machine() -> dict[str, Any]:
+    """Where and when this was measured, and how busy the machine was with other things."""
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "load_average": os.getloadavg(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """Processor time that an action took, and how much slower than usual the machine was just then."""
+
+    ms: float
+    slowness: float
+
+    @property
+    def calm_ms(self) -> float:
+        """What it would have taken on our build machine with nothing else to do."""
+        return self.ms / self.slowness
+
+
+def cpu_of(action: Callable[[], object]) -> Cpu:
+    """User and system time of this process. A neighbour on the same core doubles it: hence the reference beside it."""
+    gc.collect()
+    before = _cpu_ms(_reference_work)
+    spent = _cpu_ms(action)
+    return Cpu(spent, (before + _cpu_ms(_reference_work)) / 2 / CALM_REFERENCE_MS)
+
+
+def _cpu_ms(action: Callable[[], object]) -> float:
+    began = time.process_time_ns()
+    action()
+    return (time.process_time_ns() - began) / 1e6
+
+
+def _reference_work() -> None:
+    """What our code does all day: records, dictionaries, JSON, hashes."""
+    bar = Bar("reference", 0, 1)
+    item = {f"field_{number}": {"S": "x" * number} for number in range(25)}
+    for number in range(100):
+        bar = replace(bar, measured=number)
+        text = json.dumps({name: dict(value) for name, value in item.items()})
+        hmac.new(b"key", text.encode(), hashlib.sha256).hexdigest()
+        sum(len(value["S"]) for value in json.loads(text).values())
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value that this share of them does not exceed; NaN where there are none."""
+    ordered = sorted(values)
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else float("nan")
+
+
+def spread(values: Sequence[float]) -> float:
+    """Half the distance between the quartiles, as a share of the median: how noisy a measurement was."""
+    return (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / statistics.median(values)
+
+
+def aws_engine(
+    dynamodb: Any, sqs: Any, table: str, queue_urls: Mapping[str, str], *, clock: Clock, plan: Plan
+) -> Engine:
+    """The dispatcher's engine as `bootstrap` wires it, but on these clients and this clock."""
+    return Engine(
+        store=DynamoRunStore(dynamodb, table, clock),
+        queues=SqsRunQueues(sqs, None, queue_urls, clock),
+        blobs=NoBlobs(),
+        clock=clock,
+        plan=plan,
+        limits=CachedLimits(DynamoLimitsStore(dynamodb, table), clock),
+    )
+
+
+def one_off(at: int) -> JobRequest:
+    """A reminder as a shop would submit it."""
+    target = HttpTarget("https://api.example.com/v1/orders/123/remind")
+    definition = Definition(target, payload={"order": 123, "user": "u-47"}, name="remind", tags={"app": "shop"})
+    return JobRequest(definition, "f" * 64, Priority.MEDIUM, DEFAULT_POOL, at=at)
+
+
+def recurring(number: int, first: int) -> JobRequest:
+    """A report every hour whose next fire is `first`: every other one by cron in a zone, the rest by interval."""
+    definition = Definition(HttpTarget("https://api.example.com/v1/report"), payload={"kind": "daily"})
+    if number % 2:
+        minute = datetime.fromtimestamp(first / 1000, UTC).minute
+        schedule = Schedule(CronSchedule(f"{minute} * * * *", "Europe/Berlin"))
+    else:
+        schedule = Schedule(every(3_600, first, start_at=first))
+    return JobRequest(definition, "f" * 64, Priority.MEDIUM, DEFAULT_POOL, recurrence=Recurrence(schedule))

@@ -1,0 +1,325 @@
+"""How much processor time does a run cost in the dispatcher and in the worker, the network left out?
+
+Everything but the socket is real: boto3 builds, signs and parses every request. Replies come from this process, and
+what making them costs is subtracted; so is an empty tick, which is shown on its own.
+"""
+
+import argparse
+import contextlib
+import cProfile
+import importlib
+import io
+import os
+import pstats
+import random
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+from unittest.mock import patch
+
+import boto3
+from benchmarks.common import TENANT, Bar, aws_engine, cpu_of, finish, one_off, recurring, show, spread
+from benchmarks.lean_clients import LeanClient, raw_parsing
+from benchmarks.stubbed_aws import StubbedAws
+from botocore.config import Config
+
+from onthedot import bootstrap, schema
+from onthedot.adapters.dynamodb_misc import DynamoProgressStore
+from onthedot.adapters.sqs_queues import message_body
+from onthedot.domain.lifecycle import Plan
+from onthedot.domain.progress import Progress
+from onthedot.domain.run import Record
+from onthedot.domain.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
+from onthedot.ports import Answer, Call, Deadline, Engine, Received, Tick
+from onthedot.settings import WorkerSettings
+from onthedot.use_cases.dispatch_due import dispatch_due
+from onthedot.use_cases.execute_run import Done, Worker, execute_run
+from onthedot.use_cases.hand_over import message_for
+from onthedot.use_cases.submit_job import submit_job
+from tests.builders import VirtualClock
+
+TABLE: Final = "onthedot-bench"
+PLAN: Final = Plan(shards=4, lookahead=3, history_days=7)
+SHARDS: Final = tuple(range(PLAN.shards))
+QUEUES: Final = {
+    schema.queue_key(schema.DEFAULT_POOL, priority): f"https://sqs.us-east-1.amazonaws.com/123456789012/{priority}"
+    for priority in schema.PRIORITIES
+}
+RUNS: Final = 1_000
+WORKER_RUNS: Final = 200
+BATCH: Final = 10
+SHOWN: Final = 12
+CREDENTIALS: Final = {
+    "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
+    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
+
+_client = bootstrap.client
+MakeClient = Callable[[StubbedAws, str], Any]
+
+
+def _wired(stub: StubbedAws, service: str) -> Any:
+    return stub.serve(_client(service))
+
+
+def _named(stub: StubbedAws, service: str) -> Any:
+    """boto builds its user agent anew for every request, unless it is given one."""
+    config = bootstrap._CONFIG.merge(Config(user_agent="onthedot"))
+    return stub.serve(boto3.client(service, config=config))  # type: ignore[call-overload]
+
+
+def _raw(stub: StubbedAws, service: str) -> Any:
+    return raw_parsing(_named(stub, service))
+
+
+def _lean(stub: StubbedAws, service: str) -> Any:
+    return LeanClient(service, {"dynamodb": "DynamoDB_20120810", "sqs": "AmazonSQS"}[service], stub.answer)
+
+
+WIRED: Final = "boto3 as wired"
+LEAN: Final = "own SigV4 + json"
+CLIENTS: Final[dict[str, MakeClient]] = {
+    WIRED: _wired,
+    "+ user agent given": _named,
+    "+ replies parsed raw": _raw,
+    LEAN: _lean,
+}
+
+
+@dataclass
+class Case:
+    """Something to measure: what it does, and how many runs that is."""
+
+    stub: StubbedAws
+    action: Callable[[], object]
+    runs: int
+    profiled: Callable[[], object] | None = None
+    """The same in one thread, where the action uses several."""
+    cpu_ms: list[float] = field(default_factory=list)
+    slowness: list[float] = field(default_factory=list)
+    requests: int = 0
+
+    def measure(self) -> None:
+        """The action's processor time, without what the stub needs to answer."""
+        cpu_before, self.stub.requests = self.stub.cpu_ns, 0
+        cpu = cpu_of(self.action)
+        stubs = (self.stub.cpu_ns - cpu_before) / 1e6
+        self.cpu_ms.append(replace(cpu, ms=cpu.ms - stubs).calm_ms)
+        self.slowness.append(cpu.slowness)
+        self.requests = self.stub.requests
+
+    def median(self) -> float:
+        return statistics.median(self.cpu_ms)
+
+
+@dataclass
+class Bench:
+    """An engine on stubbed clients."""
+
+    stub: StubbedAws
+    clock: VirtualClock
+    engine: Engine
+    progress: DynamoProgressStore
+
+    def tick(self) -> Counter[str]:
+        now = self.clock.now()
+        return dispatch_due(self.engine, self.progress, Tick(0, SHARDS, now, "tick"), Deadline(now + 60_000))
+
+    def due_messages(self) -> list[Received]:
+        runs = [submit_job(self.engine, TENANT, one_off(self.clock.now() + 1)) for _ in range(WORKER_RUNS)]
+        self.clock.advance(1)
+        return [Received(message_for(run), "receipt", 1) for run in runs]
+
+
+def a_bench(make_client: MakeClient) -> Bench:
+    stub, clock = StubbedAws(), VirtualClock()
+    dynamodb, sqs = make_client(stub, "dynamodb"), make_client(stub, "sqs")
+    engine = aws_engine(dynamodb, sqs, TABLE, QUEUES, clock=clock, plan=PLAN)
+    return Bench(stub, clock, engine, DynamoProgressStore(dynamodb, TABLE))
+
+
+class NoOp:
+    def perform(self, call: Call) -> Answer:  # noqa: ARG002
+        return Answer(ok=True, result='{"ok":true}')
+
+
+class NoLeases:
+    def keeping(self, run: Record) -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
+
+
+def ticking(make_client: MakeClient, one_offs: int = 0, recurrings: int = 0) -> Case:
+    """Ticks that find the same load each time, since the stub lets nothing leave its slot."""
+    bench = a_bench(make_client)
+    present = bucket_of(bench.clock.now())
+    bench.progress.write_progress(0, Progress(dict.fromkeys(SlotKind, dict.fromkeys(SHARDS, present))))
+    start = (present + PLAN.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
+    requests = [one_off(start + i * BUCKET_MS // one_offs) for i in range(one_offs)]
+    for request in requests + [recurring(i, start) for i in range(recurrings)]:
+        submit_job(bench.engine, TENANT, request)
+    bench.clock.advance((DIRECT_MARGIN + 1) * BUCKET_MS / 1000)
+    counts = bench.tick()
+    if (counts["sent"], counts["advanced"], counts["unsent"]) != (one_offs + recurrings, recurrings, 0):
+        raise RuntimeError(f"this is not the tick that was to be measured: {counts}")
+    return Case(bench.stub, bench.tick, one_offs + recurrings)
+
+
+def executing(make_client: MakeClient) -> Case:
+    """The worker's use case: start, a target that does nothing, finish."""
+    bench = a_bench(make_client)
+    received = bench.due_messages()
+    worker = Worker(bench.engine, NoOp(), NoLeases(), "lambda-12345678", random.Random(1))  # noqa: S311 - jitter
+
+    def execute() -> None:
+        for each in received:
+            if execute_run(worker, each) != Done("succeeded"):
+                raise RuntimeError("a run did not succeed")
+
+    return Case(bench.stub, execute, WORKER_RUNS)
+
+
+def serving() -> Case:
+    """The worker function as Lambda calls it, ten messages to a batch: threads, heartbeats and log lines included."""
+    bench = a_bench(_wired)
+    settings = WorkerSettings(
+        stage="bench",
+        table=TABLE,
+        shards=PLAN.shards,
+        lookahead=PLAN.lookahead,
+        history_days=PLAN.history_days,
+        backlog_limit=PLAN.backlog_limit,
+        queue_urls=QUEUES,
+        blob_bucket="none",
+    )
+    clients = patch.object(bootstrap, "client", lambda service: _wired(bench.stub, service))
+    with patch.dict(os.environ, settings.to_environment()), clients, contextlib.redirect_stdout(io.StringIO()):
+        handler: Any = importlib.import_module("functions.worker.handler")
+    handler._worker = replace(handler._worker, target=NoOp())
+    records = [_sqs_record(number, each) for number, each in enumerate(bench.due_messages())]
+
+    def handle() -> None:
+        for first in range(0, len(records), BATCH):
+            if handler.handle({"Records": records[first : first + BATCH]}, None)["batchItemFailures"]:
+                raise RuntimeError("a message was given back")
+
+    def execute() -> None:
+        for record in records:
+            handler._execute(record)
+
+    return Case(bench.stub, handle, WORKER_RUNS, execute)
+
+
+def _sqs_record(number: int, received: Received) -> dict[str, Any]:
+    body, attributes = message_body(received.message), {"ApproximateReceiveCount": "1"}
+    return {"messageId": str(number), "receiptHandle": "receipt", "body": body, "attributes": attributes}
+
+
+# --- where the time goes ---------------------------------------------------------------------------------------------
+
+
+def profile(title: str, case: Case) -> dict[str, float]:
+    """Shares of the time by module, the stub left out. A profiler slows small functions most: take it as a hint."""
+    profiler = cProfile.Profile()
+    profiler.runcall(case.profiled or case.action)
+    modules: Counter[str] = Counter()
+    functions: Counter[str] = Counter()
+    for (file, _, name), (_, calls, own, _, _) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
+        module = _module(file)
+        if module != "benchmarks.stubbed_aws":
+            modules[module] += own
+            functions[f"{module}: {name} × {calls / case.runs:.3g}"] += own
+    whole = sum(modules.values())
+    shares = {module: own / whole for module, own in modules.most_common(SHOWN)}
+    tops = functions.most_common(SHOWN)
+    rows = [
+        [module, f"{share:.0%}", function, f"{own / whole:.0%}"]
+        for (module, share), (function, own) in zip(shares.items(), tops, strict=False)
+    ]
+    show(f"Where the time goes: {title}", ["module", "own", "function × calls a run", "own"], rows)
+    return shares
+
+
+def _module(file: str) -> str:
+    if file.startswith(("~", "<")):
+        return "(built in)"
+    for marker in ("site-packages/", "layers/core/python/", "lib/python3.11/", "main/"):
+        if marker in file:
+            return file.rpartition(marker)[2].removesuffix(".py").replace("/", ".")
+    return Path(file).stem
+
+
+# --- the measurement -------------------------------------------------------------------------------------------------
+
+
+def measure(cases: dict[tuple[str, str], Case], rounds: int) -> None:
+    """The first round warms up. All cases take turns, so that noise hits all of them alike."""
+    for number in range(rounds + 1):
+        for case in cases.values():
+            case.measure()
+            if number == 0:
+                case.cpu_ms.clear()
+
+
+def per_run(cases: dict[tuple[str, str], Case], what: str, client: str) -> float:
+    case = cases[what, client]
+    fixed = cases["empty tick", client].median() if "dispatch" in what else 0.0
+    return (case.median() - fixed) / case.runs
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--no-profile", action="store_true")
+    options = parser.parse_args()
+    os.environ.update(CREDENTIALS)
+    cases: dict[tuple[str, str], Case] = {}
+    for name, make_client in CLIENTS.items():
+        cases["empty tick", name] = ticking(make_client)
+        cases["dispatch, one-off", name] = ticking(make_client, one_offs=RUNS)
+        cases["dispatch, recurring", name] = ticking(make_client, recurrings=RUNS)
+        cases["worker", name] = executing(make_client)
+    cases["worker function", WIRED] = serving()
+    measure(cases, options.rounds)
+
+    runs = [(what, client) for what, client in cases if what != "empty tick"]
+    figures = {what: {client: per_run(cases, what, client) for w, client in runs if w == what} for what, _ in runs}
+    rows: list[list[object]] = [
+        [what, *(figures[what].get(client, "") for client in CLIENTS), f"± {spread(cases[what, WIRED].cpu_ms):.0%}"]
+        for what in figures
+    ]
+    slowness = statistics.median(each for case in cases.values() for each in case.slowness)
+    show(f"CPU-ms a run, network stubbed, machine {slowness:.2f} × calm", ["", *CLIENTS, "noise"], rows)
+    empty = {client: cases["empty tick", client] for client in CLIENTS}
+    rows = [["CPU-ms", *(case.median() for case in empty.values())]]
+    rows.append(["requests", *(case.requests for case in empty.values())])
+    show(f"An empty tick of {PLAN.shards} shards", ["", *CLIENTS], rows)
+    shares: dict[str, Any] = {}
+    if not options.no_profile:
+        for what in figures:
+            shares[what] = profile(what, cases[what, WIRED])
+        for what in ("dispatch, one-off", "dispatch, recurring"):
+            shares[f"{what}, lean"] = profile(f"{what}, {LEAN}", cases[what, LEAN])
+
+    results = {
+        "cpu_ms_per_run": figures,
+        "slowness": slowness,
+        "empty_tick": {client: [case.median(), case.requests] for client, case in empty.items()},
+        "profile": shares,
+    }
+    bars = [
+        Bar("dispatch of a one-off run", figures["dispatch, one-off"][WIRED], 0.25, "ms", 0.10),
+        Bar("dispatch of a recurring run, next fire included", figures["dispatch, recurring"][WIRED], 0.40, "ms", 0.20),
+        Bar("worker, start + finish", figures["worker"][WIRED], 1.0, "ms", 0.5),
+    ]
+    return finish("dispatch_cost", results, bars)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

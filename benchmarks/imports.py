@@ -1,0 +1,164 @@
+"""How long does a cold start spend on imports, compared with boto3 and the same clients alone?
+
+Each function's handler is loaded in a fresh process of the functions' environment: boto3, the dependencies layer, the
+core layer, nothing else. The processes take turns; processor time counts, not the clock on the wall.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.common import ROOT, Bar, console, finish, show
+
+from layers.build import dependencies_layer
+from onthedot import schema
+from onthedot.settings import (
+    ApiSettings,
+    AuthorizerSettings,
+    DispatcherSettings,
+    PlannerSettings,
+    Settings,
+    WorkerSettings,
+)
+
+FUNCTION_PYTHON: Final = ROOT / "build" / "function-env" / "bin" / "python"
+CORE: Final = ROOT / "layers" / "core" / "python"
+QUEUES: Final = {
+    schema.queue_key(schema.DEFAULT_POOL, priority): f"https://sqs.us-east-1.amazonaws.com/123456789012/{priority}"
+    for priority in schema.PRIORITIES
+}
+STORE: Final[dict[str, Any]] = {
+    "stage": "bench",
+    "table": "onthedot-bench",
+    "shards": 4,
+    "lookahead": 3,
+    "history_days": 7,
+    "backlog_limit": 50_000,
+    "queue_urls": QUEUES,
+}
+TICKS: Final = "https://sqs.us-east-1.amazonaws.com/123456789012/ticks"
+REPORT: Final = "\nimport sys, time; sys.stderr.write(f'\\ncpu_ms={time.process_time() * 1000}')"
+SHOWN: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function, the clients that it makes, and how many times as long as boto3 with these it may take to load."""
+
+    name: str
+    clients: tuple[str, ...]
+    settings: Settings
+    at_most: float
+
+
+FUNCTIONS: Final = (
+    Function("api", ("dynamodb", "sqs", "s3"), ApiSettings(**STORE, blob_bucket="b"), 2.0),
+    Function("authorizer", ("dynamodb",), AuthorizerSettings(stage="bench", table="onthedot-bench"), 2.0),
+    Function(
+        "planner", ("sqs",), PlannerSettings(stage="bench", shards=4, shards_per_group=4, tick_queue_url=TICKS), 1.3
+    ),
+    Function("dispatcher", ("dynamodb", "sqs", "cloudwatch"), DispatcherSettings(**STORE, tick_queue_url=TICKS), 1.3),
+    Function("worker", ("dynamodb", "sqs", "s3"), WorkerSettings(**STORE, blob_bucket="b"), 1.3),
+)
+
+
+def environment(function: Function, core: Path, **more: str) -> dict[str, str]:
+    layers = os.pathsep.join(str(path) for path in (dependencies_layer(local=True) / "python", core))
+    return {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": layers,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        **function.settings.to_environment(),
+        **more,
+    }
+
+
+def handler_of(function: Function) -> str:
+    return f"import sys; sys.path.insert(0, {str(ROOT / 'functions' / function.name)!r}); import handler"
+
+
+def boto_alone(function: Function) -> str:
+    clients = "; ".join(f"boto3.client({service!r})" for service in function.clients)
+    return f"import boto3; {clients}"
+
+
+def cpu_ms(code: str, variables: dict[str, str]) -> float:
+    """Of a whole process that runs this code."""
+    done = subprocess.run(
+        [FUNCTION_PYTHON, "-c", code + REPORT], env=variables, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return float(done.stderr.rpartition("cpu_ms=")[2])
+
+
+def heaviest(function: Function) -> dict[str, float]:
+    """Milliseconds by package, each with what it alone imports, as `-X importtime` tells."""
+    command = [FUNCTION_PYTHON, "-X", "importtime", "-c", handler_of(function)]
+    done = subprocess.run(
+        command, env=environment(function, CORE), cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    packages: dict[str, float] = defaultdict(float)
+    for line in done.stderr.splitlines():
+        parts = line.removeprefix("import time:").split("|")
+        if len(parts) == 3 and parts[0].strip().isdigit():
+            packages[parts[2].strip().partition(".")[0]] += int(parts[0]) / 1000
+    return dict(sorted(packages.items(), key=lambda each: -each[1])[:SHOWN])
+
+
+def measure(rounds: int, without_bytecode: Path) -> dict[str, dict[str, list[float]]]:
+    taken: dict[str, dict[str, list[float]]] = {f.name: defaultdict(list) for f in FUNCTIONS}
+    for number in range(rounds + 1):  # the first one writes bytecode and fills the page cache
+        for function in FUNCTIONS:
+            whole = environment(function, CORE)
+            raw = environment(function, without_bytecode, PYTHONDONTWRITEBYTECODE="1")
+            found = {
+                "boto3 alone": cpu_ms(boto_alone(function), whole),
+                "handler": cpu_ms(handler_of(function), whole),
+                "no bytecode": cpu_ms(handler_of(function), raw),
+            }
+            if number:
+                for what, spent in found.items():
+                    taken[function.name][what].append(spent)
+    return taken
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        bare = Path(folder) / "python"
+        shutil.copytree(CORE, bare, ignore=shutil.ignore_patterns("__pycache__"))
+        taken = measure(options.rounds, bare)
+    medians = {name: {what: statistics.median(each) for what, each in of.items()} for name, of in taken.items()}
+    # Pairs of the same round saw the same machine.
+    ratios = {
+        name: statistics.median(h / b for h, b in zip(of["handler"], of["boto3 alone"], strict=True))
+        for name, of in taken.items()
+    }
+    rows: list[list[object]] = [
+        [f.name, *medians[f.name].values(), ratios[f.name], " ".join(f.clients)] for f in FUNCTIONS
+    ]
+    show("CPU-ms until the handler is loaded", ["function", *medians["api"], "ratio", "clients"], rows)
+    packages = {f.name: heaviest(f) for f in FUNCTIONS if f.name in ("api", "dispatcher", "worker")}
+    for name, spent in packages.items():
+        console.print(f"{name}: " + ", ".join(f"{package} {ms:.0f}" for package, ms in spent.items()) + " [dim](ms)[/]")
+    bars = [Bar(f"{f.name}: handler / boto3 with the same clients", ratios[f.name], f.at_most) for f in FUNCTIONS]
+    return finish(
+        "imports", {"cpu_ms": medians, "packages_ms": packages, "rounds": json.loads(json.dumps(taken))}, bars
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""What boto's generality costs: other clients with the same methods, for the few calls on the hot path.
+
+`raw_parsing` keeps boto3 and replaces its response parser. `LeanClient` has nothing of boto: JSON out, SigV4, JSON in.
+Neither is used by the product; they show what a change would bring.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+Send = Callable[[str, bytes], bytes]
+"""`X-Amz-Target` and body to the reply's body."""
+
+
+class _RawParser:
+    """DynamoDB and SQS speak JSON: what `json.loads` gives is what the shapes say, but for dates and blobs."""
+
+    def __init__(self, parser: Any) -> None:
+        self._parser = parser
+
+    def parse(self, response: Any, shape: Any) -> Any:
+        if response["status_code"] >= 300:
+            return self._parser.parse(response, shape)
+        return {**json.loads(response["body"]), "ResponseMetadata": {"HTTPStatusCode": response["status_code"]}}
+
+
+class _RawParsers:
+    """In place of a client's parser factory, which it shares with all clients of its session."""
+
+    def __init__(self, factory: Any) -> None:
+        self._factory = factory
+
+    def create_parser(self, protocol: str) -> _RawParser:
+        return _RawParser(self._factory.create_parser(protocol))
+
+
+def raw_parsing(client: Any) -> Any:
+    """The same boto3 client, reading replies as they come."""
+    endpoint = client._endpoint
+    endpoint._response_parser_factory = _RawParsers(endpoint._response_parser_factory)
+    return client
+
+
+class LeanClient:
+    """`client.query(...)` and the like, as boto3 names them."""
+
+    def __init__(self, service: str, version: str, send: Send, region: str = "us-east-1") -> None:
+        self._service = service
+        self._version = version
+        self._send = send
+        self._region = region
+        self._host = urlsplit(f"https://{service}.{region}.amazonaws.com").netloc
+        self._day = ""
+        self._key = b""
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        operation = "".join(word.capitalize() for word in method.split("_"))
+
+        def call(**arguments: Any) -> Any:
+            return self._call(operation, arguments)
+
+        # Found at once from now on.
+        setattr(self, method, call)
+        return call
+
+    def _call(self, operation: str, arguments: dict[str, Any]) -> Any:
+        body = json.dumps(arguments, separators=(",", ":")).encode()
+        target = f"{self._version}.{operation}"
+        self._sign(target, body)
+        return json.loads(self._send(target, body))
+
+    def _sign(self, target: str, body: bytes) -> dict[str, str]:
+        """AWS Signature Version 4 with the day's key kept."""
+        now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        scope = f"{now[:8]}/{self._region}/{self._service}/aws4_request"
+        signed = "content-type;host;x-amz-date;x-amz-target"
+        canonical = (
+            f"POST\n/\n\ncontent-type:{_JSON}\nhost:{self._host}\nx-amz-date:{now}\nx-amz-target:{target}\n\n"
+            f"{signed}\n{hashlib.sha256(body).hexdigest()}"
+        )
+        text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+        signature = hmac.new(self._signing_key(now[:8]), text.encode(), hashlib.sha256).hexdigest()
+        credential = f"Credential=AKIDEXAMPLE/{scope}, SignedHeaders={signed}, Signature={signature}"
+        return {
+            "Content-Type": _JSON,
+            "X-Amz-Date": now,
+            "X-Amz-Target": target,
+            "Authorization": f"AWS4-HMAC-SHA256 {credential}",
+        }
+
+    def _signing_key(self, day: str) -> bytes:
+        if day != self._day:
+            key = b"AWS4" + b"secret"
+            for part in (day, self._region, self._service, "aws4_request"):
+                key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+            self._day, self._key = day, key
+        return self._key
+
+
+_JSON: Final = "application/x-amz-json-1.0"

@@ -1,0 +1,24 @@
+"""Once an hour: does every fire time that recurring jobs should have had have an outcome?"""
+
+import os
+from typing import Any
+
+from onthedot.bootstrap import auditor_engine
+from onthedot.observability import emit, logger
+from onthedot.ports import Deadline
+from onthedot.settings import AuditorSettings
+from onthedot.use_cases.audit_jobs import audit_due_jobs
+
+_settings = AuditorSettings.from_environment(os.environ)
+_engine = auditor_engine(_settings)
+_log = logger("auditor")
+_SPARE_MS = 10_000
+
+
+def handle(event: Any, context: Any) -> dict[str, int]:  # noqa: ARG001
+    """The counts, which are metrics too: an alarm watches the holes."""
+    deadline = Deadline(_engine.clock.now() + context.get_remaining_time_in_millis() - _SPARE_MS)
+    counts = audit_due_jobs(_engine, range(_settings.shards), deadline)
+    _log.info("audited", extra=counts)
+    emit(_settings.stage, "auditor", counts)
+    return dict(counts)

@@ -1,0 +1,137 @@
+"""The body of `PATCH /v1/jobs/{id}` as a function from the job as it is to the change that is wanted."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from onthedot.api.body import read_object
+from onthedot.api.errors import echo
+from onthedot.api.models import CLEARABLE, PatchFields
+from onthedot.api.present import HIDDEN
+from onthedot.api.reading import nulls, read_model
+from onthedot.api.recurrences import changed_recurrence, check_start
+from onthedot.api.requests import MAX_BODY, check_payload, check_target, http_target
+from onthedot.api.schedule_fields import OF_CRON, OF_RECURRING, RULES, one_of
+from onthedot.api.times import milliseconds, trouble_with
+from onthedot.domain.changes import Change
+from onthedot.domain.errors import InvalidRequest, Problem
+from onthedot.domain.recurrence import Recurrence
+from onthedot.domain.run import Definition, HttpTarget, Kind, Priority, Record
+from onthedot.domain.schedule import next_fire
+from onthedot.ports import Blobs
+from onthedot.use_cases.payloads import store_payload
+
+IF_MATCH_HEADER: Final = "If-Match"
+_VERSION: Final = re.compile(r'(?:W/)?("?)(\d{1,9})\1', re.ASCII)
+_ONCE: Final = ("at", "delay")
+_AGAIN: Final = (*RULES, *OF_CRON, *OF_RECURRING)
+_DEFINED: Final = frozenset({"name", "tags", "target", "callback_url", "payload", "retry", "timeout_seconds"})
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A validated body: what it says about any job."""
+
+    fields: PatchFields
+
+    def wanted(self, blobs: Blobs) -> Callable[[Record, int], Change]:
+        """What to make of a job. A large payload is put away here, once, however often the job is looked at."""
+        payload = store_payload(blobs, Definition(HttpTarget(""), payload=self.fields.payload))
+        return lambda job, now: self._change(job, payload, now)
+
+    def _change(self, job: Record, payload: Definition, now: int) -> Change:
+        given = self.fields.model_fields_set
+        _refuse_other_kind(job, given)
+        priority = self.fields.priority
+        return Change(
+            definition=self._definition(job, payload) if given & _DEFINED else None,
+            priority=None if priority is None else Priority(priority),
+            at=self._at(now),
+            recurrence=None if not given & set(_AGAIN) else _recurrence(job, self.fields, now),
+        )
+
+    def _definition(self, job: Record, payload: Definition) -> Definition | None:
+        fields, given = self.fields, self.fields.model_fields_set
+        changed: dict[str, Any] = {}
+        if "payload" in given:
+            changed |= {"payload": payload.payload, "payload_ref": payload.payload_ref}
+        if "name" in given:
+            changed["name"] = fields.name
+        if fields.tags is not None:
+            changed["tags"] = fields.tags
+        if fields.timeout_seconds is not None:
+            changed["timeout_seconds"] = fields.timeout_seconds
+        if fields.target is not None or fields.callback_url is not None:
+            changed["target"] = http_target(fields.target, fields.callback_url or "")
+        if fields.retry is not None and job.definition is not None:
+            changed["retry"] = replace(job.definition.retry, **fields.retry.model_dump(exclude_unset=True))
+        return None if job.definition is None else replace(job.definition, **changed)
+
+    def _at(self, now: int) -> int | None:
+        if self.fields.delay is not None:
+            return now + milliseconds(self.fields.delay)
+        trouble = None if self.fields.at is None else trouble_with(self.fields.at, now)
+        if trouble is not None:
+            raise InvalidRequest(Problem("at", trouble))
+        return self.fields.at
+
+
+def read_patch(body: bytes) -> Patch:
+    """Raises ApiError and InvalidRequest."""
+    document = read_object(body, MAX_BODY)
+    problems = [*one_of(document, (*_ONCE, *RULES)), *check_target(document), *_masked(document)]
+    problems += nulls(PatchFields, document, {"payload", *CLEARABLE})
+    if not document:
+        problems.append(Problem("body", "changes nothing; give at least one field"))
+    if problems:
+        raise InvalidRequest(*problems)
+    fields = read_model(PatchFields, document)
+    check_payload(fields.payload)
+    return Patch(fields)
+
+
+def read_version(header: str | None) -> int | None:
+    """The version in `If-Match`, quoted or not; None where any will do. Raises InvalidRequest."""
+    if header is None or header.strip() == "*":
+        return None
+    found = _VERSION.fullmatch(header.strip())
+    if found is None:
+        raise InvalidRequest(Problem(IF_MATCH_HEADER, "is not a version; send the number that the job shows, or *"))
+    return int(found[2])
+
+
+def _masked(document: dict[str, Any]) -> list[Problem]:
+    """A job that was read and is sent back would lose the secrets that were hidden from its reader."""
+    target = document.get("target")
+    headers = target.get("headers") if isinstance(target, dict) else None
+    hidden = [name for name, value in headers.items() if value == HIDDEN] if isinstance(headers, dict) else []
+    return [
+        Problem(f"target.headers.{echo(name)}", "is the mask of a secret; send the value itself") for name in hidden
+    ]
+
+
+def _refuse_other_kind(job: Record, given: set[str]) -> None:
+    recurs = job.kind is Kind.RECURRING
+    advice = (
+        "is for jobs that run once, and this one recurs; change its cron or every instead"
+        if recurs
+        else "is for recurring jobs, and this one runs once; submit a new job to recur"
+    )
+    problems = [Problem(name, advice) for name in (_ONCE if recurs else _AGAIN) if name in given]
+    if problems:
+        raise InvalidRequest(*problems)
+
+
+def _recurrence(job: Record, fields: PatchFields, now: int) -> Recurrence | None:
+    if job.recurrence is None:
+        return None
+    changed = changed_recurrence(job.recurrence, fields, now)
+    check_start(changed.schedule, now)
+    stamped = job.stamped or 0
+    if fields.max_runs is not None and fields.max_runs <= stamped:
+        message = f"is no more than the {stamped} runs that there are; give more, or cancel the job"
+        raise InvalidRequest(Problem("max_runs", message))
+    if next_fire(changed.schedule, now) is None:
+        raise InvalidRequest(Problem("end_at", "leaves no fire time; give a later one"))
+    return changed

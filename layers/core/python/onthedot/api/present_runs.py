@@ -1,0 +1,111 @@
+"""Runs as the API shows them: executions with their attempts, and ranges of skipped fire times."""
+
+from typing import Final
+
+from onthedot.api.times import format_instant
+from onthedot.api.views import AttemptView, ExecutionsView, ExecutionView, SkippedView
+from onthedot.domain.explain import WAITING
+from onthedot.domain.ids import is_scheduled
+from onthedot.domain.run import Attempt, Kind, Record, Status
+from onthedot.use_cases.list_runs import Runs
+
+RETRYING: Final = "RETRYING"
+
+
+def executions_view(page: Runs, next_cursor: str | None) -> ExecutionsView:
+    return {"executions": [run_view(run) for run in page.runs], "next_cursor": next_cursor}
+
+
+def run_view(run: Record) -> ExecutionView | SkippedView:
+    return skipped_view(run) if run.kind is Kind.SKIPPED_RANGE else execution_view(run)
+
+
+def execution_view(run: Record) -> ExecutionView:
+    return {
+        "execution_id": run.run_id,
+        "job_id": run.job_id,
+        "status": RETRYING if run.status in WAITING and run.attempt else run.status.value,
+        "trigger": trigger(run),
+        "priority": run.priority.value,
+        "pool": run.pool,
+        "fire_time": format_instant(run.nominal_at),
+        "next_fire_time": format_instant(run.fire_at) if run.status in WAITING else None,
+        "started_at": maybe_time(run.started_at),
+        "finished_at": maybe_time(run.finished_at),
+        "lateness_ms": lateness_ms(run),
+        "worker": run.worker,
+        "attempts": _attempts(run),
+        "lost_attempts": run.losses,
+        "error": _error(run),
+        "reason": run.reason,
+        "result": run.result,
+    }
+
+
+def skipped_view(run: Record) -> SkippedView:
+    return {
+        "execution_id": run.run_id,
+        "job_id": run.job_id,
+        "status": run.status.value,
+        "fire_time": format_instant(run.nominal_at),
+        "until": format_instant(run.nominal_at if run.skipped_until is None else run.skipped_until),
+        "count": run.skipped_count or 1,
+        "reason": run.reason,
+    }
+
+
+def trigger(run: Record) -> str:
+    """What made the run. A backfilled one bears its fire time's id; it is known by being due only after it was made."""
+    if run.kind is not Kind.STAMPED:
+        return "schedule"
+    if not is_scheduled(run.run_id):
+        return "manual"
+    return "backfill" if run.nominal_at < run.created_at <= run.fire_at else "schedule"
+
+
+def lateness_ms(run: Record) -> int | None:
+    """First start minus nominal time; None before it, and when so many attempts followed that it is not kept."""
+    first = run.attempts[0].started_at if run.attempts and run.attempts[0].number == 1 else None
+    if first is None and run.attempt == 1:
+        first = run.started_at
+    return None if first is None else first - run.nominal_at
+
+
+def retries(run: Record) -> int:
+    return max(0, run.attempt - 1)
+
+
+def maybe_time(instant: int | None) -> str | None:
+    return None if instant is None else format_instant(instant)
+
+
+def _attempts(run: Record) -> list[AttemptView]:
+    ended = [_attempt(attempt) for attempt in run.attempts]
+    if run.status is not Status.RUNNING or run.started_at is None:
+        return ended
+    under_way: AttemptView = {
+        "attempt": run.attempt,
+        "worker": run.worker or "",
+        "started_at": format_instant(run.started_at),
+        "ended_at": None,
+        "outcome": "running",
+        "error": None,
+    }
+    return [*ended, under_way]
+
+
+def _attempt(attempt: Attempt) -> AttemptView:
+    return {
+        "attempt": attempt.number,
+        "worker": attempt.worker,
+        "started_at": format_instant(attempt.started_at),
+        "ended_at": format_instant(attempt.ended_at),
+        "outcome": attempt.outcome,
+        "error": attempt.error,
+    }
+
+
+def _error(run: Record) -> str | None:
+    """The last attempt's error; of a run that failed without any attempt, its reason."""
+    last = run.attempts[-1].error if run.attempts else None
+    return last or (run.reason if run.status is Status.FAILED else None)

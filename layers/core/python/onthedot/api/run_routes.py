@@ -1,0 +1,44 @@
+"""Runs, in REST executions: a job's, and one by its id."""
+
+from typing import Final
+
+from onthedot.api import present_runs, views
+from onthedot.api.cursors import opened, sealed
+from onthedot.api.models import PageQuery
+from onthedot.api.reading import read_model
+from onthedot.api.route import Context, Route
+from onthedot.use_cases.list_runs import list_runs, read_run
+from onthedot.use_cases.read_jobs import read_job
+
+
+def list_executions(context: Context) -> views.ExecutionsView:
+    """Newest first; a one-off job's own run has the job's id."""
+    query = read_model(PageQuery, context.request.query)
+    job = read_job(context.engine, context.tenant, context.job_id)
+    page = list_runs(context.engine, job, query.limit, opened(job, query.cursor))
+    return present_runs.executions_view(page, sealed(job, page.cursor))
+
+
+def show_execution(context: Context) -> views.ExecutionView | views.SkippedView:
+    return present_runs.run_view(read_run(context.engine, context.tenant, context.id))
+
+
+ROUTES: Final = (
+    Route(
+        "GET",
+        "/v1/jobs/{id}/executions",
+        list_executions,
+        "A job's runs, newest first",
+        views.ExecutionsView,
+        query=PageQuery,
+        errors=(404, 422),
+    ),
+    Route(
+        "GET",
+        "/v1/executions/{id}",
+        show_execution,
+        "One run",
+        views.ExecutionView | views.SkippedView,
+        errors=(404,),
+    ),
+)

@@ -1,0 +1,185 @@
+"""`onthedot audit`: whether every recent fire time of recurring jobs has one recorded outcome, by the table itself."""
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from botocore.exceptions import BotoCoreError, ClientError
+from rich.console import Console
+from rich.table import Table
+
+from onthedot.api.times import format_instant
+from onthedot.domain.audit import Finding, Report
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.lifecycle import TOMBSTONE_DAYS
+from onthedot.domain.run import Kind, Record
+from onthedot.domain.slots import SlotKind
+from onthedot.ports import Deadline, Engine, ProgressStore
+from onthedot.settings import AuditorSettings
+from onthedot.use_cases.audit_jobs import audit_due_jobs, audit_recent
+
+PATIENCE_MS: Final = 600_000
+MOST_ROWS: Final = 50
+MOST_TIMES: Final = 10
+HOLES_FOUND: Final = 1
+NOT_WHOLE: Final = 2
+NO_STACK: Final = "there is no local stack here; start one with `onthedot up`, or name the table with --table"
+# The local AWS takes any keys, in the region that it was deployed to.
+_LOCAL: Final = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
+
+
+class NotAudited(click.ClickException):
+    """The audit could not be made; says nothing about the jobs."""
+
+    exit_code = NOT_WHOLE
+
+
+@dataclass(slots=True)
+class Audited:
+    """What was found, job by job."""
+
+    jobs: list[tuple[Record, Report]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def tell(self, job: Record, report: Report) -> None:
+        self.jobs.append((job, report))
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What could not be looked at, by its cause."""
+        return {why: self.counts[why] for why in ("unread", "out_of_time", "unavailable") if self.counts[why]}
+
+
+@click.command()
+@click.argument("job_id", required=False)
+@click.option("--table", metavar="NAME", help="A table of your AWS account.  [default: that of the local stack]")
+@click.option("--region", metavar="NAME", help="Where the table is.  [default: as for the AWS command line]")
+@click.option("--endpoint-url", metavar="URL", help="Of an AWS that is not AWS itself.")
+@click.option("--json", "as_json", is_flag=True, help="Every job that was audited, for programs.")
+def audit(job_id: str | None, table: str | None, region: str | None, endpoint_url: str | None, as_json: bool) -> None:
+    """Check that every recent fire time of recurring jobs has one recorded outcome.
+
+    Of JOB_ID, or of all jobs that fire within the hour. Exit code 1: there are holes; 2: not all could be audited.
+    """
+    table, connection = _where(table, region, endpoint_url)
+    try:
+        found = _audit_one(table, connection, job_id) if job_id else _audit_due(table, connection)
+    except (Unavailable, BotoCoreError, ClientError) as error:
+        raise NotAudited(f"{table}: {error}") from error
+    if as_json:
+        click.echo(json.dumps({"jobs": [_view(*one) for one in found.jobs], "counts": found.counts}))
+    else:
+        _show(found)
+    if found.left_out:
+        click.echo(f"not all could be audited: {found.left_out}", err=True)
+    sys.exit(HOLES_FOUND if found.counts["holes"] else NOT_WHOLE if found.left_out else 0)
+
+
+def _where(table: str | None, region: str | None, endpoint_url: str | None) -> tuple[str, dict[str, Any]]:
+    """The table, and how a client gets there."""
+    if table is not None:
+        given = {"region_name": region, "endpoint_url": endpoint_url}
+        return table, {name: value for name, value in given.items() if value is not None}
+    if region or endpoint_url:
+        raise click.UsageError("--region and --endpoint-url say where --table is; give that too")
+    stack = _local_stack()
+    return stack["table"], {**_LOCAL, "endpoint_url": stack["endpoint_url"]}
+
+
+def _local_stack() -> dict[str, Any]:
+    """What `local.json` says: that of ONTHEDOT_HOME, or of the clone that we are in."""
+    here = Path.cwd()
+    chosen = os.environ.get("ONTHEDOT_HOME")
+    homes = [Path(chosen).expanduser()] if chosen else [at / ".onthedot" for at in (here, *here.parents)]
+    for home in homes:
+        if (description := home / "local.json").is_file():
+            return dict(json.loads(description.read_text()))
+    raise click.UsageError(NO_STACK)
+
+
+def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
+    from onthedot.bootstrap import auditor_engine  # noqa: PLC0415 - boto3 would slow down every other command
+
+    # It is not known here how long this installation keeps its history; none keeps it for less.
+    settings = AuditorSettings(
+        stage="", table=table, shards=shards, lookahead=0, history_days=TOMBSTONE_DAYS, backlog_limit=0, queue_urls={}
+    )
+    return auditor_engine(settings, **connection)
+
+
+def _audit_one(table: str, connection: dict[str, Any], job_id: str) -> Audited:
+    engine = _engine(table, connection)
+    job = engine.store.get(job_id)
+    if job is None:
+        raise click.BadParameter(f"there is no job {job_id} in {table}", param_hint="JOB_ID")
+    if job.kind is not Kind.RECURRING:
+        raise click.BadParameter(f"{job_id} is not a recurring job", param_hint="JOB_ID")
+    found = Audited()
+    report = audit_recent(engine, job)
+    found.tell(job, report)
+    found.counts.update(jobs=1, expected=report.expected, unread=report.unread)
+    found.counts.update(holes=len(report.holes), late=len(report.late))
+    return found
+
+
+def _audit_due(table: str, connection: dict[str, Any]) -> Audited:
+    from onthedot.bootstrap import progress_store  # noqa: PLC0415 - as above
+
+    shards = _shards(progress_store(table, **connection))
+    if not shards:
+        raise NotAudited(f"{table}: no tick has looked at this table yet")
+    engine = _engine(table, connection, len(shards))
+    found = Audited()
+    found.counts = audit_due_jobs(engine, shards, Deadline(engine.clock.now() + PATIENCE_MS), found.tell)
+    return found
+
+
+def _shards(progress: ProgressStore) -> list[int]:
+    """Those that are dispatched, from the progress of their groups."""
+    shards: set[int] = set()
+    group = 0
+    while done := progress.read_progress(group).done:
+        shards.update(done.get(SlotKind.FIRE, {}))
+        group += 1
+    return sorted(shards)
+
+
+def _view(job: Record, report: Report) -> dict[str, Any]:
+    return {
+        "job_id": job.job_id,
+        "status": job.status,
+        "expected": report.expected,
+        "accounted": report.accounted,
+        "holes": _findings(report.holes),
+        "late": _findings(report.late),
+        "unread": report.unread,
+    }
+
+
+def _findings(found: Sequence[Finding]) -> list[dict[str, str]]:
+    return [{"time": format_instant(finding.time), "why": finding.why} for finding in found]
+
+
+def _show(found: Audited) -> None:
+    console = Console()
+    worst_first = sorted(found.jobs, key=lambda one: (-len(one[1].holes), -len(one[1].late), one[0].job_id))
+    table = Table("job", "status", "expected", "accounted", "late", "holes")
+    for job, report in worst_first[:MOST_ROWS]:
+        numbers = (report.expected, report.accounted, len(report.late), len(report.holes))
+        style = "red" if report.holes else "yellow" if report.late else None
+        table.add_row(job.job_id, job.status, *(str(number) for number in numbers), style=style)
+    if found.jobs:
+        console.print(table)
+    for job, report in worst_first:
+        for finding in report.holes[:MOST_TIMES]:
+            console.print(f"[red]hole[/] {job.job_id} {format_instant(finding.time)}: {finding.why}", soft_wrap=True)
+    counts = found.counts
+    console.print(
+        f"{counts['jobs']} jobs, {counts['expected']} fire times: {counts['holes']} holes, {counts['late']} late"
+    )

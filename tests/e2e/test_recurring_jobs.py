@@ -1,0 +1,94 @@
+"""Recurring jobs on the deployed stack: changed, stopped, run on demand and backfilled through REST."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+from tests.e2e.deployment import Api
+from tests.e2e.listener import Listener
+
+
+def marker(api: Api, listener: Listener, name: str, delay: float) -> None:
+    """Let the stack's own time pass: a job that is due then has run."""
+    job = api.submit(callback_url=f"{listener.url}/{name}", delay=delay)
+    api.wait_for(job["job_id"], "SUCCEEDED")
+
+
+def test_a_job_is_paused_resumed_changed_run_and_cancelled(api: Api, listener: Listener) -> None:
+    job = api.submit(callback_url=f"{listener.url}/beat", every=1, payload={"v": 1}, misfire={"policy": "skip"})
+    path = f"/v1/jobs/{job['job_id']}"
+    listener.wait_for("/beat", count=3)
+
+    status, paused = api.call("POST", f"{path}/pause")
+    assert (status, paused["status"]) == (200, "PAUSED")
+    marker(api, listener, "beat-paused", 2)
+    while_paused = len(listener.at_path("/beat"))
+    marker(api, listener, "beat-still-paused", 3)
+    assert len(listener.at_path("/beat")) == while_paused
+
+    status, resumed = api.call("POST", f"{path}/resume")
+    assert (status, resumed["status"]) == (200, "ACTIVE")
+    listener.wait_for("/beat", count=while_paused + 3)
+
+    status, changed = api.call("PATCH", path, {"payload": {"v": 2}}, **{"If-Match": str(resumed["version"])})
+    assert (status, changed["payload"]) == (200, {"v": 2})
+    assert changed["version"] == resumed["version"] + 1
+    assert api.call("PATCH", path, {"priority": "HIGH"}, **{"If-Match": str(resumed["version"])})[0] == 412
+    count = len(listener.at_path("/beat"))
+    assert listener.wait_for("/beat", count=count + 3)[-1].payload == {"v": 2}
+
+    status, run = api.call("POST", f"{path}/run")
+    assert status == 202
+    listener.wait_for("/beat", count=len(listener.at_path("/beat")) + 1)
+
+    status, cancelled = api.call("PUT", f"{path}/cancel")
+    assert (status, cancelled["status"]) == (200, "CANCELLED")
+    marker(api, listener, "beat-cancelled", 2)
+    after_cancel = len(listener.at_path("/beat"))
+    marker(api, listener, "beat-still-cancelled", 3)
+    assert len(listener.at_path("/beat")) == after_cancel
+    assert api.call("POST", f"{path}/resume")[0] == 409
+    assert api.call("GET", f"/v1/executions/{run['id'] if 'id' in run else run['execution_id']}")[0] == 200
+
+
+def test_a_backfill_runs_each_time_of_a_window_once(api: Api, listener: Listener) -> None:
+    job = api.submit(callback_url=f"{listener.url}/backfilled", cron="* * * * *", timezone="Europe/Berlin")
+    path = f"/v1/jobs/{job['job_id']}"
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    window = {"from": (now - timedelta(minutes=10)).isoformat(), "to": now.isoformat(), "limit": 8}
+    status, done = api.call("POST", f"{path}/backfill", window)
+    assert (status, done["created"]) == (202, 8), done
+    arrivals = listener.wait_for("/backfilled", count=8)
+    assert len({arrival.headers["x-onthedot-fire-time"] for arrival in arrivals}) >= 8
+    assert api.call("DELETE", path) == (200, {"deleted": True})
+
+
+def test_a_preview_tells_of_the_daylight_saving_gap(api: Api) -> None:
+    body = {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "count": 3, "after": "2027-03-26T12:00:00Z"}
+    status, preview = api.call("POST", "/v1/schedules/preview", body)
+    assert status == 200
+    times = [fire["time"] for fire in preview["fire_times"]]
+    assert times == ["2027-03-27T01:30:00.000Z", "2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"]
+    assert preview["fire_times"][1]["note"]
+
+
+def test_a_batch_is_accepted_in_order_and_all_of_it_runs(api: Api, listener: Listener) -> None:
+    jobs = [{"callback_url": f"{listener.url}/batch/{n}", "at": time.time() + 4} for n in range(30)]
+    status, answer = api.call("POST", "/v1/jobs/batch", {"jobs": [*jobs, {"callback_url": "nonsense"}]})
+    assert status == 202
+    *accepted, refused = answer["jobs"]
+    assert "callback_url" in str(refused["error"]["details"])
+    for number, entry in enumerate(accepted):
+        api.wait_for(entry["job_id"], "SUCCEEDED")
+        assert len(listener.at_path(f"/batch/{number}")) == 1
+
+
+def test_an_expression_that_never_fires_is_refused_by_name(api: Api) -> None:
+    for body in (
+        {"cron": "0 0 30 2 *"},
+        {"cron": "61 * * * *"},
+        {"every": 0},
+        {"cron": "* * * * *", "timezone": "Mars"},
+    ):
+        status, answer = api.call("POST", "/v1/jobs", {"callback_url": "http://127.0.0.1:9/x", **body})
+        assert status == 422
+        assert list(body)[-1] in str(answer["error"]["details"])

@@ -1,0 +1,133 @@
+"""Whatever is sent to whichever route, no answer is a 500, and every refusal says which field."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onthedot.api.models import BackfillFields, JobFields, PatchFields, PreviewFields
+from onthedot.api.reading import names_of
+from tests.builders import World, a_world
+from tests.unit.api_kit import URL, Api
+from tests.unit.test_api_properties import JSON
+
+HINTS = st.sampled_from(
+    [
+        "* * * * *",
+        "30 2 * * sun",
+        "0 0 29 2 *",
+        "UTC",
+        "Europe/Berlin",
+        "2026-03-01T11:00:00Z",
+        "2026-03-02T12:00:00Z",
+        "9998-12-31T23:59:59Z",
+        "skip",
+        "HIGH",
+        URL,
+        {"gap": "skip"},
+        {"policy": "run_all"},
+        {"type": "http", "url": URL},
+        {},
+        None,
+        0,
+        1,
+        60,
+        900,
+        1e300,
+        10**30,
+    ]
+)
+EXPECTED = {200, 202, 400, 404, 409, 412, 413, 422}
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def api(world: World) -> Api:
+    return Api(world)
+
+
+@pytest.fixture(scope="module")
+def jobs(api: Api) -> dict[str, str]:
+    return {
+        "cron": api.job(cron="0 9 * * *", timezone="Europe/Berlin"),
+        "every": api.job(every=3600),
+        "once": api.job(delay=86_400),
+        "over": api.job(),
+    }
+
+
+def bodies(*names: str) -> st.SearchStrategy[Any]:
+    """Mostly nearly right."""
+    return st.dictionaries(st.sampled_from([*names, "x"]), HINTS | JSON, max_size=6) | JSON
+
+
+def check(api: Api, method: str, path: str, body: Any, headers: dict[str, str] | None = None) -> None:
+    response = api.call(method, path, body if isinstance(body, bytes) else json.dumps(body).encode(), headers)
+    assert response.status in EXPECTED, response.body
+    assert json.loads(response.text.encode())
+    if response.status in {400, 413, 422}:
+        assert response.body["error"]["details"]
+
+
+KINDS = st.sampled_from(["cron", "every", "once", "over"])
+VERBS = st.sampled_from([("POST", "pause"), ("POST", "resume"), ("POST", "run")])
+
+
+@given(body=bodies(*names_of(PatchFields)), kind=KINDS, version=st.none() | st.text(max_size=8))
+@settings(max_examples=400)
+def test_no_change_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str, version: str | None) -> None:
+    headers = {} if version is None else {"If-Match": version}
+    check(api, "PATCH", f"/v1/jobs/{jobs[kind]}", body, headers)
+
+
+@given(body=bodies(*names_of(BackfillFields)), kind=KINDS)
+def test_no_backfill_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str) -> None:
+    check(api, "POST", f"/v1/jobs/{jobs[kind]}/backfill", body)
+
+
+@given(body=JSON | st.binary(max_size=20), kind=KINDS, verb=VERBS)
+def test_no_verb_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str, verb: tuple[str, str]) -> None:
+    check(api, verb[0], f"/v1/jobs/{jobs[kind]}/{verb[1]}", body)
+
+
+@given(body=JSON | st.binary(max_size=20))
+def test_no_cancel_gives_a_500(api: Api, body: Any) -> None:
+    check(api, "PUT", f"/v1/jobs/{api.job(every=3600)}/cancel", body)
+
+
+@given(body=bodies(*names_of(PreviewFields)))
+@settings(max_examples=400)
+def test_no_preview_gives_a_500(api: Api, body: Any) -> None:
+    check(api, "POST", "/v1/schedules/preview", body)
+
+
+@given(fields=st.dictionaries(st.sampled_from(names_of(JobFields)), HINTS | JSON, max_size=6))
+@settings(max_examples=400)
+def test_no_recurring_job_gives_a_500(api: Api, fields: dict[str, Any]) -> None:
+    check(api, "POST", "/v1/jobs", {"callback_url": URL, "every": 3600, **fields})
+
+
+@given(body=bodies("jobs") | st.lists(bodies(*names_of(JobFields)), max_size=4).map(lambda jobs: {"jobs": jobs}))
+@settings(max_examples=200)
+def test_no_batch_gives_a_500(api: Api, body: Any) -> None:
+    check(api, "POST", "/v1/jobs/batch", body)
+
+
+@given(names=st.sampled_from(["minutes", "limit", "cursor", "x"]), value=st.text(max_size=12))
+def test_no_query_gives_a_500(api: Api, jobs: dict[str, str], names: str, value: str) -> None:
+    for path in ("/v1/forecast", f"/v1/jobs/{jobs['every']}/executions"):
+        assert api.ask(path, {names: value}).status in {200, 422}
+
+
+def test_everything_is_still_shown_after_all_of_that(api: Api, jobs: dict[str, str]) -> None:
+    for job_id in jobs.values():
+        for path in ("", "/status", "/explain", "/executions"):
+            assert api.get(f"/v1/jobs/{job_id}{path}").status == 200

@@ -1,0 +1,155 @@
+"""Why a job has not run: every state has a reason, said in words."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from onthedot.domain.explain import QueueState, coming_fire, explain
+from onthedot.domain.fairness import queue_name
+from onthedot.domain.recurrence import Recurrence
+from onthedot.domain.run import Kind, Priority, Record, Status
+from onthedot.domain.schedule import EverySchedule, Schedule
+from onthedot.ports import Answer
+from tests.builders import NOON, VirtualClock, World, a_run, a_world
+from tests.scenarios.simulation import Simulation
+from tests.unit.api_kit import Api
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+@pytest.fixture
+def api(world: World) -> Api:
+    return Api(world)
+
+
+def a_record(status: Status, **fields: Any) -> Record:
+    return replace(a_run(VirtualClock()).build(), status=status, **fields)
+
+
+def a_job(status: Status = Status.ACTIVE, **fields: Any) -> Record:
+    recurrence = Recurrence(Schedule(EverySchedule(60, NOON)))
+    return a_record(status, **{"kind": Kind.RECURRING, "recurrence": recurrence, "fire_at": NOON + 60_000, **fields})
+
+
+def said(record: Record, backlog: QueueState | None = None, latest: Record | None = None) -> list[tuple[str, str]]:
+    return [(reason.code, reason.message) for reason in explain(record, NOON, backlog, latest)]
+
+
+RUNS: list[tuple[Record, list[tuple[str, str]]]] = [
+    (a_record(Status.PENDING, fire_at=NOON + 1), [("not_due", "not due until 2026-03-01T12:00:00.001Z")]),
+    (
+        a_record(Status.DISPATCHED, fire_at=NOON + 1),
+        [("not_due", "handed over, not due until 2026-03-01T12:00:00.001Z")],
+    ),
+    (a_record(Status.PENDING), [("overdue", "due since 2026-03-01T12:00:00.000Z, and waits for the next tick")]),
+    (a_record(Status.PAUSED), [("paused", "the job is paused; resume it")]),
+    (
+        a_record(Status.PENDING, attempt=1, fire_at=NOON + 9, reason="boom"),
+        [
+            ("retrying", "retry at 2026-03-01T12:00:00.009Z after: boom"),
+            ("not_due", "not due until 2026-03-01T12:00:00.009Z"),
+        ],
+    ),
+    (
+        a_record(Status.DISPATCHED, fire_at=NOON + 9, reason="overlap: waits for run x"),
+        [
+            ("held_back", "overlap: waits for run x"),
+            ("not_due", "handed over, not due until 2026-03-01T12:00:00.009Z"),
+        ],
+    ),
+    (
+        a_record(Status.RUNNING, attempt=2, worker="w", started_at=NOON, cancel_requested=NOON + 5),
+        [
+            ("running", "attempt 2 runs since 2026-03-01T12:00:00.000Z by worker w"),
+            ("cancel_requested", "it was asked to stop at 2026-03-01T12:00:00.005Z"),
+        ],
+    ),
+    (a_record(Status.SUCCEEDED, finished_at=NOON), [("succeeded", "succeeded at 2026-03-01T12:00:00.000Z")]),
+    (
+        a_record(Status.FAILED, finished_at=NOON, reason="gave up"),
+        [("failed", "failed at 2026-03-01T12:00:00.000Z: gave up")],
+    ),
+    (a_record(Status.SKIPPED, reason="paused"), [("skipped", "skipped: paused")]),
+    (a_record(Status.CANCELLED, reason="cancelled"), [("cancelled", "cancelled: cancelled")]),
+]
+
+
+@pytest.mark.parametrize(("run", "reasons"), RUNS)
+def test_a_run_says_what_it_waits_for_or_how_it_ended(run: Record, reasons: list[tuple[str, str]]) -> None:
+    assert said(run) == reasons
+
+
+def test_a_run_in_its_queue_tells_how_long_the_queue_is() -> None:
+    ((code, message),) = said(a_record(Status.DISPATCHED), QueueState(41, 2500))
+    assert code == "queued"
+    assert "queue default-medium; 41 to be taken there, the oldest for 2.5 s" in message
+    ((_, unknown),) = said(a_record(Status.DISPATCHED), QueueState(41))
+    assert unknown.endswith("41 to be taken there")
+
+
+def test_a_limit_that_holds_a_run_back_stands_first() -> None:
+    reasons = explain(a_record(Status.PENDING), NOON, None, None, "tenant acme: 5 in flight")
+    assert [reason.code for reason in reasons] == ["over_limit", "overdue"]
+    assert reasons[0].message == "tenant acme: 5 in flight"
+
+
+@pytest.mark.parametrize(
+    ("job", "code", "words"),
+    [
+        (a_job(), "not_due", "2026-03-01T12:01:00.000Z"),
+        (a_job(fire_at=NOON - 1), "overdue", "due since"),
+        (a_job(Status.PAUSED), "paused", "resume"),
+        (a_job(Status.COMPLETED, stamped=7), "completed", "7 runs"),
+        (a_job(Status.CANCELLED, reason="cancelled"), "cancelled", "cancelled"),
+    ],
+)
+def test_a_recurring_job_says_where_it_stands(job: Record, code: str, words: str) -> None:
+    ((found, message),) = said(job)
+    assert found == code
+    assert words in message
+
+
+def test_a_recurring_job_tells_of_its_last_run_too() -> None:
+    skipped = a_record(
+        Status.SKIPPED, kind=Kind.SKIPPED_RANGE, skipped_until=NOON, skipped_count=3, reason="misfire: missed"
+    )
+    _, (code, message) = said(a_job(), latest=skipped)
+    assert code == "last_run_skipped"
+    assert "3 fire times" in message
+    assert message.endswith("misfire: missed")
+
+
+@pytest.mark.parametrize("status", [*Status])
+@pytest.mark.parametrize("kind", [*Kind])
+def test_every_status_of_every_kind_has_a_reason(status: Status, kind: Kind) -> None:
+    assert said(a_job(status, kind=kind))
+    coming_fire(a_job(status, kind=kind), NOON)
+
+
+def test_a_job_explains_itself_through_its_life(api: Api, world: World) -> None:
+    def codes(job_id: str) -> list[str]:
+        return [reason["code"] for reason in api.get(f"/v1/jobs/{job_id}/explain").body["reasons"]]
+
+    far, near, again = api.job(delay=3600), api.job(), api.job(every=60)
+    assert (codes(far), codes(near), codes(again)) == (["not_due"], ["queued"], ["not_due"])
+    assert "; 1 to be taken" in api.get(f"/v1/jobs/{near}/explain").body["reasons"][0]["message"]
+    simulation = Simulation(world, [Answer(ok=False, error="boom", retryable=False)])
+    simulation.let_pass(61)
+    assert (codes(near), codes(again)) == (["failed"], ["not_due", "last_run_succeeded"])
+    api.call("POST", f"/v1/jobs/{again}/pause")
+    simulation.let_pass(60)
+    explained = api.get(f"/v1/jobs/{again}/explain").body
+    assert (explained["job_id"], explained["status"]) == (again, "PAUSED")
+    assert [reason["code"] for reason in explained["reasons"]] == ["paused", "last_run_skipped"]
+
+
+def test_a_job_that_is_held_back_names_the_limit(api: Api, world: World) -> None:
+    world.limits.mark_held(0, {queue_name("default", Priority.MEDIUM): "queue default-medium: 50,000 messages wait"})
+    body = api.get(f"/v1/jobs/{api.job()}/explain").body
+    assert body["reasons"][0] == {"code": "over_limit", "message": "queue default-medium: 50,000 messages wait"}
