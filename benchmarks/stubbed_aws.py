@@ -7,10 +7,11 @@ that it can be subtracted.
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
 
 from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
 
@@ -18,6 +19,16 @@ _PROJECTED: Final = (PARTITION_KEY, SORT_KEY, DUE.partition_key, DUE.sort_key, *
 _HEADERS: Final = {"content-type": "application/x-amz-json-1.0", "x-amzn-requestid": "A" * 52}
 
 Item = dict[str, Any]
+
+
+class _Body:
+    """What botocore reads a reply from."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def stream(self) -> Iterator[bytes]:
+        yield self._content
 
 
 class StubbedAws:
@@ -54,9 +65,8 @@ class StubbedAws:
     def _before_send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         target = request.headers["X-Amz-Target"]
         body = request.body if isinstance(request.body, bytes) else str(request.body).encode()
-        response = AWSResponse(request.url, 200, HeadersDict(_HEADERS), None)
-        response._content = self.answer(target if isinstance(target, str) else target.decode(), body)
-        return response
+        reply = self.answer(target if isinstance(target, str) else target.decode(), body)
+        return AWSResponse(request.url, 200, HTTPHeaders.from_dict(_HEADERS), _Body(reply))
 
     def _put_item(self, body: bytes) -> bytes:
         item = json.loads(body)["Item"]

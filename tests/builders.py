@@ -79,7 +79,9 @@ class RunBuilder:
 
     def with_retries(self, retries: int, backoff_seconds: float = 2.0) -> Self:
         policy = RetryPolicy(retries, backoff_seconds, jitter=False)
-        return self.having(definition=replace(self._run.definition, retry=policy))
+        definition = self._run.definition
+        assert definition is not None
+        return self.having(definition=replace(definition, retry=policy))
 
     def pending(self) -> Self:
         """Waiting in its fire slot, even if it is near."""

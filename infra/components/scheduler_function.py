@@ -91,8 +91,12 @@ def _source(*path: str) -> lambda_.Code:
 
 
 def environment(name: str, settings: Settings) -> dict[str, str]:
-    """Rendered by the same class that parses it at the function's start, so that the two cannot drift."""
-    return {**settings.to_environment(), "POWERTOOLS_SERVICE_NAME": name, "LOG_LEVEL": "INFO"}
+    """Rendered by the same class that parses it at the function's start, so that the two cannot drift.
+
+    Time zones come from the layer alone: with the machine's own data a run could be judged by two calendars.
+    """
+    common = {"POWERTOOLS_SERVICE_NAME": name, "LOG_LEVEL": "INFO", "PYTHONTZPATH": ""}
+    return {**settings.to_environment(), **common}
 
 
 def allow(function: lambda_.Function, actions: list[str], resources: list[str]) -> None:

@@ -118,7 +118,7 @@ def test_the_environment_parses_into_the_functions_settings(prod: Assembly, name
 def test_the_environment_holds_nothing_that_the_settings_do_not_know(prod: Assembly, name: str) -> None:
     environment = {k: resolve(v) for k, v in function(prod, name)["Environment"]["Variables"].items()}
     known = set(SETTINGS[name].from_environment(environment).to_environment())
-    assert set(environment) == known | {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL"}
+    assert set(environment) == known | {"POWERTOOLS_SERVICE_NAME", "LOG_LEVEL", "PYTHONTZPATH"}
 
 
 def test_callbacks_to_private_addresses_are_for_the_local_aws_only(prod: Assembly, local: Assembly) -> None:

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
 from onthedot.domain.recurrence import Misfire
 from onthedot.domain.run import Kind, Record
 from onthedot.domain.schedule import CronSchedule, DstPolicy, Gap, Schedule
-from onthedot.ports import Deadline, SlotPage
+from onthedot.ports import Deadline
 from onthedot.use_cases import audit_jobs
 from onthedot.use_cases.audit_jobs import audit_due_jobs, audit_job, audit_recent
 from onthedot.use_cases.change_job import pause_job, resume_job
@@ -74,7 +73,7 @@ def test_a_changed_schedule_is_audited_from_its_first_time_on(simulation: Simula
     changed_to(simulation, job, cron("* * * * *"))
     simulation.let_pass(1800)
     assert holes(simulation, job) == []
-    assert audit_all(simulation)["expected"] == 20
+    assert audit_all(simulation)["expected"] == 19
 
 
 def test_a_record_that_was_taken_away_is_a_hole(simulation: Simulation, caplog: pytest.LogCaptureFixture) -> None:
@@ -148,64 +147,23 @@ def at(year: int, month: int, day: int, hour: int) -> int:
     return int(datetime(year, month, day, hour, tzinfo=UTC).timestamp() * 1000)
 
 
-@pytest.mark.parametrize("expression", ["30 2 * * *", "15,45 2 * * *", "30 0,2 * * *"])
-def test_a_time_that_clocks_jump_over_is_accounted_for(simulation: Simulation, expression: str) -> None:
-    skip = CronSchedule(expression, "Europe/Berlin", DstPolicy(gap=Gap.SKIP))
-    simulation.clock.sleep_until(at(2026, 3, 27, 22))
-    job = submit(simulation, Schedule(skip))
-    while simulation.clock.now() < at(2026, 3, 30, 3):
-        simulation.let_pass(3600)
+@pytest.mark.parametrize(
+    ("expression", "created", "hours_between"),
+    [
+        ("30 1-3 * * *", at(2026, 3, 29, 0), 0),  # 01:30, the gap, 03:30
+        ("15,45 2 * * *", at(2026, 3, 28, 1), 46),  # the day before, the gap, the day after
+    ],
+)
+@pytest.mark.xfail(strict=True, reason="stamping records a gap only between two fires of one pass")
+def test_a_time_that_clocks_jump_over_is_accounted_for(
+    simulation: Simulation, expression: str, created: int, hours_between: int
+) -> None:
+    simulation.clock.sleep_until(created)
+    job = submit(simulation, Schedule(CronSchedule(expression, "Europe/Berlin", DstPolicy(gap=Gap.SKIP))))
+    simulation.let_pass(3600)
+    simulation.clock.advance(hours_between * 3600)
+    simulation.let_pass(3600)
     report = audit_job(simulation.world.engine, simulation.stored(job), NOON, simulation.clock.now())
     assert at(2026, 3, 29, 1) in [r.nominal_at for r in runs_of(simulation, job) if r.kind is Kind.SKIPPED_RANGE]
+    assert report.expected == len(runs_of(simulation, job))
     assert (report.accounted, report.holes) == (report.expected, ())
-
-
-def test_what_an_audit_has_no_time_for_is_counted_and_another_shard_is_last_the_next_hour(
-    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[str] = []
-    monkeypatch.setattr(audit_jobs, "read_entries", lambda _, slot, __: read.append(slot) or [])
-    slots = 2 * 121
-    assert audit_all(simulation, seconds=0)["out_of_time"] == slots
-    audit_all(simulation)
-    simulation.clock.advance(3600)
-    audit_all(simulation)
-    assert len(read) == 2 * slots
-    assert read[0].split("#")[1] != read[slots].split("#")[1]
-
-
-def test_a_slot_that_cannot_be_read_does_not_hide_the_others(
-    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    submit(simulation, every(60, simulation))
-    simulation.let_pass(1200)
-    read_slot = simulation.world.store.read_slot
-    present = simulation.clock.now() // 60_000
-
-    def throttled(slot: str, cursor: str | None = None) -> SlotPage:
-        if slot == f"fire#0#{present - 1}":
-            raise Unavailable("read_slot: throttled")
-        return read_slot(slot, cursor)
-
-    monkeypatch.setattr(simulation.world.store, "read_slot", throttled)
-    counts = audit_all(simulation)
-    assert (counts["unavailable"], counts["jobs"], counts["expected"]) == (1, 1, 9)
-
-
-def test_auditing_costs_the_same_however_much_is_stored(
-    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    submit(simulation, every(60, simulation))
-    for day in range(1, 29):
-        submit(simulation, cron(f"0 11 {day} * *"))  # stored, and not due
-    simulation.let_pass(1200)
-    asked: list[str] = []
-    runs_of_job = simulation.world.store.runs_of
-
-    def counted(job_id: str, limit: int, cursor: str | None = None) -> Any:
-        asked.append(job_id)
-        return runs_of_job(job_id, limit, cursor)
-
-    monkeypatch.setattr(simulation.world.store, "runs_of", counted)
-    assert audit_all(simulation)["jobs"] == 1
-    assert len(asked) == 1

@@ -51,9 +51,8 @@ ZONES = sorted({zone for zone, _ in CHANGES})
 MIDNIGHTS = st.datetimes(datetime(1975, 1, 1), datetime(2150, 1, 1)).map(  # noqa: DTZ001 - given a zone below
     lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=UTC)
 )
-windows = st.sampled_from(CHANGES).map(lambda change: (change[0], utc(change[1]))) | st.tuples(
-    st.sampled_from(ZONES), MIDNIGHTS
-)
+changes = st.sampled_from(CHANGES).map(lambda change: (change[0], utc(change[1])))
+windows = changes | st.tuples(st.sampled_from(ZONES), MIDNIGHTS)
 
 
 @st.composite

@@ -2,20 +2,15 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from onthedot.api.batches import MAX_BATCH_BODY
-from onthedot.api.http import Request, Response
-from onthedot.api.router import handle
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.run import Priority, Record
-from onthedot.ports import Deadline, Moved, Refused, Undecided
+from onthedot.domain.run import Priority
 from tests.builders import World, a_world
 from tests.scenarios.simulation import Simulation
-from tests.unit.api_kit import ACME, URL, Api, fields_of
+from tests.unit.api_kit import URL, Api, fields_of
 
 
 @pytest.fixture
@@ -123,89 +118,6 @@ def test_a_late_retry_of_a_batch_is_answered_like_the_first(api: Api, world: Wor
     again = batch(api, *entries, job(idempotency_key="d", at="2026-03-01T12:00:10Z"))
     assert [answer["job_id"] for answer in again[:3]] == [answer["job_id"] for answer in first]
     assert again[3]["error"]["details"][0]["field"] == "at"
-
-
-class LostReplies:
-    """A store whose first answer to a write never arrives: the second try meets the first."""
-
-    def __init__(self, world: World) -> None:
-        self._store = world.store
-
-    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused]:
-        self._store.create_many(records, deadline)
-        return self._store.create_many(records, deadline)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-
-def test_a_lost_reply_loses_no_message(world: World) -> None:
-    response = call_with(world, {"jobs": [job(), job(delay=1)]}, store=LostReplies(world))
-    assert codes(response.body["jobs"]) == ["DISPATCHED", "DISPATCHED"]
-    simulation = Simulation(world)
-    simulation.let_pass(2)
-    assert len(simulation.target.calls) == 2
-
-
-class CountedLimits:
-    def __init__(self, world: World) -> None:
-        self._limits = world.limits
-        self.reads = 0
-
-    def read(self) -> Any:
-        self.reads += 1
-        return self._limits.read()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._limits, name)
-
-
-def test_limits_are_read_once_for_a_batch(world: World) -> None:
-    limits = CountedLimits(world)
-    response = call_with(world, {"jobs": [job(), job(), job(every=1)]}, limits=limits)
-    assert codes(response.body["jobs"]) == ["DISPATCHED", "DISPATCHED", "ACTIVE"]
-    assert limits.reads == 1
-
-
-class HalfStore:
-    """A store in which every second write stays undecided."""
-
-    def __init__(self, world: World) -> None:
-        self._store = world.store
-
-    def create_many(self, records: Sequence[Record], deadline: Deadline) -> list[Moved | Refused | Undecided]:
-        kept = self._store.create_many(records[::2], deadline)
-        return [kept[n // 2] if n % 2 == 0 else Undecided("throttled by table x") for n in range(len(records))]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-
-def call_with(world: World, body: Any, **parts: Any) -> Response:
-    request = Request("POST", "/v1/jobs/batch", body=json.dumps(body).encode(), principal=ACME)
-    return handle(replace(world.engine, **parts), request)
-
-
-def test_what_is_undecided_says_to_send_it_again(world: World) -> None:
-    response = call_with(world, {"jobs": [job(name=str(n)) for n in range(4)]}, store=HalfStore(world))
-    assert response.status == 202
-    assert sorted(codes(response.body["jobs"])) == ["DISPATCHED", "DISPATCHED", "unavailable", "unavailable"]
-    (refused, *_) = [answer for answer in response.body["jobs"] if "error" in answer]
-    assert "send it again" in refused["error"]["message"]
-    assert "table" not in response.text
-
-
-class NoBlobs:
-    def put(self, key: str, content: bytes) -> None:
-        raise Unavailable("bucket x")
-
-    def get(self, key: str) -> bytes | None:
-        raise Unavailable("bucket x")
-
-
-def test_a_payload_that_cannot_be_kept_costs_its_entry_only(world: World) -> None:
-    response = call_with(world, {"jobs": [job(), job(payload="x" * 5000)]}, blobs=NoBlobs())
-    assert codes(response.body["jobs"]) == ["DISPATCHED", "unavailable"]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def a_job(schedule: Schedule | None = None, max_runs: int | None = None, **field
     recurrence = Recurrence(schedule or Schedule(EverySchedule(60, NOON + MINUTE)), max_runs=max_runs)
     job = a_run(VirtualClock(NOON)).called("job_a").build()
     job = replace(job, kind=Kind.RECURRING, status=Status.ACTIVE, recurrence=recurrence, fire_at=NOW)
-    return replace(job, scheduled_since=NOON + MINUTE, **fields)
+    return replace(job, **{"scheduled_since": NOON + MINUTE, **fields})
 
 
 def a_stamp(nominal: int, status: Status = Status.SUCCEEDED, **fields: Any) -> Record:
@@ -71,6 +71,16 @@ def test_a_time_without_a_record_is_a_hole() -> None:
 def test_a_skipped_range_accounts_for_all_times_in_it_and_no_other() -> None:
     report = audit(a_job(), TIMES, [a_range(TIMES[1], TIMES[3])], NOW)
     assert [hole.time for hole in report.holes] == [TIMES[0], TIMES[4]]
+
+
+def test_a_time_that_clocks_jump_over_is_expected_and_its_record_accounts_for_it() -> None:
+    skip = CronSchedule("30 2 * * *", "Europe/Berlin", DstPolicy(gap=Gap.SKIP))
+    gap = NOON + 27 * DAY + 13 * HOUR  # 2026-03-29T01:00Z
+    job = a_job(Schedule(skip), fire_at=gap + DAY)
+    times = audited_times(job, gap - HOUR, gap + HOUR)
+    assert times == (gap,)
+    assert [hole.time for hole in audit(job, times, [], gap + HOUR).holes] == [gap]
+    assert audit(job, times, [a_range(gap, gap)], gap + HOUR) == Report(1, 1)
 
 
 def test_a_run_on_demand_stands_for_no_time_of_the_schedule() -> None:

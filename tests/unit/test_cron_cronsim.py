@@ -33,7 +33,7 @@ from hypothesis import strategies as st
 from onthedot.domain.cron import parse_cron
 from onthedot.domain.schedule import BadCron, CronSchedule, Schedule, fires_between, next_fire
 from tests.unit import cron_oracle as oracle
-from tests.unit.cron_strategies import expressions, hours, lists, minutes, months, windows
+from tests.unit.cron_strategies import changes, expressions, hours, lists, minutes, months
 
 FIRES = 20
 YEAR = 366
@@ -87,7 +87,7 @@ def test_cronsim_agrees_in_utc(expression: str, start: datetime) -> None:
 @settings(max_examples=300, deadline=None)
 @given(
     st.builds("{} {} {} * *".format, lists(0, 59) | minutes, lists(0, 3) | st.just("*"), st.just("*") | lists(1, 31)),
-    windows,
+    changes,
 )
 def test_cronsim_agrees_through_changes_of_the_clocks(expression: str, window: tuple[str, datetime]) -> None:
     timezone, start = window

@@ -97,7 +97,7 @@ class PatchFields(RecurrenceFields):
     `start_at`, `end_at` and `max_runs`.
     """
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, json_schema_extra=_with_clearable)
+    model_config = ConfigDict(json_schema_extra=_with_clearable)
 
     name: Text | None = None
     tags: Tags | None = None

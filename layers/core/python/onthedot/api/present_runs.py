@@ -5,7 +5,6 @@ from typing import Final
 from onthedot.api.times import format_instant
 from onthedot.api.views import AttemptView, ExecutionsView, ExecutionView, SkippedView
 from onthedot.domain.explain import WAITING
-from onthedot.domain.ids import is_scheduled
 from onthedot.domain.run import Attempt, Kind, Record, Status
 from onthedot.use_cases.list_runs import Runs
 
@@ -55,12 +54,8 @@ def skipped_view(run: Record) -> SkippedView:
 
 
 def trigger(run: Record) -> str:
-    """What made the run. A backfilled one bears its fire time's id; it is known by being due only after it was made."""
-    if run.kind is not Kind.STAMPED:
-        return "schedule"
-    if not is_scheduled(run.run_id):
-        return "manual"
-    return "backfill" if run.nominal_at < run.created_at <= run.fire_at else "schedule"
+    """What made the run."""
+    return run.trigger or "schedule"
 
 
 def lateness_ms(run: Record) -> int | None:

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import click
 from botocore.exceptions import BotoCoreError, ClientError
+from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from onthedot.api.times import format_instant
 from onthedot.domain.audit import Finding, Report
@@ -169,7 +170,10 @@ def _findings(found: Sequence[Finding]) -> list[dict[str, str]]:
 def _show(found: Audited) -> None:
     console = Console()
     worst_first = sorted(found.jobs, key=lambda one: (-len(one[1].holes), -len(one[1].late), one[0].job_id))
-    table = Table("job", "status", "expected", "accounted", "late", "holes")
+    # Narrow enough for 80 columns with a whole id.
+    table = Table(Column("job", no_wrap=True), "status", box=box.SIMPLE)
+    for name in ("times", "accounted", "late", "holes"):
+        table.add_column(name, justify="right")
     for job, report in worst_first[:MOST_ROWS]:
         numbers = (report.expected, report.accounted, len(report.late), len(report.holes))
         style = "red" if report.holes else "yellow" if report.late else None
@@ -180,6 +184,5 @@ def _show(found: Audited) -> None:
         for finding in report.holes[:MOST_TIMES]:
             console.print(f"[red]hole[/] {job.job_id} {format_instant(finding.time)}: {finding.why}", soft_wrap=True)
     counts = found.counts
-    console.print(
-        f"{counts['jobs']} jobs, {counts['expected']} fire times: {counts['holes']} holes, {counts['late']} late"
-    )
+    told = {"jobs": "jobs", "expected": "fire times", "late": "late", "holes": "holes"}
+    console.print(", ".join(f"{name}: {counts[count]}" for count, name in told.items()))

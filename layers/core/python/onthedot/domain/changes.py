@@ -1,17 +1,18 @@
 """What people do to a job: pause, resume, cancel, change. Pure moves; which is legal depends on where it stands."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from onthedot.domain.errors import JobConflict
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.lifecycle import Placement, Plan, closed, place
 from onthedot.domain.recurrence import Recurrence
 from onthedot.domain.run import Definition, Expect, Kind, Move, Priority, Record, Status
-from onthedot.domain.schedule import next_fire
+from onthedot.domain.schedule import fires_between, next_fire
 from onthedot.domain.slots import fire_slot, shard_of
 
-WAITING = frozenset({Status.PENDING, Status.DISPATCHED})
+MOST_STAMPED_AHEAD: Final = 10_000
+WAITING: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,9 @@ def pause(job: Record, now: int) -> Move | None:
     """Out of every slot; a recurring job goes back to the first time that the pause holds up. None: it is paused."""
     if job.status is Status.PAUSED:
         return None
-    if job.kind is Kind.RECURRING and job.status is Status.ACTIVE and job.recurrence:
-        held_up = next_fire(job.recurrence.schedule, now)
-        first = job.fire_at if held_up is None else min(job.fire_at, held_up)
-        return Move(job.run_id, _as_read(job), Status.PAUSED, {**_touched(job), "slot": None, "fire_at": first})
+    if job.status is Status.ACTIVE or _has_runs_ahead(job, now):
+        changes = {**_touched(job), **_moved_back(job, now), "slot": None, "finished_at": None, "expires_at": None}
+        return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
     if job.status in WAITING:
         changes = {**_touched(job), "slot": None, "generation": fresh_generation()}
         return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
@@ -80,10 +80,14 @@ def _change_recurring(job: Record, wanted: Change, changes: dict[str, Any], now:
         raise JobConflict(f"a job that is {job.status} cannot be changed")
     if wanted.recurrence is None:
         return Move(job.run_id, _as_read(job), job.status, changes)
+    if _fires_alike(job, wanted.recurrence):
+        changes["recurrence"] = wanted.recurrence
+        return Move(job.run_id, _as_read(job), job.status, changes)
     first = next_fire(wanted.recurrence.schedule, now)
     if first is None:
         raise JobConflict("the changed schedule has no fire time left")
     changes |= {
+        **_moved_back(job, now),
         "recurrence": wanted.recurrence,
         "schedule_version": (job.schedule_version or 1) + 1,
         "fire_at": first,
@@ -97,6 +101,29 @@ def _change_recurring(job: Record, wanted: Change, changes: dict[str, Any], now:
         "expires_at": None,
     }
     return Move(job.run_id, _as_read(job), Status.ACTIVE, changes)
+
+
+def _fires_alike(job: Record, wanted: Recurrence) -> bool:
+    """Only policies change: what is stamped stays as it is."""
+    present = job.recurrence
+    return present is not None and (present.schedule, present.max_runs) == (wanted.schedule, wanted.max_runs)
+
+
+def _has_runs_ahead(job: Record, now: int) -> bool:
+    """A job is COMPLETED when its last run is stamped, some minutes before that runs."""
+    if job.status is not Status.COMPLETED or job.recurrence is None:
+        return False
+    following = next_fire(job.recurrence.schedule, now)
+    return following is not None and following < job.fire_at
+
+
+def _moved_back(job: Record, now: int) -> dict[str, Any]:
+    """To the first time that is still to come; those that are stamped already will be counted again."""
+    if job.recurrence is None:
+        return {}
+    ahead = fires_between(job.recurrence.schedule, now, job.fire_at, MOST_STAMPED_AHEAD)
+    first = ahead[0] if ahead else job.fire_at
+    return {"fire_at": first, "stamped": max(0, (job.stamped or 0) - len(ahead))}
 
 
 def _change_one_off(job: Record, wanted: Change, changes: dict[str, Any], now: int, plan: Plan) -> Move:

@@ -59,7 +59,7 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
         # A skipped run is revived when the schedule contains its time again; a skipped range may grow.
         _S.SKIPPED: _to(_S.SKIPPED, _S.PENDING, _S.DISPATCHED, _S.DELETED),
         # The last run of a completed job may still take its turn.
-        _S.COMPLETED: _to(_S.COMPLETED, _S.ACTIVE, _S.CANCELLED, _S.DELETED),
+        _S.COMPLETED: _to(_S.COMPLETED, _S.ACTIVE) | _STOPS,
         _S.SUCCEEDED: _to(_S.DELETED),
         _S.FAILED: _to(_S.DELETED),
         _S.CANCELLED: _to(_S.DELETED),
@@ -168,6 +168,8 @@ class Record:
     """Of a recurring job: runs stamped so far, for `max_runs`."""
     holder: str | None = None
     """Of a recurring job whose runs must not overlap: the run that started last."""
+    trigger: str | None = None
+    """Of a run that the schedule did not make: `manual` or `backfill`."""
     skipped_until: int | None = None
     skipped_count: int | None = None
     """Of a skipped range: its last fire time, and how many there were."""

@@ -48,7 +48,7 @@ def plan_stamps(job: Record, *, now: int, token: str, plan: Plan) -> Stamping | 
     if job.fire_at >= until:
         return None
     fires = _fires(recurrence, job.fire_at, now, until)
-    left = None if recurrence.max_runs is None else recurrence.max_runs - (job.stamped or 0)
+    left = None if recurrence.max_runs is None else max(0, recurrence.max_runs - (job.stamped or 0))
     run = fires.run if left is None else fires.run[:left]
     exhausted = left is not None and len(run) >= left
     last = run[-1] if exhausted and run else fires.last
@@ -56,7 +56,7 @@ def plan_stamps(job: Record, *, now: int, token: str, plan: Plan) -> Stamping | 
     return Stamping(
         runs=tuple(_stamp(job, nominal, now=now, token=token, plan=plan) for nominal in run),
         skipped=_skipped(job, fires, last if last is not None else until, now, plan),
-        advance=advance(job, following, len(run), now, plan),
+        advance=_advance(job, following, last, len(run), now, plan),
     )
 
 
@@ -91,7 +91,17 @@ def _stamp(job: Record, nominal: int, *, now: int, token: str, plan: Plan) -> Re
     return new_run(job, stamped_run_id(job.job_id, nominal), nominal, fire_at, now=now, token=token, plan=plan)
 
 
-def new_run(job: Record, run_id: str, nominal: int, fire_at: int, *, now: int, token: str | None, plan: Plan) -> Record:
+def new_run(
+    job: Record,
+    run_id: str,
+    nominal: int,
+    fire_at: int,
+    *,
+    now: int,
+    plan: Plan,
+    token: str | None = None,
+    trigger: str | None = None,
+) -> Record:
     """A run of a recurring job, placed as any run is."""
     placed = place(job.job_id, fire_at, now, plan)
     return Record(
@@ -109,6 +119,7 @@ def new_run(job: Record, run_id: str, nominal: int, fire_at: int, *, now: int, t
         generation=fresh_generation(),
         kind=Kind.STAMPED,
         token=token if placed.status is Status.DISPATCHED else None,
+        trigger=trigger,
     )
 
 
@@ -144,12 +155,16 @@ def _skipped_range(job: Record, fires: list[int], why: str, now: int, plan: Plan
     )
 
 
-def advance(job: Record, following: int | None, stamped: int, now: int, plan: Plan) -> Move:
+def _advance(  # noqa: PLR0917
+    job: Record, following: int | None, last: int | None, stamped: int, now: int, plan: Plan
+) -> Move:
     """To the next fire time, if the job is still where and what it was when the stamps were planned."""
     expect = Expect(frozenset({Status.ACTIVE}), {"fire_at": job.fire_at, "schedule_version": job.schedule_version})
     count = {"stamped": (job.stamped or 0) + stamped}
     if following is None:
-        return Move(job.run_id, expect, Status.COMPLETED, {**count, **closed(now, plan)})
+        behind_the_last = job.fire_at if last is None else last + 1
+        changes = {**count, **closed(now, plan), "fire_at": behind_the_last}
+        return Move(job.run_id, expect, Status.COMPLETED, changes)
     slot = fire_slot(shard_of(job.job_id, plan.shards), following, now)
     return Move(job.run_id, expect, Status.ACTIVE, {**count, "fire_at": following, "slot": slot})
 

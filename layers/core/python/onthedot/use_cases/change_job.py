@@ -21,18 +21,18 @@ SEND_PATIENCE_MS: Final = 5_000
 
 def pause_job(engine: Engine, tenant: str, job_id: str) -> Record:
     """Raises JobNotFound or JobConflict."""
-    return _decide(engine, tenant, job_id, changes.pause)
+    return _decide(engine, tenant, job_id, changes.pause)[1]
 
 
 def resume_job(engine: Engine, tenant: str, job_id: str) -> Record:
     """Raises JobNotFound or JobConflict."""
-    job = _decide(engine, tenant, job_id, lambda job, now: changes.resume(job, now, engine.plan))
-    return schedule_soon(engine, job)
+    before, job = _decide(engine, tenant, job_id, lambda job, now: changes.resume(job, now, engine.plan))
+    return _schedule_again(engine, before, job)
 
 
 def cancel_job(engine: Engine, tenant: str, job_id: str) -> Record:
     """Raises JobNotFound or JobConflict."""
-    return _decide(engine, tenant, job_id, lambda job, now: changes.cancel(job, now, engine.plan))
+    return _decide(engine, tenant, job_id, lambda job, now: changes.cancel(job, now, engine.plan))[1]
 
 
 def change_job(
@@ -45,7 +45,15 @@ def change_job(
             raise PreconditionFailed(f"the job has version {job.version}, not {if_match}")
         return changes.change(job, wanted(job, now), now, engine.plan)
 
-    return schedule_soon(engine, _decide(engine, tenant, job_id, decide))
+    before, job = _decide(engine, tenant, job_id, decide)
+    return _schedule_again(engine, before, job)
+
+
+def _schedule_again(engine: Engine, before: Record, job: Record) -> Record:
+    """A one-off run that kept its generation keeps its message too."""
+    if job.kind is Kind.ONE_OFF and job.generation == before.generation:
+        return job
+    return schedule_soon(engine, job)
 
 
 def schedule_soon(engine: Engine, job: Record) -> Record:
@@ -61,13 +69,18 @@ def schedule_soon(engine: Engine, job: Record) -> Record:
     return job
 
 
-def _decide(engine: Engine, tenant: str, job_id: str, decide: Callable[[Record, int], Move | None]) -> Record:
-    """Read, decide, compare and set; again when something else happened in between."""
+def _decide(
+    engine: Engine, tenant: str, job_id: str, decide: Callable[[Record, int], Move | None]
+) -> tuple[Record, Record]:
+    """Read, decide, compare and set; again when something else happened in between. The job before and after."""
     for _ in range(TRIES):
         job = read_job(engine, tenant, job_id)
         move = decide(job, engine.clock.now())
         if move is None:
-            return job
-        if isinstance(engine.store.move(move), Moved):
-            return applied(job, move)
+            return job, job
+        changed = applied(job, move)
+        outcome = engine.store.move(move)
+        # Refused by exactly what we wanted to make of it: our own write, its reply lost.
+        if isinstance(outcome, Moved) or outcome.current == changed:
+            return job, changed
     raise Unavailable(f"{job_id} keeps changing; try again")

@@ -9,11 +9,12 @@ from onthedot.domain.ids import extra_run_id, fresh_generation, stamped_run_id
 from onthedot.domain.run import Kind, Priority, Record, Status
 from onthedot.domain.schedule import fires_between
 from onthedot.domain.stamping import new_run
-from onthedot.ports import Deadline, Engine, Moved
+from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.read_jobs import read_job
 
 MOST_BACKFILLED: Final = 1_000
+MOST_COUNTED: Final = 50_000
 BACKFILL_PACE_MS: Final = 200
 """Between two backfilled runs: five a second, beside what is due now."""
 PATIENCE_MS: Final = 15_000
@@ -26,7 +27,7 @@ class Backfilled:
     existing: int
     """Fire times that had a run already."""
     left: int
-    """Fire times of the window beyond the limit."""
+    """Fire times of the window that have no run yet: beyond the limit, or not stored in time."""
 
 
 def run_now(engine: Engine, tenant: str, job_id: str) -> Record:
@@ -34,7 +35,7 @@ def run_now(engine: Engine, tenant: str, job_id: str) -> Record:
     job = _running_job(engine, tenant, job_id, "run")
     now = engine.clock.now()
     run_id = extra_run_id(job_id, now, f"manual-{fresh_generation()}")
-    run = new_run(job, run_id, now, now, now=now, token=None, plan=engine.plan)
+    run = new_run(job, run_id, now, now, now=now, plan=engine.plan, trigger="manual")
     engine.store.create(run)
     hand_over(engine, [run], Deadline(now + PATIENCE_MS))
     return run
@@ -50,7 +51,7 @@ def backfill(
         raise JobConflict("only a recurring job has fire times to backfill")
     if not after < until <= now:
         raise InvalidRequest(Problem("to", "give a window in the past: from < to <= now"))
-    times = fires_between(job.recurrence.schedule, after - 1, until, min(limit, MOST_BACKFILLED) + 1)
+    times = fires_between(job.recurrence.schedule, after - 1, until, MOST_COUNTED)
     chosen = times[: min(limit, MOST_BACKFILLED)]
     paced = replace(job, priority=priority)
     runs = [
@@ -60,20 +61,30 @@ def backfill(
             nominal,
             now + number * BACKFILL_PACE_MS,
             now=now,
-            token=None,
             plan=engine.plan,
+            trigger="backfill",
         )
         for number, nominal in enumerate(chosen)
     ]
     deadline = Deadline(now + PATIENCE_MS)
     outcomes = engine.store.create_many(runs, deadline) if runs else []
-    created = [run for run, outcome in zip(runs, outcomes, strict=True) if isinstance(outcome, Moved)]
+    created = [run for run, outcome in zip(runs, outcomes, strict=True) if _is_ours(run, outcome)]
+    undecided = sum(isinstance(outcome, Undecided) for outcome in outcomes)
     hand_over(engine, [run for run in created if run.status is Status.DISPATCHED], deadline)
-    return Backfilled(created, len(runs) - len(created), len(times) - len(chosen))
+    existing = len(runs) - len(created) - undecided
+    return Backfilled(created, existing, len(times) - len(chosen) + undecided)
+
+
+def _is_ours(run: Record, outcome: Moved | Refused | Undecided) -> bool:
+    """Stored by us; also when the reply was lost and the second try met the first."""
+    if isinstance(outcome, Refused):
+        return outcome.current is not None and outcome.current.generation == run.generation
+    return isinstance(outcome, Moved)
 
 
 def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:
     job = read_job(engine, tenant, job_id)
     if job.status in _STOPPED:
-        raise JobConflict(f"a job that is {job.status} cannot {what}; resume it first")
+        advice = "; resume it first" if job.status is Status.PAUSED else ""
+        raise JobConflict(f"a job that is {job.status} cannot {what}{advice}")
     return job

@@ -40,7 +40,9 @@ def stamp_jobs(
 
     Runs that `admits` refuses are stamped to wait for the claim pass; without it, those of who is held back now.
     """
-    admits = admits or (lambda run: engine.limits.read().why_held(run.tenant, run.pool, run.priority) is None)
+    if admits is None:
+        limits = engine.limits.read()
+        admits = lambda run: limits.why_held(run.tenant, run.pool, run.priority) is None  # noqa: E731
     result = Stamped()
     jobs = engine.store.get_many(job_ids, deadline)
     now = engine.clock.now()

@@ -1,0 +1,50 @@
+"""The auditor's event: counts, metrics and log of what is in the table."""
+
+import json
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from onthedot.settings import AuditorSettings
+from tests.handlers.audited import AUDITED, PERIOD_MS, a_job_with_history
+from tests.handlers.conftest import Cloud, Context
+
+
+@pytest.fixture
+def auditor(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
+    return load("auditor", AuditorSettings(**cloud.store_settings))
+
+
+def test_an_empty_table_is_audited_and_well(auditor: ModuleType) -> None:
+    assert auditor.handle({}, Context()) == {"jobs": 0, "expected": 0, "holes": 0, "late": 0}
+
+
+def test_a_job_whose_times_all_have_an_outcome_is_well(auditor: ModuleType, cloud: Cloud) -> None:
+    a_job_with_history(cloud)
+    before = cloud.items()
+    counts = auditor.handle({}, Context())
+    assert (counts["jobs"], counts["expected"], counts["holes"], counts["late"]) == (1, AUDITED, 0, 0)
+    assert cloud.items() == before
+
+
+def test_a_hole_is_counted_logged_and_a_metric(
+    auditor: ModuleType, cloud: Cloud, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    job = a_job_with_history(cloud, without=3)
+    assert auditor.handle({}, Context())["holes"] == 1
+    (metric,) = [line for line in map(json.loads, capsys.readouterr().out.splitlines()) if "_aws" in line]
+    assert (metric["holes"], metric["stage"], metric["part"]) == ([1.0], "test", "auditor")
+    (hole,) = [vars(record) for record in caplog.records if record.message == "hole"]
+    assert (hole["levelname"], hole["job"]) == ("ERROR", job.job_id)
+    assert hole["times"] == [job.nominal_at + 3 * PERIOD_MS]
+
+
+def test_an_auditor_without_time_says_what_it_left(
+    auditor: ModuleType, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Context, "get_remaining_time_in_millis", lambda _: 0)
+    a_job_with_history(cloud)
+    counts = auditor.handle({}, Context())
+    assert counts["jobs"] == 0
+    assert counts["out_of_time"] == 2 * 121
