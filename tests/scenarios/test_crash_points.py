@@ -94,6 +94,8 @@ def test_an_accepted_job_runs_wherever_the_api_died(at: int, fault: Fault, delay
         assert len(times) == 1
         assert times[0] >= run.nominal_at
         assert simulation.status(run) is Status.SUCCEEDED
+        if fault is Fault.LOST_REPLY:  # it knew its own write, and sent it
+            assert times == [run.nominal_at]
 
 
 @each_point(EFFECTS_OF_ATTEMPT)

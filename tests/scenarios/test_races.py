@@ -6,7 +6,7 @@ from collections import Counter
 
 from onthedot.domain import lifecycle
 from onthedot.domain.run import Status
-from onthedot.ports import Answer, Call, Deadline, Refused, RunMessage
+from onthedot.ports import Answer, Call, Deadline, Received, Refused, RunMessage
 from onthedot.use_cases.dispatch_due import dispatch_due
 from onthedot.use_cases.execute_run import Done, GiveBack, Worker, execute_run
 from onthedot.use_cases.hand_over import message_for
@@ -56,6 +56,20 @@ def test_a_stale_message_of_an_earlier_generation_starts_nothing() -> None:
         simulation.let_pass(10)
         assert len(simulation.target.calls) == 2
         assert simulation.status(run) is Status.SUCCEEDED
+
+
+def test_a_stale_message_that_comes_when_the_retry_is_due_does_not_start_it() -> None:
+    with a_world() as world:
+        simulation = Simulation(world, [Answer(ok=False, error="HTTP 500")])
+        run = simulation.submit(1)
+        simulation.let_pass(2)
+        parked = simulation.stored(run)
+        assert parked.status is Status.DISPATCHED
+        world.clock.sleep_until(parked.fire_at + 1_000)
+        stale = RunMessage(run.run_id, run.generation, run.fire_at, "acme", run.priority, run.pool)
+        worker = Worker(world.engine, simulation.target, NoLeases(), "w", random.Random(1))
+        assert execute_run(worker, Received(stale, "0-0", 1)) == Done("stale")
+        assert simulation.stored(run) == parked
 
 
 def test_duplicate_messages_start_one_attempt() -> None:
