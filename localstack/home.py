@@ -27,6 +27,8 @@ class Home:
 
     path: Path
     port: int
+    enforce_iam: bool = False
+    """Whether functions may do only what their roles allow, as on AWS; slower, and for tests."""
 
     @property
     def endpoint_url(self) -> str:

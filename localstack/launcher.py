@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from localstack.bounded_processes import bounded
+from localstack.enforced_iam import adjust_iam
 from localstack.shared_layers import FOLLOW_POINTERS, SharedLayers
 
 PINNED_MINISTACK = "1.5.33"
@@ -174,6 +175,8 @@ def adjust(function_python: Path) -> None:
     adjust_process_pool()
     adjust_log_wait()
     adjust_schedules()
+    if os.environ.get("AUTH") == "true":
+        adjust_iam(with_parameters, replace_value)
     adjust_event_sources()
 
 

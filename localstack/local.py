@@ -36,7 +36,7 @@ from localstack.stack import (
 console = Console()
 
 
-def up(home: Path, port: int, shards: int, demo: bool) -> LocalStack:
+def up(home: Path, port: int, shards: int, demo: bool, enforce_iam: bool = False) -> LocalStack:
     """Bring the local stack of `home` up to the present state of the sources, and return when its API answers.
 
     Where it runs already, only what changed is deployed. If anything fails, or this is interrupted, a process
@@ -44,7 +44,7 @@ def up(home: Path, port: int, shards: int, demo: bool) -> LocalStack:
 
     :raises LocalStackError: with a message for a person.
     """
-    at = Home(home.absolute(), port)
+    at = Home(home.absolute(), port, enforce_iam)
     at.path.mkdir(parents=True, exist_ok=True)
     before = _running_here(at)
     with _stopped_on_failure(at, already_up=before is not None):

@@ -100,6 +100,7 @@ def ministack_environment(home: Home) -> dict[str, str]:
         IOT_MTLS_ENABLED="0",
         SFTP_ENABLED="0",
         LOG_LEVEL="WARNING",
+        AUTH="true" if home.enforce_iam else "false",
         PERSIST_STATE="1",
         S3_PERSIST="1",
         STATE_DIR=str(home.data / "state"),

@@ -26,7 +26,7 @@ def _free_port() -> int:
 
 def _deploy(listener: Listener) -> Deployment:
     local.reset(HOME)
-    stack = local.up(HOME, _free_port(), SHARDS, demo=False)
+    stack = local.up(HOME, _free_port(), SHARDS, demo=False, enforce_iam=True)
     deployment = Deployment(stack, HOME, listener)
     deployment.begin_slow_jobs()
     return deployment

@@ -1,8 +1,9 @@
-"""Functions run on nothing but their layers and boto3, so that a forgotten package fails here as on AWS."""
+"""Functions run on their layers, boto3 and their role, and on nothing else, so that what is missing fails as on AWS."""
 
 import io
 import json
 import zipfile
+from typing import Any
 
 import pytest
 
@@ -10,26 +11,47 @@ from layers.build import LAMBDA_PYTHON
 from tests.e2e.deployment import Deployment
 
 
-@pytest.mark.parametrize(("package", "there"), [("boto3", True), ("rich", False), ("pydantic", False), ("moto", False)])
-def test_a_function_without_layers_can_import_boto3_only(deployment: Deployment, package: str, there: bool) -> None:
+def invoke_once(deployment: Deployment, name: str, code: str, role_of: str) -> tuple[Any, bool]:
+    """What a function of this code answers under the role of one of ours, and whether it failed."""
     lambda_ = deployment.client("lambda")
-    code = io.BytesIO()
-    with zipfile.ZipFile(code, "w") as archive:
-        archive.writestr("handler.py", f"import {package}\ndef handle(event, context):\n    return 'imported'\n")
-    role = lambda_.get_function(FunctionName="onthedot-local-worker")["Configuration"]["Role"]
-    name = f"imports-{package}"
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("handler.py", code)
     lambda_.create_function(
         FunctionName=name,
         Runtime=f"python{LAMBDA_PYTHON}",
-        Role=role,
+        Role=lambda_.get_function(FunctionName=f"onthedot-local-{role_of}")["Configuration"]["Role"],
         Handler="handler.handle",
-        Code={"ZipFile": code.getvalue()},
+        Code={"ZipFile": archive.getvalue()},
     )
-    reply = lambda_.invoke(FunctionName=name)
-    answer = json.loads(reply["Payload"].read())
-    lambda_.delete_function(FunctionName=name)
-    if there:
-        assert answer == "imported"
-    else:
-        assert package in str(answer)
-        assert "FunctionError" in reply
+    try:
+        reply = lambda_.invoke(FunctionName=name)
+        return json.loads(reply["Payload"].read()), "FunctionError" in reply
+    finally:
+        lambda_.delete_function(FunctionName=name)
+
+
+@pytest.mark.parametrize(("package", "there"), [("boto3", True), ("rich", False), ("pydantic", False), ("moto", False)])
+def test_a_function_without_layers_can_import_boto3_only(deployment: Deployment, package: str, there: bool) -> None:
+    code = f"import {package}\ndef handle(event, context):\n    return 'imported'\n"
+    answer, failed = invoke_once(deployment, f"imports-{package}", code, "worker")
+    assert failed is not there
+    assert answer == "imported" if there else package in str(answer)
+
+
+WRITES_THE_TABLE = """
+import boto3
+def handle(event, context):
+    item = {"pk": {"S": "forbidden"}, "sk": {"S": "forbidden"}}
+    boto3.client("dynamodb").put_item(TableName="onthedot-local-jobs", Item=item)
+    return "written"
+"""
+
+
+@pytest.mark.parametrize(("role_of", "may"), [("api", True), ("authorizer", False), ("planner", False)])
+def test_a_function_may_do_only_what_its_role_allows(deployment: Deployment, role_of: str, may: bool) -> None:
+    answer, failed = invoke_once(deployment, f"writes-as-{role_of}", WRITES_THE_TABLE, role_of)
+    assert failed is not may
+    assert answer == "written" if may else "AccessDenied" in str(answer)
+    key = {"pk": {"S": "forbidden"}, "sk": {"S": "forbidden"}}
+    deployment.client("dynamodb").delete_item(TableName=deployment.stack.table, Key=key)
