@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 import boto3
 from benchmarks.common import TENANT, Bar, aws_engine, cpu_of, finish, one_off, recurring, show, spread
-from benchmarks.lean_clients import LeanClient, raw_parsing
+from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_parsing
 from benchmarks.stubbed_aws import StubbedAws
 from botocore.config import Config
 
@@ -55,8 +55,8 @@ WORKER_RUNS: Final = 200
 BATCH: Final = 10
 SHOWN: Final = 12
 CREDENTIALS: Final = {
-    "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
-    "AWS_SECRET_ACCESS_KEY": "secret",
+    "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+    "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
     "AWS_REGION": "us-east-1",
     "AWS_DEFAULT_REGION": "us-east-1",
 }

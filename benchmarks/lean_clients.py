@@ -10,7 +10,10 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import urlsplit
+
+ACCESS_KEY: Final = "AKIDEXAMPLE"
+SECRET_KEY: Final = "secret"  # noqa: S105 - of an account that does not exist
+_JSON: Final = "application/x-amz-json-1.0"
 
 Send = Callable[[str, bytes], bytes]
 """`X-Amz-Target` and body to the reply's body."""
@@ -53,7 +56,7 @@ class LeanClient:
         self._version = version
         self._send = send
         self._region = region
-        self._host = urlsplit(f"https://{service}.{region}.amazonaws.com").netloc
+        self._host = f"{service}.{region}.amazonaws.com"
         self._day = ""
         self._key = b""
 
@@ -70,12 +73,12 @@ class LeanClient:
     def _call(self, operation: str, arguments: dict[str, Any]) -> Any:
         body = json.dumps(arguments, separators=(",", ":")).encode()
         target = f"{self._version}.{operation}"
-        self._sign(target, body)
+        self.signed_headers(target, body, datetime.now(UTC))
         return json.loads(self._send(target, body))
 
-    def _sign(self, target: str, body: bytes) -> dict[str, str]:
-        """AWS Signature Version 4 with the day's key kept."""
-        now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    def signed_headers(self, target: str, body: bytes, at: datetime) -> dict[str, str]:
+        """AWS Signature Version 4 with the day's key kept. The stub looks at nothing but the target."""
+        now = at.strftime("%Y%m%dT%H%M%SZ")
         scope = f"{now[:8]}/{self._region}/{self._service}/aws4_request"
         signed = "content-type;host;x-amz-date;x-amz-target"
         canonical = (
@@ -84,7 +87,7 @@ class LeanClient:
         )
         text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
         signature = hmac.new(self._signing_key(now[:8]), text.encode(), hashlib.sha256).hexdigest()
-        credential = f"Credential=AKIDEXAMPLE/{scope}, SignedHeaders={signed}, Signature={signature}"
+        credential = f"Credential={ACCESS_KEY}/{scope}, SignedHeaders={signed}, Signature={signature}"
         return {
             "Content-Type": _JSON,
             "X-Amz-Date": now,
@@ -94,11 +97,8 @@ class LeanClient:
 
     def _signing_key(self, day: str) -> bytes:
         if day != self._day:
-            key = b"AWS4" + b"secret"
+            key = f"AWS4{SECRET_KEY}".encode()
             for part in (day, self._region, self._service, "aws4_request"):
                 key = hmac.new(key, part.encode(), hashlib.sha256).digest()
             self._day, self._key = day, key
         return self._key
-
-
-_JSON: Final = "application/x-amz-json-1.0"

@@ -44,6 +44,7 @@ def a_run_with_every_field(clock: Clock) -> Record:
             schedule_version=2,
             scheduled_since=clock.now() - 3_600_000,
             stamped=17,
+            accounted_until=clock.now() - 2,
             trigger="backfill",
             holder="job_x.000000000000001",
             skipped_until=clock.now() - 60_000,

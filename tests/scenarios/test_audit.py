@@ -154,7 +154,6 @@ def at(year: int, month: int, day: int, hour: int) -> int:
         ("15,45 2 * * *", at(2026, 3, 28, 1), 46),  # the day before, the gap, the day after
     ],
 )
-@pytest.mark.xfail(strict=True, reason="stamping records a gap only between two fires of one pass")
 def test_a_time_that_clocks_jump_over_is_accounted_for(
     simulation: Simulation, expression: str, created: int, hours_between: int
 ) -> None:

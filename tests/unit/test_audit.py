@@ -128,14 +128,16 @@ def test_nothing_is_expected_of_a_paused_job() -> None:
     assert audited_times(a_job(status=Status.PAUSED), NOON, NOW) == ()
 
 
-@pytest.mark.parametrize("status", [Status.CANCELLED, Status.DELETED])
+@pytest.mark.parametrize("status", [Status.CANCELLED, Status.DELETED, Status.COMPLETED])
 def test_a_stopped_job_expects_what_it_had_come_to(status: Status) -> None:
     assert audited_times(a_job(status=status, fire_at=TIMES[2]), NOON, NOW) == TIMES[:2]
 
 
 def test_a_job_that_made_its_last_run_expects_no_more() -> None:
-    done = a_job(max_runs=3, status=Status.COMPLETED, stamped=3, fire_at=TIMES[0])
+    # The limit was lowered when it had come to the fifth time.
+    done = a_job(max_runs=3, status=Status.COMPLETED, stamped=3, fire_at=TIMES[4] + 1)
     times = audited_times(done, NOON, NOW)
+    assert times == TIMES
     assert audit(done, times, [a_stamp(time) for time in TIMES[:3]], NOW) == Report(3, 3)
     assert [hole.time for hole in audit(done, times, [a_stamp(TIMES[2])], NOW).holes] == list(TIMES[:2])
 

@@ -75,8 +75,8 @@ def audited_times(job: Record, after: int, until: int) -> tuple[int, ...]:
     """
     if job.recurrence is None or job.status is Status.PAUSED:
         return ()
-    if job.status in (Status.CANCELLED, Status.DELETED):
-        until = min(until, job.fire_at)
+    if job.status is not Status.ACTIVE:
+        until = min(until, job.fire_at)  # it stands where it stopped, or behind its last run
     since = job.created_at if job.scheduled_since is None else job.scheduled_since - 1
     return tuple(_latest(job.recurrence.schedule, max(after, since), until, MOST_TIMES))
 
@@ -130,7 +130,7 @@ def _why_late(run: Record, now: int) -> str | None:
 
 
 def _last_of_all(job: Record, runs: dict[int, Record], times: Sequence[int]) -> int:
-    """A job that has made its `max_runs` expects nothing after the last of them."""
+    """A job that has made its `max_runs` expects nothing after the last of them; lowered, it ends where it stands."""
     last = times[-1] if times else 0
     limit = job.recurrence.max_runs if job.recurrence else None
     if job.status is Status.COMPLETED and limit is not None and (job.stamped or 0) >= limit:

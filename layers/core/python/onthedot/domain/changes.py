@@ -92,6 +92,7 @@ def _change_recurring(job: Record, wanted: Change, changes: dict[str, Any], now:
         "schedule_version": (job.schedule_version or 1) + 1,
         "fire_at": first,
         "scheduled_since": first,
+        "accounted_until": now,
     }
     if job.status is Status.PAUSED:
         return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
@@ -123,7 +124,11 @@ def _moved_back(job: Record, now: int) -> dict[str, Any]:
         return {}
     ahead = fires_between(job.recurrence.schedule, now, job.fire_at, MOST_STAMPED_AHEAD)
     first = ahead[0] if ahead else job.fire_at
-    return {"fire_at": first, "stamped": max(0, (job.stamped or 0) - len(ahead))}
+    return {
+        "fire_at": first,
+        "stamped": max(0, (job.stamped or 0) - len(ahead)),
+        "accounted_until": min(now, job.accounted_until or now),
+    }
 
 
 def _change_one_off(job: Record, wanted: Change, changes: dict[str, Any], now: int, plan: Plan) -> Move:

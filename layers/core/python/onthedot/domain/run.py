@@ -162,6 +162,8 @@ class Record:
     """Of a job: counts its changes, for `If-Match`."""
     schedule_version: int | None = None
     """Of a recurring job: changes with its schedule only, so that a stamping that saw the old one cannot advance it."""
+    accounted_until: int | None = None
+    """Of a recurring job: every time up to this one has its run or its record of being skipped."""
     scheduled_since: int | None = None
     """Of a recurring job: the first fire time of its present schedule, from which on every time has an outcome."""
     stamped: int | None = None

@@ -127,7 +127,8 @@ def _skipped(job: Record, fires: _Fires, last: int, now: int, plan: Plan) -> tup
     """Every time that is not run has a record that says why; a long gap is one record."""
     schedule = _recurrence(job).schedule
     records = [_skipped_range(job, list(fires.skip), fires.why, now, plan)] if fires.skip else []
-    for nominal in skipped_between(schedule, job.fire_at - 1, last + 1, STAMPS_PER_PASS):
+    after = job.fire_at - 1 if job.accounted_until is None else job.accounted_until
+    for nominal in skipped_between(schedule, after, last + 1, STAMPS_PER_PASS):
         why = "dst: clocks jumped over this time (policy skip)"
         records.append(_skipped_range(job, [nominal], why, now, plan))
     return tuple(records)
@@ -160,7 +161,7 @@ def _advance(  # noqa: PLR0917
 ) -> Move:
     """To the next fire time, if the job is still where and what it was when the stamps were planned."""
     expect = Expect(frozenset({Status.ACTIVE}), {"fire_at": job.fire_at, "schedule_version": job.schedule_version})
-    count = {"stamped": (job.stamped or 0) + stamped}
+    count = {"stamped": (job.stamped or 0) + stamped, "accounted_until": last or job.accounted_until}
     if following is None:
         behind_the_last = job.fire_at if last is None else last + 1
         changes = {**count, **closed(now, plan), "fire_at": behind_the_last}

@@ -89,5 +89,6 @@ def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, now
         "recurrence": request.recurrence,
         "schedule_version": 1,
         "scheduled_since": first,
+        "accounted_until": now,
         "stamped": 0,
     }
