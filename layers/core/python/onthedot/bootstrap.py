@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
+from onthedot import __version__
 from onthedot.adapters.dynamodb_misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
 from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.s3_blobs import S3Blobs
@@ -27,8 +28,10 @@ from onthedot.settings import (
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+# The user agent is given, since botocore would put it together anew for every request, at a fifth of their cost.
 # Short time-outs and few retries inside a call: the callers' own bounded retries see the clock and the deadline.
 _CONFIG = Config(
+    user_agent=f"onthedot/{__version__}",
     connect_timeout=2,
     read_timeout=5,
     retries={"mode": "standard", "total_max_attempts": 3},
@@ -85,6 +88,10 @@ def auditor_engine(settings: AuditorSettings, **connection: Any) -> Engine:
     """`connection` is for those who are not on Lambda: the client's region, endpoint and keys."""
     dynamodb, sqs = client("dynamodb", **connection), client("sqs", **connection)
     return _engine(settings, NoBlobs(), dynamodb=dynamodb, sqs=sqs)
+
+
+def limits_store(table: str, **connection: Any) -> DynamoLimitsStore:
+    return DynamoLimitsStore(client("dynamodb", **connection), table)
 
 
 def progress_store(table: str, **connection: Any) -> DynamoProgressStore:

@@ -1,12 +1,10 @@
 """`onthedot audit`: whether every recent fire time of recurring jobs has one recorded outcome, by the table itself."""
 
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -16,6 +14,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from onthedot.api.times import format_instant
+from onthedot.cli.where import find_table, table_options
 from onthedot.domain.audit import Finding, Report
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.lifecycle import TOMBSTONE_DAYS
@@ -30,9 +29,6 @@ MOST_ROWS: Final = 50
 MOST_TIMES: Final = 10
 HOLES_FOUND: Final = 1
 NOT_WHOLE: Final = 2
-NO_STACK: Final = "there is no local stack here; start one with `onthedot up`, or name the table with --table"
-# The local AWS takes any keys, in the region that it was deployed to.
-_LOCAL: Final = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 
 class NotAudited(click.ClickException):
@@ -59,16 +55,14 @@ class Audited:
 
 @click.command()
 @click.argument("job_id", required=False)
-@click.option("--table", metavar="NAME", help="A table of your AWS account.  [default: that of the local stack]")
-@click.option("--region", metavar="NAME", help="Where the table is.  [default: as for the AWS command line]")
-@click.option("--endpoint-url", metavar="URL", help="Of an AWS that is not AWS itself.")
+@table_options
 @click.option("--json", "as_json", is_flag=True, help="Every job that was audited, for programs.")
 def audit(job_id: str | None, table: str | None, region: str | None, endpoint_url: str | None, as_json: bool) -> None:
     """Check that every recent fire time of recurring jobs has one recorded outcome.
 
     Of JOB_ID, or of all jobs that fire within the hour. Exit code 1: there are holes; 2: not all could be audited.
     """
-    table, connection = _where(table, region, endpoint_url)
+    table, connection = find_table(table, region, endpoint_url)
     try:
         found = _audit_one(table, connection, job_id) if job_id else _audit_due(table, connection)
     except (Unavailable, BotoCoreError, ClientError) as error:
@@ -80,28 +74,6 @@ def audit(job_id: str | None, table: str | None, region: str | None, endpoint_ur
     if found.left_out:
         click.echo(f"not all could be audited: {found.left_out}", err=True)
     sys.exit(HOLES_FOUND if found.counts["holes"] else NOT_WHOLE if found.left_out else 0)
-
-
-def _where(table: str | None, region: str | None, endpoint_url: str | None) -> tuple[str, dict[str, Any]]:
-    """The table, and how a client gets there."""
-    if table is not None:
-        given = {"region_name": region, "endpoint_url": endpoint_url}
-        return table, {name: value for name, value in given.items() if value is not None}
-    if region or endpoint_url:
-        raise click.UsageError("--region and --endpoint-url say where --table is; give that too")
-    stack = _local_stack()
-    return stack["table"], {**_LOCAL, "endpoint_url": stack["endpoint_url"]}
-
-
-def _local_stack() -> dict[str, Any]:
-    """What `local.json` says: that of ONTHEDOT_HOME, or of the clone that we are in."""
-    here = Path.cwd()
-    chosen = os.environ.get("ONTHEDOT_HOME")
-    homes = [Path(chosen).expanduser()] if chosen else [at / ".onthedot" for at in (here, *here.parents)]
-    for home in homes:
-        if (description := home / "local.json").is_file():
-            return dict(json.loads(description.read_text()))
-    raise click.UsageError(NO_STACK)
 
 
 def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:

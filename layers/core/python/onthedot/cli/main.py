@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from onthedot.cli.audit import audit
+from onthedot.cli.limits import limits
 from onthedot.cli.preview import preview
 
 NOT_A_CLONE = (
@@ -25,6 +26,7 @@ def main() -> None:
 
 
 main.add_command(preview)
+main.add_command(limits)
 main.add_command(audit)
 
 

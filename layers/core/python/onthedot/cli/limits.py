@@ -1,0 +1,70 @@
+"""`onthedot limits`: what a tenant may have in flight, how fast, and its weight beside the others."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from onthedot.cli.where import find_table, reaching, table_options
+from onthedot.domain.fairness import TenantLimits
+from onthedot.ports import LimitsStore
+
+
+@click.group()
+def limits() -> None:
+    """Show, set and lift the limits of tenants."""
+
+
+@limits.command("list")
+@table_options
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def show(table: str | None, region: str | None, endpoint_url: str | None, as_json: bool) -> None:
+    """All limited tenants, and who is held back at the moment, and why."""
+    with reaching("limits"):
+        found = _store(table, region, endpoint_url).read()
+    if as_json:
+        tenants = {name: asdict(value) for name, value in found.tenants.items()}
+        click.echo(json.dumps({"tenants": tenants, "held": dict(found.held)}))
+        return
+    shown = Table("tenant", "in flight", "per second", "weight", "held back")
+    for name in sorted({*found.tenants, *found.held}):
+        value = found.tenants.get(name, TenantLimits())
+        numbers = [str(n) if n is not None else "-" for n in (value.in_flight, value.per_second, value.weight)]
+        shown.add_row(name, *numbers, found.held.get(name, ""), style="yellow" if name in found.held else None)
+    Console().print(shown if shown.row_count else "No tenant is limited.")
+
+
+@limits.command("set")
+@click.argument("tenant")
+@click.option("--in-flight", type=click.IntRange(min=1), help="Runs handed over and not ended, approximately.")
+@click.option("--per-second", type=click.FloatRange(min=0, min_open=True), help="Runs, averaged over a minute.")
+@click.option("--weight", type=click.IntRange(1, 1000), default=1, show_default=True, help="Turns beside others' one.")
+@table_options
+def set_limits(tenant: str, in_flight: int | None, per_second: float | None, weight: int, **where: Any) -> None:
+    """Limit TENANT. What is over a limit waits in its slot; `explain` names the limit."""
+    _put(tenant, TenantLimits(in_flight, per_second, weight), **where)
+    click.echo(f"{tenant} is limited.")
+
+
+@limits.command("clear")
+@click.argument("tenant")
+@table_options
+def clear(tenant: str, **where: Any) -> None:
+    """Lift all limits of TENANT."""
+    _put(tenant, None, **where)
+    click.echo(f"{tenant} is not limited.")
+
+
+def _put(tenant: str, wanted: TenantLimits | None, **where: Any) -> None:
+    with reaching("limits"):
+        _store(**where).put(tenant, wanted)
+
+
+def _store(table: str | None, region: str | None, endpoint_url: str | None) -> LimitsStore:
+    from onthedot.bootstrap import limits_store  # noqa: PLC0415 - boto3 would slow down every other command
+
+    name, connection = find_table(table, region, endpoint_url)
+    return limits_store(name, **connection)
