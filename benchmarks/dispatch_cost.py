@@ -22,11 +22,9 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
-import boto3
 from benchmarks.common import TENANT, Bar, aws_engine, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_parsing
 from benchmarks.stubbed_aws import StubbedAws
-from botocore.config import Config
 
 from onthedot import bootstrap, schema
 from onthedot.adapters.dynamodb_misc import DynamoProgressStore
@@ -69,14 +67,8 @@ def _wired(stub: StubbedAws, service: str) -> Any:
     return stub.serve(_client(service))
 
 
-def _named(stub: StubbedAws, service: str) -> Any:
-    """boto builds its user agent anew for every request, unless it is given one."""
-    config = bootstrap._CONFIG.merge(Config(user_agent="onthedot"))
-    return stub.serve(boto3.client(service, config=config))  # type: ignore[call-overload]
-
-
 def _raw(stub: StubbedAws, service: str) -> Any:
-    return raw_parsing(_named(stub, service))
+    return raw_parsing(_wired(stub, service))
 
 
 def _lean(stub: StubbedAws, service: str) -> Any:
@@ -87,7 +79,6 @@ WIRED: Final = "boto3 as wired"
 LEAN: Final = "own SigV4 + json"
 CLIENTS: Final[dict[str, MakeClient]] = {
     WIRED: _wired,
-    "+ user agent given": _named,
     "+ replies parsed raw": _raw,
     LEAN: _lean,
 }

@@ -76,11 +76,20 @@ def test_a_skipped_range_accounts_for_all_times_in_it_and_no_other() -> None:
 def test_a_time_that_clocks_jump_over_is_expected_and_its_record_accounts_for_it() -> None:
     skip = CronSchedule("30 2 * * *", "Europe/Berlin", DstPolicy(gap=Gap.SKIP))
     gap = NOON + 27 * DAY + 13 * HOUR  # 2026-03-29T01:00Z
-    job = a_job(Schedule(skip), fire_at=gap + DAY)
+    job = a_job(Schedule(skip), fire_at=gap + DAY, accounted_until=gap)
     times = audited_times(job, gap - HOUR, gap + HOUR)
     assert times == (gap,)
     assert [hole.time for hole in audit(job, times, [], gap + HOUR).holes] == [gap]
     assert audit(job, times, [a_range(gap, gap)], gap + HOUR) == Report(1, 1)
+
+
+def test_a_time_that_clocks_jump_over_is_recorded_with_the_next_fire_and_no_hole_until_then() -> None:
+    skip = CronSchedule("30 2 * * *", "Europe/Berlin", DstPolicy(gap=Gap.SKIP))
+    gap = NOON + 27 * DAY + 13 * HOUR
+    job = a_job(Schedule(skip), fire_at=gap + DAY - HOUR // 2, accounted_until=gap - DAY)
+    assert audit(job, [gap], [], gap + DAY - HOUR) == Report(1, 1)
+    cancelled = replace(job, status=Status.CANCELLED)
+    assert audited_times(cancelled, gap - HOUR, gap + HOUR) == ()
 
 
 def test_a_run_on_demand_stands_for_no_time_of_the_schedule() -> None:

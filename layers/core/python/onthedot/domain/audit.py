@@ -76,7 +76,7 @@ def audited_times(job: Record, after: int, until: int) -> tuple[int, ...]:
     if job.recurrence is None or job.status is Status.PAUSED:
         return ()
     if job.status is not Status.ACTIVE:
-        until = min(until, job.fire_at)  # it stands where it stopped, or behind its last run
+        until = min(until, _settled_until(job) + 1)
     since = job.created_at if job.scheduled_since is None else job.scheduled_since - 1
     return tuple(_latest(job.recurrence.schedule, max(after, since), until, MOST_TIMES))
 
@@ -93,8 +93,8 @@ def audit(job: Record, times: Sequence[int], records: Sequence[Record], now: int
             why = _why_late(runs[time], now)
         elif any(first <= time <= last for first, last in ranges):
             why = None
-        elif job.status is Status.ACTIVE and time >= job.fire_at:
-            why = "not stamped yet" if now - time > PATIENCE_MS else None
+        elif job.status is Status.ACTIVE and time > _settled_until(job):
+            why = "not stamped yet" if time >= job.fire_at and now - time > PATIENCE_MS else None
         else:
             holes.append(Finding(time, _NO_RECORD))
             continue
@@ -117,6 +117,14 @@ def no_range_reaches(records: Sequence[Record], time: int) -> bool:
 def _stamped_ahead(record: Record) -> bool:
     """And not caught up with or backfilled, which happens within ranges too."""
     return is_scheduled(record.run_id) and record.created_at <= record.nominal_at
+
+
+def _settled_until(job: Record) -> int:
+    """The last time that the job has dealt with.
+
+    Between it and the next fire there can be times that clocks jump over: they are recorded together with that fire.
+    """
+    return job.fire_at - 1 if job.accounted_until is None else min(job.fire_at - 1, job.accounted_until)
 
 
 def _why_late(run: Record, now: int) -> str | None:

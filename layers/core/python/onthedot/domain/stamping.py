@@ -126,15 +126,15 @@ def new_run(
 def _skipped(job: Record, fires: _Fires, last: int, now: int, plan: Plan) -> tuple[Record, ...]:
     """Every time that is not run has a record that says why; a long gap is one record."""
     schedule = _recurrence(job).schedule
-    records = [_skipped_range(job, list(fires.skip), fires.why, now, plan)] if fires.skip else []
+    records = [skipped_range(job, list(fires.skip), fires.why, now, plan)] if fires.skip else []
     after = job.fire_at - 1 if job.accounted_until is None else job.accounted_until
     for nominal in skipped_between(schedule, after, last + 1, STAMPS_PER_PASS):
         why = "dst: clocks jumped over this time (policy skip)"
-        records.append(_skipped_range(job, [nominal], why, now, plan))
+        records.append(skipped_range(job, [nominal], why, now, plan))
     return tuple(records)
 
 
-def _skipped_range(job: Record, fires: list[int], why: str, now: int, plan: Plan) -> Record:
+def skipped_range(job: Record, fires: list[int], why: str, now: int, plan: Plan) -> Record:
     return Record(
         run_id=extra_run_id(job.job_id, fires[0], SKIPPED_WHY),
         job_id=job.job_id,
@@ -173,6 +173,18 @@ def _advance(  # noqa: PLR0917
 def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
     """Every time that must have an outcome: those that fire, and those that a DST policy skips."""
     return sorted({*fires_between(schedule, after, until, limit), *skipped_between(schedule, after, until, limit)})
+
+
+def given_up(before: Record, after: Record, now: int, plan: Plan) -> Record | None:
+    """The record of past times that nobody came to settle before the job was changed or stopped."""
+    if before.recurrence is None or before.status is not Status.ACTIVE or after.status is Status.PAUSED:
+        return None
+    if after.status is Status.ACTIVE and after.schedule_version == before.schedule_version:
+        return None
+    missed = fires_between(before.recurrence.schedule, before.fire_at - 1, now + 1, MISSED_PER_PASS)
+    what = "changed" if after.status is Status.ACTIVE else "stopped"
+    why = f"the job was {what} before these missed times were settled"
+    return skipped_range(before, missed, why, now, plan) if missed else None
 
 
 def _recurrence(job: Record) -> Recurrence:

@@ -10,6 +10,7 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.lifecycle import applied
 from onthedot.domain.run import Kind, Move, Record, Status
 from onthedot.domain.slots import horizon
+from onthedot.domain.stamping import given_up
 from onthedot.ports import Deadline, Engine, Moved
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.read_jobs import read_job
@@ -82,5 +83,12 @@ def _decide(
         outcome = engine.store.move(move)
         # Refused by exactly what we wanted to make of it: our own write, its reply lost.
         if isinstance(outcome, Moved) or outcome.current == changed:
+            _record_what_is_given_up(engine, job, changed)
             return job, changed
     raise Unavailable(f"{job_id} keeps changing; try again")
+
+
+def _record_what_is_given_up(engine: Engine, before: Record, after: Record) -> None:
+    record = given_up(before, after, engine.clock.now(), engine.plan)
+    if record is not None:
+        engine.store.create(record)
