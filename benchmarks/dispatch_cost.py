@@ -94,6 +94,8 @@ class Case:
     profiled: Callable[[], object] | None = None
     """The same in one thread, where the action uses several."""
     cpu_ms: list[float] = field(default_factory=list)
+    """Calm."""
+    raw_ms: list[float] = field(default_factory=list)
     slowness: list[float] = field(default_factory=list)
     requests: int = 0
 
@@ -102,7 +104,9 @@ class Case:
         cpu_before, self.stub.requests = self.stub.cpu_ns, 0
         cpu = cpu_of(self.action)
         stubs = (self.stub.cpu_ns - cpu_before) / 1e6
-        self.cpu_ms.append(replace(cpu, ms=cpu.ms - stubs).calm_ms)
+        net = replace(cpu, ms=cpu.ms - stubs)
+        self.cpu_ms.append(net.calm_ms)
+        self.raw_ms.append(net.ms)
         self.slowness.append(cpu.slowness)
         self.requests = self.stub.requests
 
@@ -255,13 +259,16 @@ def measure(cases: dict[tuple[str, str], Case], rounds: int) -> None:
         for case in cases.values():
             case.measure()
             if number == 0:
-                case.cpu_ms.clear()
+                for warming_up in (case.cpu_ms, case.raw_ms, case.slowness):
+                    warming_up.clear()
 
 
-def per_run(cases: dict[tuple[str, str], Case], what: str, client: str) -> float:
-    case = cases[what, client]
-    fixed = cases["empty tick", client].median() if "dispatch" in what else 0.0
-    return (case.median() - fixed) / case.runs
+def per_run(cases: dict[tuple[str, str], Case], what: str, client: str, *, raw: bool = False) -> float:
+    def median(case: Case) -> float:
+        return statistics.median(case.raw_ms) if raw else case.median()
+
+    fixed = median(cases["empty tick", client]) if "dispatch" in what else 0.0
+    return (median(cases[what, client]) - fixed) / cases[what, client].runs
 
 
 def main() -> int:
@@ -281,12 +288,13 @@ def main() -> int:
 
     runs = [(what, client) for what, client in cases if what != "empty tick"]
     figures = {what: {client: per_run(cases, what, client) for w, client in runs if w == what} for what, _ in runs}
+    raw = {what: per_run(cases, what, WIRED, raw=True) for what in figures}
     rows: list[list[object]] = [
-        [what, *(figures[what].get(client, "") for client in CLIENTS), f"± {spread(cases[what, WIRED].cpu_ms):.0%}"]
+        [what, raw[what], *(figures[what].get(c, "") for c in CLIENTS), f"± {spread(cases[what, WIRED].cpu_ms):.0%}"]
         for what in figures
     ]
     slowness = statistics.median(each for case in cases.values() for each in case.slowness)
-    show(f"CPU-ms a run, network stubbed, machine {slowness:.2f} × calm", ["", *CLIENTS, "noise"], rows)
+    show(f"CPU-ms a run, network stubbed, machine {slowness:.2f} × calm", ["", "wired, raw", *CLIENTS, "noise"], rows)
     empty = {client: cases["empty tick", client] for client in CLIENTS}
     rows = [["CPU-ms", *(case.median() for case in empty.values())]]
     rows.append(["requests", *(case.requests for case in empty.values())])
@@ -300,14 +308,17 @@ def main() -> int:
 
     results = {
         "cpu_ms_per_run": figures,
+        "raw_cpu_ms_per_run_as_wired": raw,
         "slowness": slowness,
         "empty_tick": {client: [case.median(), case.requests] for client, case in empty.items()},
         "profile": shares,
     }
+    limits = {"dispatch, one-off": (0.25, 0.10), "dispatch, recurring": (0.40, 0.20), "worker": (1.0, 0.5)}
+    # Both are judged: what the calm figure forgives is shown by the raw one, and the reader sees which it hangs on.
     bars = [
-        Bar("dispatch of a one-off run", figures["dispatch, one-off"][WIRED], 0.25, "ms", 0.10),
-        Bar("dispatch of a recurring run, next fire included", figures["dispatch, recurring"][WIRED], 0.40, "ms", 0.20),
-        Bar("worker, start + finish", figures["worker"][WIRED], 1.0, "ms", 0.5),
+        Bar(f"{what}, {kind}", measured, limits[what][0], "ms", limits[what][1])
+        for what in limits
+        for kind, measured in (("raw", raw[what]), ("calm", figures[what][WIRED]))
     ]
     return finish("dispatch_cost", results, bars)
 

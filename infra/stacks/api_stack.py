@@ -13,6 +13,7 @@ from constructs import Construct
 from components.gateway_errors import shape_gateway_errors
 from components.log_group import log_group
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
+from components.store_settings import store_settings
 from onthedot import schema
 from onthedot.adapters.dynamodb_keys import TOKEN_PREFIX
 from onthedot.settings import ApiSettings, AuthorizerSettings
@@ -67,13 +68,7 @@ class ApiStack(Stack):
 
     def _api_function(self) -> lambda_.Function:
         settings = ApiSettings(
-            stage=self._config.stage,
-            table=self._data.table.table_name,
-            shards=self._config.shards,
-            lookahead=self._config.lookahead,
-            history_days=self._config.history_days,
-            backlog_limit=self._config.backlog_limit,
-            queue_urls=self._queues.run_queue_urls(),
+            **store_settings(self._config, self._data, self._queues),
             blob_bucket=self._data.blobs.bucket_name,
         )
         function = self._functions.make("api", settings, API)

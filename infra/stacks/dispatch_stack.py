@@ -17,6 +17,7 @@ from constructs import Construct
 
 from components.alarms import alarm_above, alarm_on_silence
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
+from components.store_settings import store_settings
 from components.timing import DISPATCHER_TIMEOUT, TICK_MAX_AGE
 from onthedot import schema
 from onthedot.observability import NAMESPACE
@@ -77,13 +78,7 @@ class DispatchStack(Stack):
 
     def _dispatcher(self) -> lambda_.Function:
         settings = DispatcherSettings(
-            stage=self._config.stage,
-            table=self._data.table.table_name,
-            shards=self._config.shards,
-            lookahead=self._config.lookahead,
-            history_days=self._config.history_days,
-            backlog_limit=self._config.backlog_limit,
-            queue_urls=self._queues.run_queue_urls(),
+            **store_settings(self._config, self._data, self._queues),
             tick_queue_url=self._queues.tick.queue_url,
         )
         dispatcher = self._functions.make("dispatcher", settings, DISPATCHER)
@@ -118,13 +113,7 @@ class DispatchStack(Stack):
 
     def _auditor(self) -> lambda_.Function:
         settings = AuditorSettings(
-            stage=self._config.stage,
-            table=self._data.table.table_name,
-            shards=self._config.shards,
-            lookahead=self._config.lookahead,
-            history_days=self._config.history_days,
-            backlog_limit=self._config.backlog_limit,
-            queue_urls=self._queues.run_queue_urls(),
+            **store_settings(self._config, self._data, self._queues),
         )
         auditor = self._functions.make("auditor", settings, AUDITOR)
         table = self._data.table.table_arn

@@ -8,6 +8,7 @@ from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
 
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
+from components.store_settings import store_settings
 from components.timing import WORKER_TIMEOUT
 from onthedot.domain.run import Priority
 from onthedot.settings import WorkerSettings
@@ -42,13 +43,7 @@ class WorkersStack(Stack):
 
     def _settings(self) -> WorkerSettings:
         return WorkerSettings(
-            stage=self._config.stage,
-            table=self._data.table.table_name,
-            shards=self._config.shards,
-            lookahead=self._config.lookahead,
-            history_days=self._config.history_days,
-            backlog_limit=self._config.backlog_limit,
-            queue_urls=self._queues.run_queue_urls(),
+            **store_settings(self._config, self._data, self._queues),
             blob_bucket=self._data.blobs.bucket_name,
             allow_private_targets=self._config.local,
         )
