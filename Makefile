@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 FUNCTION_ENV := build/function-env
-SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py tests
+SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks tests
 
 # The environment's Node and tools go before whatever the machine has.
 export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)

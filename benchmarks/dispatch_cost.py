@@ -25,7 +25,6 @@ from unittest.mock import patch
 from benchmarks.common import TENANT, Bar, aws_engine, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_parsing
 from benchmarks.stubbed_aws import StubbedAws
-
 from onthedot import bootstrap, schema
 from onthedot.adapters.dynamodb_misc import DynamoProgressStore
 from onthedot.adapters.sqs_queues import message_body

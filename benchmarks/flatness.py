@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import boto3
+from botocore.config import Config
+
 from benchmarks.capacity import MeasuringStore, spending
 from benchmarks.common import TENANT, Bar, aws_engine, console, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.stored_jobs import fill_dynamodb, fill_sqlite
-from botocore.config import Config
-
 from onthedot import schema
 from onthedot.adapters.dynamodb_keys import run_key
 from onthedot.adapters.dynamodb_misc import DynamoProgressStore

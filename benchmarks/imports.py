@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.common import ROOT, Bar, console, finish, show
-
 from layers.build import dependencies_layer
 from onthedot import schema
 from onthedot.settings import (

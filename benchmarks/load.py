@@ -24,10 +24,10 @@ from typing import Any, Final
 
 import boto3
 import urllib3
+
 from benchmarks.common import ROOT, Bar, console, finish, quantile, show
 from benchmarks.processes import IDLE, OTHERS, Sampler
 from benchmarks.receiver import Receiver, receiving
-
 from localstack import local, ministack_process
 from localstack.home import home_from
 from localstack.stack import LocalStack, read_description

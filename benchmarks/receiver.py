@@ -16,6 +16,7 @@ from subprocess import PIPE, Popen
 from typing import Final
 
 import urllib3
+
 from benchmarks.common import ROOT
 
 _HEAD_END: Final = b"\r\n\r\n"

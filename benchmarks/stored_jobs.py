@@ -6,7 +6,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.common import TENANT, one_off, recurring
-
 from onthedot.adapters.dynamodb_keys import run_key
 from onthedot.domain.run import Record
 from onthedot.domain.slots import BUCKET_MS

@@ -90,7 +90,7 @@ class MiniStackKit:
     def queues(self) -> tuple[SqsRunQueues, "SqsInbox"]:
         keys = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
         urls = {key: self._queue_with_dead_letters(key) for key in keys}
-        queues = SqsRunQueues(self._clients.sqs, self._clients.cloudwatch, urls, self.clock)
+        queues = SqsRunQueues(self._clients.sqs, lambda: self._clients.cloudwatch, urls, self.clock)
         return queues, SqsInbox(self._clients.sqs, urls)
 
     def ticks(self) -> tuple[SqsTickQueue, "SqsTickInbox"]:

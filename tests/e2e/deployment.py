@@ -79,6 +79,7 @@ class Deployment:
 
     def begin_slow_jobs(self) -> None:
         self._begin_killed()
+        self._begin_long()
         self._begin_purged()
         self._begin_far()
         self._begin_ticking()
@@ -89,6 +90,11 @@ class Deployment:
         self.listener.wait_for("/killed", seconds=60)
         for pid in worker_processes(self.home):
             os.kill(pid, signal.SIGKILL)
+
+    def _begin_long(self) -> None:
+        """A job that outlasts its first lease, and the minute in which it is first looked after."""
+        url = f"{self.listener.url}/long?hang=200"
+        self.slow["long"] = self.api.submit(callback_url=url, delay=1, timeout_seconds=300, priority="HIGH")
 
     def _begin_purged(self) -> None:
         """A message that is gone from its queue before it could arrive."""

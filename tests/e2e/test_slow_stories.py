@@ -23,6 +23,15 @@ def test_a_killed_worker_is_found_and_its_run_tried_again(deployment: Deployment
     assert outcomes == ["lost", "succeeded"]
 
 
+def test_a_job_that_outlasts_its_lease_keeps_it_and_runs_once(deployment: Deployment) -> None:
+    job = deployment.slow["long"]
+    deployment.api.wait_for(job["job_id"], "SUCCEEDED", seconds=5 * MINUTES)
+    assert len(deployment.listener.at_path("/long")) == 1
+    _, executions = deployment.api.call("GET", f"/v1/jobs/{job['job_id']}/executions")
+    (attempt,) = executions["executions"][0]["attempts"]
+    assert attempt["outcome"] == "succeeded"
+
+
 def test_a_job_every_five_seconds_has_exactly_its_fire_times(deployment: Deployment) -> None:
     job = deployment.slow["ticking"]
     first = ms(job["next_fire_time"])

@@ -2,13 +2,13 @@
 
 from datetime import UTC, datetime
 
-from benchmarks.flatness import figures, measure, sqlite_subjects
-from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient
-from benchmarks.stored_jobs import fill_sqlite
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from benchmarks.flatness import figures, measure, sqlite_subjects
+from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient
+from benchmarks.stored_jobs import fill_sqlite
 from onthedot.domain.run import Kind
 from onthedot.domain.slots import SlotKind, bucket_of, horizon, slot_name
 from tests.builders import a_world

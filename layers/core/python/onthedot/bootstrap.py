@@ -1,5 +1,6 @@
 """The composition root: the one module that knows which engine stands behind the ports."""
 
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -41,6 +42,23 @@ _CONFIG = Config(
 )
 
 
+class LazyBlobs:
+    """S3 when it is first needed: its client takes a tenth of a cold start, and few payloads are large."""
+
+    def __init__(self, bucket: str) -> None:
+        self._bucket = bucket
+
+    @cached_property
+    def _blobs(self) -> S3Blobs:
+        return S3Blobs(client("s3"), self._bucket)
+
+    def put(self, key: str, content: bytes) -> None:
+        self._blobs.put(key, content)
+
+    def get(self, key: str) -> bytes | None:
+        return self._blobs.get(key)
+
+
 class NoBlobs:
     """For parts that never touch a payload."""
 
@@ -71,16 +89,16 @@ def _engine(
 
 
 def api_engine(settings: ApiSettings) -> Engine:
-    return _engine(settings, S3Blobs(client("s3"), settings.blob_bucket), dynamodb=client("dynamodb"))
+    return _engine(settings, LazyBlobs(settings.blob_bucket), dynamodb=client("dynamodb"))
 
 
 def worker_engine(settings: WorkerSettings) -> Engine:
-    return _engine(settings, S3Blobs(client("s3"), settings.blob_bucket), dynamodb=client("dynamodb"))
+    return _engine(settings, LazyBlobs(settings.blob_bucket), dynamodb=client("dynamodb"))
 
 
 def dispatcher_engine(settings: DispatcherSettings) -> tuple[Engine, DynamoProgressStore]:
     dynamodb = client("dynamodb")
-    engine = _engine(settings, NoBlobs(), dynamodb=dynamodb, cloudwatch=client("cloudwatch"))
+    engine = _engine(settings, NoBlobs(), dynamodb=dynamodb, cloudwatch=cache(lambda: client("cloudwatch")))
     return engine, DynamoProgressStore(dynamodb, settings.table)
 
 

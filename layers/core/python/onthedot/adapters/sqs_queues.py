@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,12 +27,15 @@ _MESSAGE_IS_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflig
 
 
 class SqsRunQueues:
-    """`RunQueues` on one standard queue for each pool and priority; the tenant is the fair queues' group."""
+    """`RunQueues` on one standard queue for each pool and priority; the tenant is the fair queues' group.
+
+    `cloudwatch` makes the client when a sweep first asks for a queue's age, which is seldom.
+    """
 
     def __init__(
         self,
         client: "SQSClient",
-        cloudwatch: "CloudWatchClient | None",
+        cloudwatch: "Callable[[], CloudWatchClient] | None",
         queue_urls: Mapping[str, str],
         clock: Clock,
     ) -> None:
@@ -92,7 +95,7 @@ class SqsRunQueues:
         }
         query: Any = {"Id": "age", "MetricStat": {"Metric": metric, "Period": 60, "Stat": "Maximum"}}
         with translated("oldest age"):
-            reply = self._cloudwatch.get_metric_data(
+            reply = self._cloudwatch().get_metric_data(
                 MetricDataQueries=[query], StartTime=end - timedelta(minutes=5), EndTime=end
             )
         values = [value for result in reply["MetricDataResults"] for value in result["Values"]]

@@ -112,8 +112,18 @@ def _checked(host: str, answer: str, allow_private: bool) -> Address:
     return address
 
 
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def _look_up(host: str, port: int, lookup: Lookup, seconds: float) -> Iterable[tuple[Any, ...]]:
-    """Ask in a thread: the system's resolver has no time-out of its own that we could set."""
+    """Ask in a thread: the system's resolver has no time-out of its own that we could set. An address needs none."""
+    if _is_address(host):
+        return lookup(host, port, 0, SOCK_STREAM)
     outcome: queue.SimpleQueue[Iterable[tuple[Any, ...]] | OSError] = queue.SimpleQueue()
 
     def ask() -> None:
