@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.domain import recurrence as recurrences
+from onthedot.domain.recurrence import Recurrence
 from onthedot.domain.run import Attempt, Definition, HttpTarget, Kind, Priority, Record, RetryPolicy, Status
 
 Scalar = str | int | bool
@@ -26,13 +28,8 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 
 def encode_field(name: str, value: Any) -> Scalar:
     """One field's value as it is stored."""
-    if name == "definition":
-        return _dump(_definition(value))
-    if name == "recurrence":
-        return _dump(recurrences.to_json(value))
-    if name == "attempts":
-        return _dump([list(dataclasses.astuple(attempt)) for attempt in value])
-    return str(value) if isinstance(value, str) else int(value)
+    encoder = _ENCODERS.get(name)
+    return value if encoder is None else encoder(value)
 
 
 def encode(run: Record) -> dict[str, Scalar]:
@@ -42,16 +39,14 @@ def encode(run: Record) -> dict[str, Scalar]:
 
 
 def decode(record: Mapping[str, Any]) -> Record:
-    values = {name: _decode_field(name, record[name]) for name in FIELDS if record.get(name) is not None}
+    """The run of a record, in which other things may stand too."""
+    values = {
+        name: _DECODERS[name](stored) if name in _DECODERS else stored
+        for name, stored in record.items()
+        if stored is not None and name in _KNOWN
+    }
     values.setdefault("definition", None)
     return Record(**values)
-
-
-def _decode_field(name: str, stored: Any) -> Any:
-    if name in INTEGERS:
-        return int(stored)
-    decoder = _DECODERS.get(name)
-    return stored if decoder is None else decoder(stored)
 
 
 def _dump(value: Any) -> str:
@@ -85,10 +80,26 @@ def _decode_attempts(text: str) -> tuple[Attempt, ...]:
     return tuple(Attempt(*values) for values in json.loads(text))
 
 
-_DECODERS: Final[Mapping[str, Any]] = {
+# Jobs of one schedule are many, and reading it is the dearest part of a record.
+@lru_cache(maxsize=4096)
+def _decode_recurrence(text: str) -> Recurrence:
+    return recurrences.from_json(json.loads(text))
+
+
+_KNOWN: Final = frozenset(FIELDS)
+_ENCODERS: Final[Mapping[str, Callable[[Any], Scalar]]] = {
+    "definition": lambda value: _dump(_definition(value)),
+    "recurrence": lambda value: _dump(recurrences.to_json(value)),
+    "attempts": lambda value: _dump([list(dataclasses.astuple(attempt)) for attempt in value]),
+    "status": str,
+    "priority": str,
+    "kind": str,
+}
+_DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    **dict.fromkeys(INTEGERS, int),
     "definition": _decode_definition,
+    "recurrence": _decode_recurrence,
     "attempts": _decode_attempts,
-    "recurrence": lambda text: recurrences.from_json(json.loads(text)),
     "status": Status,
     "priority": Priority,
     "kind": Kind,
