@@ -1,11 +1,14 @@
 """Recurring jobs for scenarios, and what must be true of their runs."""
 
+from dataclasses import replace
 from typing import Any
 
+from onthedot.domain.changes import Change
 from onthedot.domain.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
 from onthedot.domain.run import Definition, HttpTarget, Kind, Priority, Record, RetryPolicy, Status
 from onthedot.domain.schedule import CronSchedule, EverySchedule, Schedule
 from onthedot.schema import DEFAULT_POOL
+from onthedot.use_cases.change_job import change_job
 from onthedot.use_cases.submit_job import JobRequest, submit_job
 from tests.scenarios.faults import Faults
 from tests.scenarios.simulation import NEVER, Simulation
@@ -63,3 +66,11 @@ def skipped_count(simulation: Simulation, job: Record) -> int:
 def fired(simulation: Simulation, job: Record) -> list[int]:
     """When the target was called for this job, by run."""
     return sorted(at for run_id, _, at in simulation.target.calls if run_id.startswith(job.job_id))
+
+
+def changed_to(simulation: Simulation, job: Record, schedule: Schedule) -> None:
+    def wanted(present: Record, _: int) -> Change:
+        assert present.recurrence is not None
+        return Change(recurrence=replace(present.recurrence, schedule=schedule))
+
+    change_job(simulation.world.engine, "acme", job.job_id, wanted, None)

@@ -14,9 +14,8 @@ from onthedot.use_cases.audit_jobs import audit_due_jobs, audit_job, audit_recen
 from onthedot.use_cases.change_job import pause_job, resume_job
 from onthedot.use_cases.run_extra import backfill, run_now
 from tests.builders import NOON
-from tests.scenarios.recurring import cron, every, run_all, runs_of, skip_missed, submit
+from tests.scenarios.recurring import changed_to, cron, every, run_all, runs_of, skip_missed, submit
 from tests.scenarios.simulation import Simulation
-from tests.scenarios.test_recurring import changed_to
 
 ALL_POLICIES = pytest.mark.parametrize("misfire", [Misfire(), run_all(), skip_missed()], ids=lambda m: m.policy)
 

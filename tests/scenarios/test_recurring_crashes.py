@@ -6,16 +6,15 @@ from itertools import product
 
 import pytest
 
-from onthedot.domain.changes import Change
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.lifecycle import Plan
 from onthedot.domain.run import Kind, Record, Status
 from onthedot.domain.schedule import Schedule, fires_between
-from onthedot.use_cases.change_job import cancel_job, change_job, pause_job, resume_job
+from onthedot.use_cases.change_job import cancel_job, pause_job, resume_job
 from onthedot.use_cases.delete_job import delete_job
 from tests.builders import NOON, World, a_world
 from tests.scenarios.faults import Crash, Fault, Faults
-from tests.scenarios.recurring import cron, every, fired, run_all, runs_of, submit
+from tests.scenarios.recurring import changed_to, cron, every, fired, run_all, runs_of, submit
 from tests.scenarios.simulation import Simulation
 
 ONE_SHARD = Plan(shards=1, lookahead=3, history_days=7)
@@ -85,21 +84,13 @@ def pause_and_resume(simulation: Simulation, job: Record) -> None:
     resume(simulation, job)
 
 
-def reschedule(simulation: Simulation, job: Record, schedule: Schedule) -> None:
-    def wanted(present: Record, _: int) -> Change:
-        assert present.recurrence is not None
-        return Change(recurrence=replace(present.recurrence, schedule=schedule))
-
-    change_job(simulation.world.engine, "acme", job.job_id, wanted, None)
-
-
 def change_away(simulation: Simulation, job: Record) -> None:
-    reschedule(simulation, job, EVERY_FIFTH)
+    changed_to(simulation, job, EVERY_FIFTH)
 
 
 def change_away_and_back(simulation: Simulation, job: Record) -> None:
-    reschedule(simulation, job, cron("30 3 1 1 *"))
-    reschedule(simulation, job, MINUTELY)
+    changed_to(simulation, job, cron("30 3 1 1 *"))
+    changed_to(simulation, job, MINUTELY)
 
 
 def cancel(simulation: Simulation, job: Record) -> None:
