@@ -214,7 +214,7 @@ def test_a_stamped_run_is_not_a_job(simulation: Simulation) -> None:
             change(simulation.world.engine, "acme", run.run_id)
 
 
-@pytest.mark.parametrize("what", ["rescheduled", "cancelled"])
+@pytest.mark.parametrize("what", ["rescheduled", "cancelled", "deleted"])
 def test_times_missed_in_an_outage_are_recorded_when_the_job_is_changed_before_they_are_settled(
     simulation: Simulation, what: str
 ) -> None:
@@ -224,6 +224,8 @@ def test_times_missed_in_an_outage_are_recorded_when_the_job_is_changed_before_t
     before = expected(simulation, cron("* * * * *"))
     if what == "cancelled":
         cancel_job(simulation.world.engine, "acme", job.job_id)
+    elif what == "deleted":
+        delete_job(simulation.world.engine, "acme", job.job_id)
     else:
         changed_to(simulation, job, cron("0 0 1 1 *"))
     simulation.let_pass(600)

@@ -83,12 +83,13 @@ def _decide(
         outcome = engine.store.move(move)
         # Refused by exactly what we wanted to make of it: our own write, its reply lost.
         if isinstance(outcome, Moved) or outcome.current == changed:
-            _record_what_is_given_up(engine, job, changed)
+            record_what_is_given_up(engine, job, changed)
             return job, changed
     raise Unavailable(f"{job_id} keeps changing; try again")
 
 
-def _record_what_is_given_up(engine: Engine, before: Record, after: Record) -> None:
+def record_what_is_given_up(engine: Engine, before: Record, after: Record) -> None:
+    """Missed times that nobody will settle any more get their outcome here."""
     record = given_up(before, after, engine.clock.now(), engine.plan)
     if record is not None:
         engine.store.create(record)
