@@ -35,7 +35,8 @@ def within_the_timeout() -> Iterator[None]:
     """The promise is 100 ms; a busy machine that runs tests may need some more."""
     began = time.monotonic()
     yield
-    assert TIMEOUT_MS / 1000 - 0.01 < time.monotonic() - began < TIMEOUT_MS / 1000 + 0.25
+    # The peers here would go on for ever; the allowance is for a machine that is busy with something else.
+    assert TIMEOUT_MS / 1000 - 0.01 < time.monotonic() - began < TIMEOUT_MS / 1000 + 2
 
 
 def resetting(content: bytes) -> Script:
