@@ -145,7 +145,7 @@ def test_a_resolver_that_hangs_is_given_up_on() -> None:
     with pytest.raises(TimeoutError):
         resolve("target.test", 80, lookup=hang, seconds=0.05, allow_private=False)
     released.set()
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 4, "it waited for the answer"
 
 
 def test_an_error_of_the_resolver_is_passed_on() -> None:
