@@ -64,9 +64,11 @@ audit: install ## Known vulnerabilities in the pinned packages (asks a service o
 .PHONY: lock
 lock: $(VENV)/bin/uv ## Renew the pinned packages (add ARGS=--upgrade for newer ones)
 	$(compile) $(ARGS) --all-extras pyproject.toml -o requirements.lock
-	printf 'aws-lambda-powertools\npydantic\ntzdata\n' | \
+	printf 'aws-lambda-powertools\ngrpcio\ngrpcio-reflection\nprotobuf\npydantic\ntzdata\n' | \
 		$(compile) -c requirements.lock - >build/layer.lock
 	mv build/layer.lock layers/dependencies/requirements.txt
+	$(compile) -c requirements.lock pyproject.toml >build/worker.lock
+	mv build/worker.lock worker.lock
 	printf 'boto3\n' | $(compile) -c requirements.lock - >build/function-env.lock
 	mv build/function-env.lock localstack/function-env.txt
 

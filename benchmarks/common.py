@@ -18,16 +18,19 @@ from rich.console import Console
 from rich.table import Table
 
 from onthedot.adapters.dynamodb_misc import DynamoLimitsStore
+from onthedot.adapters.dynamodb_registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.sqs_queues import SqsRunQueues
 from onthedot.bootstrap import NoBlobs
 from onthedot.domain.lifecycle import Plan
 from onthedot.domain.recurrence import Recurrence
-from onthedot.domain.run import Definition, HttpTarget, Priority
+from onthedot.domain.run import Definition, Priority
 from onthedot.domain.schedule import CronSchedule, Schedule, every
+from onthedot.domain.targets import HttpTarget
 from onthedot.limits_cache import CachedLimits
 from onthedot.ports import Clock, Engine
 from onthedot.schema import DEFAULT_POOL
+from onthedot.signing_cache import CachedSigning
 from onthedot.use_cases.submit_job import JobRequest
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -153,6 +156,8 @@ def aws_engine(
         clock=clock,
         plan=plan,
         limits=CachedLimits(DynamoLimitsStore(dynamodb, table), clock),
+        registry=DynamoWorkerRegistry(dynamodb, table, clock),
+        signing=CachedSigning(DynamoSigningStore(dynamodb, table), clock),
     )
 
 

@@ -29,14 +29,17 @@ from onthedot import bootstrap, schema
 from onthedot.adapters.dynamodb_misc import DynamoProgressStore
 from onthedot.adapters.sqs_queues import message_body
 from onthedot.domain.lifecycle import Plan
+from onthedot.domain.pools import DEFAULT_POOLS, pools_to_json
 from onthedot.domain.progress import Progress
 from onthedot.domain.run import Record
 from onthedot.domain.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
 from onthedot.ports import Answer, Call, Deadline, Engine, Received, Tick
 from onthedot.settings import WorkerSettings
+from onthedot.stopping import Stop
 from onthedot.use_cases.dispatch_due import dispatch_due
-from onthedot.use_cases.execute_run import Done, Worker, execute_run
+from onthedot.use_cases.execute_run import Worker, execute_run
 from onthedot.use_cases.hand_over import message_for
+from onthedot.use_cases.start_run import Done
 from onthedot.use_cases.submit_job import submit_job
 from tests.builders import VirtualClock
 
@@ -145,7 +148,7 @@ class NoOp:
 
 
 class NoLeases:
-    def keeping(self, run: Record) -> AbstractContextManager[None]:  # noqa: ARG002
+    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()
 
 
@@ -190,9 +193,11 @@ def serving() -> Case:
         history_days=PLAN.history_days,
         backlog_limit=PLAN.backlog_limit,
         queue_urls=QUEUES,
+        pools=pools_to_json(DEFAULT_POOLS),
         blob_bucket="none",
+        allow_list={},
     )
-    clients = patch.object(bootstrap, "client", lambda service: _wired(bench.stub, service))
+    clients = patch.object(bootstrap, "client", lambda service, **_: _wired(bench.stub, service))
     with patch.dict(os.environ, settings.to_environment()), clients, contextlib.redirect_stdout(io.StringIO()):
         handler: Any = importlib.import_module("functions.worker.handler")
     handler._worker = replace(handler._worker, target=NoOp())

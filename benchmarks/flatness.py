@@ -31,6 +31,7 @@ from onthedot.domain.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
 from onthedot.embedded.database import MEMORY, Database
 from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore
 from onthedot.embedded.sqlite_queues import SqliteRunQueues
+from onthedot.embedded.sqlite_registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.embedded.sqlite_store import SqliteRunStore
 from onthedot.ports import Deadline, Engine, ProgressStore, Tick
 from onthedot.use_cases.dispatch_due import dispatch_due
@@ -122,7 +123,16 @@ def _sqlite_subject(stack: ExitStack, size: int, path: str | Path) -> Subject:
     database = stack.enter_context(Database(clock, path))
     queues = SqliteRunQueues(database, clock)
     store = SqliteRunStore(database, clock)
-    engine = Engine(store, queues, SqliteBlobs(database), clock, PLAN, SqliteLimitsStore(database))
+    engine = Engine(
+        store=store,
+        queues=queues,
+        blobs=SqliteBlobs(database),
+        clock=clock,
+        plan=PLAN,
+        limits=SqliteLimitsStore(database),
+        registry=SqliteWorkerRegistry(database, clock),
+        signing=SqliteSigningStore(database),
+    )
     with _telling(f"stored {size:,} jobs in SQLite"):
         fill_sqlite(database, engine, size)
 

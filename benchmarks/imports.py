@@ -19,6 +19,7 @@ from typing import Any, Final
 from benchmarks.common import ROOT, Bar, console, finish, show
 from layers.build import dependencies_layer
 from onthedot import schema
+from onthedot.domain.pools import DEFAULT_POOLS, pools_to_json
 from onthedot.settings import (
     ApiSettings,
     AuthorizerSettings,
@@ -42,6 +43,7 @@ STORE: Final[dict[str, Any]] = {
     "history_days": 7,
     "backlog_limit": 50_000,
     "queue_urls": QUEUES,
+    "pools": pools_to_json(DEFAULT_POOLS),
 }
 TICKS: Final = "https://sqs.us-east-1.amazonaws.com/123456789012/ticks"
 REPORT: Final = "\nimport sys, time; sys.stderr.write(f'\\ncpu_ms={time.process_time() * 1000}')"
@@ -59,11 +61,11 @@ class Function:
 
 
 FUNCTIONS: Final = (
-    Function("api", ("dynamodb", "sqs", "s3"), ApiSettings(**STORE, blob_bucket="b"), 2.0),
+    Function("api", ("dynamodb", "sqs", "s3"), ApiSettings(**STORE, blob_bucket="b", allow_list={}), 2.0),
     Function("authorizer", ("dynamodb",), AuthorizerSettings(stage="bench", table="onthedot-bench")),
     Function("planner", ("sqs",), PlannerSettings(stage="bench", shards=4, shards_per_group=4, tick_queue_url=TICKS)),
     Function("dispatcher", ("dynamodb", "sqs", "cloudwatch"), DispatcherSettings(**STORE, tick_queue_url=TICKS)),
-    Function("worker", ("dynamodb", "sqs", "s3"), WorkerSettings(**STORE, blob_bucket="b")),
+    Function("worker", ("dynamodb", "sqs", "s3"), WorkerSettings(**STORE, blob_bucket="b", allow_list={})),
 )
 
 

@@ -1,4 +1,4 @@
-"""The CDK app: context in, five stacks out, checked by cdk-nag."""
+"""The CDK app: context in, five stacks out, six where a pool runs on Fargate; checked by cdk-nag."""
 
 import os
 import sys
@@ -13,6 +13,7 @@ from layers.build import dependencies_layer
 from stacks.api_stack import ApiStack
 from stacks.data_stack import DataStack
 from stacks.dispatch_stack import DispatchStack
+from stacks.fargate_stack import FargateStack
 from stacks.queues_stack import QueuesStack
 from stacks.workers_stack import WorkersStack
 from stage_config import StageConfig
@@ -27,25 +28,26 @@ class Stacks:
     dispatch: DispatchStack
     workers: WorkersStack
     api: ApiStack
+    fargate: FargateStack | None
 
     def all(self) -> list[Stack]:
-        return [self.data, self.queues, self.dispatch, self.workers, self.api]
+        always: list[Stack] = [self.data, self.queues, self.dispatch, self.workers, self.api]
+        return always if self.fargate is None else [*always, self.fargate]
 
 
 def build(app: App, config: StageConfig, dependencies: Path) -> Stacks:
     """The stage's stacks; `dependencies` is the directory of the packages' layer."""
     env = Environment(account=config.account, region=config.region)
     data, queues = DataStack(app, config, env), QueuesStack(app, config, env)
-    stacks = Stacks(
-        data,
-        queues,
-        DispatchStack(app, config, env, data=data, queues=queues, dependencies=dependencies),
-        WorkersStack(app, config, env, data=data, queues=queues, dependencies=dependencies),
-        ApiStack(app, config, env, data=data, queues=queues, dependencies=dependencies),
-    )
+    dispatch = DispatchStack(app, config, env, data=data, queues=queues, dependencies=dependencies)
+    workers = WorkersStack(app, config, env, data=data, queues=queues, dependencies=dependencies)
+    api = ApiStack(app, config, env, data=data, queues=queues, dependencies=dependencies)
+    fargate = None
+    if any(known.fargate for known in config.pools):
+        fargate = FargateStack(app, config, env, data=data, queues=queues, api=api)
     Tags.of(app).add("application", "onthedot")
     Tags.of(app).add("stage", config.stage)
-    return stacks
+    return Stacks(data, queues, dispatch, workers, api, fargate)
 
 
 def main() -> None:

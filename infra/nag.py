@@ -11,6 +11,10 @@ from aws_cdk import Acknowledgment, App, Stack, Validations
 from cdk_nag import AwsSolutionsChecks
 from constructs import IConstruct
 
+from components.worker_task import construct_part
+from onthedot.domain.pools import Pool
+from onthedot.use_cases.results import PREFIX
+from pool_config import AWS_CALLS, Fargate
 from stage_config import StageConfig
 
 _FUNCTIONS: Final = {
@@ -20,10 +24,11 @@ _FUNCTIONS: Final = {
 }
 _OPEN: Final = ("v1/health/GET", "openapi.json/GET", "console/GET")
 _GUARDED: Final = ("v1/{proxy+}/ANY", "{proxy+}/ANY")
-_BLOBS: Final = "ExportsOutputFnGetAttBlobsF0F01DC6Arn220BCD82/*"
+_BLOBS: Final = "ExportsOutputFnGetAttBlobsF0F01DC6Arn220BCD82"
 _LOGS_POLICY: Final = "arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
 
 _XRAY = "X-Ray has no resources to name: PutTraceSegments takes only *."
+_CALLS = "Some calls on the stage's allow-list name no resources: whoever deploys it leaves them open."
 _METRICS = "GetMetricData takes only *; it reads the age of the queues' oldest messages."
 
 
@@ -38,7 +43,7 @@ class Suppression:
 
 
 def suppressions(config: StageConfig) -> list[Suppression]:
-    return [*_data_and_queues(), *_functions(), *_grants(config), *_api(config)]
+    return [*_data_and_queues(), *_functions(config), *_grants(config), *_api(config), *_fargate(config)]
 
 
 def _data_and_queues() -> Iterator[Suppression]:
@@ -57,10 +62,11 @@ def _data_and_queues() -> Iterator[Suppression]:
     )
 
 
-def _functions() -> Iterator[Suppression]:
+def _functions(config: StageConfig) -> Iterator[Suppression]:
+    besides = {"Dispatcher": _METRICS, "Worker": _CALLS if _has_open_calls(config) else ""}
     for stack, names in _FUNCTIONS.items():
         for name in names:
-            why = f"{_XRAY} {_METRICS}" if name == "Dispatcher" else _XRAY
+            why = f"{_XRAY} {besides.get(name, '')}".rstrip()
             yield Suppression(stack, f"{name}Role/DefaultPolicy/Resource", "AwsSolutions-IAM5[Resource::*]", why)
 
 
@@ -72,13 +78,57 @@ def _grants(config: StageConfig) -> Iterator[Suppression]:
             f"AwsSolutions-IAM5[Resource::<{function}.Arn>:*]",
             "Versions and aliases of the one function; the target's construct grants them with the function.",
         )
-    for stack, name in (("workers", "Worker"), ("api", "Api")):
-        yield Suppression(
-            stack,
-            f"{name}Role/DefaultPolicy/Resource",
-            f"AwsSolutions-IAM5[Resource::{config.name('data')}:{_BLOBS}]",
-            "Objects of the one blob bucket; their keys are hashes of what is in them.",
-        )
+    yield from _blobs(config, "api", "ApiRole/DefaultPolicy/Resource")
+    yield from _working(config, "workers", "WorkerRole/DefaultPolicy/Resource", calls=True)
+
+
+def _blobs(config: StageConfig, stack: str, path: str, under: str = "") -> Iterator[Suppression]:
+    rule = f"AwsSolutions-IAM5[Resource::{config.name('data')}:{_BLOBS}/{under}*]"
+    why = "Objects of the one blob bucket; their keys are hashes of what is in them, or name an attempt."
+    yield Suppression(stack, path, rule, why)
+
+
+def _working(config: StageConfig, stack: str, path: str, *, calls: bool) -> Iterator[Suppression]:
+    """What a worker's role has: blobs, results, and what the stage's allow-list leaves open by a `*`."""
+    yield from _blobs(config, stack, path)
+    yield from _blobs(config, stack, path, PREFIX)
+    if not calls:
+        return
+    region, account = config.region or "<AWS::Region>", config.account or "<AWS::AccountId>"
+    here = f"arn:<AWS::Partition>:lambda:{region}:{account}:function:"
+    functions = [name if name.startswith("arn:") else here + name for name in config.lambda_functions]
+    called = [resource for call in config.aws_calls for resource in call.resources if resource != "*"]
+    for resource in dict.fromkeys(r for r in (*functions, *called) if "*" in r):
+        why = "Whoever deploys the stage gave them: its jobs may call these, and the API refuses by the same list."
+        yield Suppression(stack, path, f"AwsSolutions-IAM5[Resource::{resource}]", why)
+
+
+def _fargate(config: StageConfig) -> Iterator[Suppression]:
+    pools = [(known.pool, known.fargate) for known in config.pools if known.fargate]
+    for pool, fargate in pools:
+        yield from _task(config, pool, fargate)
+    if any(fargate.shell for _, fargate in pools):
+        why = "An API token: a new one is made by the API, not by Secrets Manager, and put there by hand."
+        yield Suppression("fargate", "WorkerToken/Resource", "AwsSolutions-SMG4", why)
+
+
+def _task(config: StageConfig, pool: Pool, fargate: Fargate) -> Iterator[Suppression]:
+    task = f"{construct_part(pool.name)}Task"
+    why = "Names and addresses, no secrets: the one secret comes from Secrets Manager, as one."
+    yield Suppression("fargate", f"{task}/Resource", "AwsSolutions-ECS2", why)
+    why = "ecr:GetAuthorizationToken takes only *; with it Fargate, not the task, gets the image."
+    path = f"{task}/ExecutionRole/DefaultPolicy/Resource"
+    yield Suppression("fargate", path, "AwsSolutions-IAM5[Resource::*]", why)
+    if fargate.shell:
+        return
+    path, calls = f"{task}/TaskRole/DefaultPolicy/Resource", bool(pool.capabilities & AWS_CALLS)
+    yield from _working(config, "fargate", path, calls=calls)
+    if calls and _has_open_calls(config):
+        yield Suppression("fargate", path, "AwsSolutions-IAM5[Resource::*]", _CALLS)
+
+
+def _has_open_calls(config: StageConfig) -> bool:
+    return any("*" in call.resources for call in config.aws_calls)
 
 
 def _api(config: StageConfig) -> Iterator[Suppression]:

@@ -10,9 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
+from allowed_calls import LOCAL_CALLS, LOCAL_FUNCTIONS, read_calls, read_functions
+from context_fields import listed
 from context_values import BadContext, choice, flag, text, whole_number
+from onthedot.domain.allow_list import AllowedCall, AllowList
+from onthedot.domain.pools import Pool
 from onthedot.domain.run import Priority
 from onthedot.schema import PRIORITIES
+from pool_config import DEFAULT_STAGE_POOLS, StagePool, read_pools
+from shares import LEAST_CONCURRENCY, MOST_CONCURRENCY, share_out
 
 STAGE_PATTERN: Final = r"[a-z][a-z0-9-]{0,19}"
 DISPOSABLE_STAGE: Final = re.compile(r"(local|dev|test|ci)(-.*)?")
@@ -28,9 +34,6 @@ RETENTION: Final = {
     180: "SIX_MONTHS",
     365: "ONE_YEAR",
 }
-# SQS event sources take no less and no more.
-LEAST_CONCURRENCY: Final = 2
-MOST_CONCURRENCY: Final = 1000
 # Keys that the CDK CLI itself keeps in the context without a prefix.
 _CDK_KEYS: Final = frozenset({"acknowledged-issue-numbers"})
 _OURS: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -59,6 +62,8 @@ class StageConfig:
     """Batches that Lambda workers run at the same time, over all priorities."""
     worker_weights: tuple[int, int, int] = (6, 3, 1)
     """HIGH:MEDIUM:LOW shares of it."""
+    long_concurrency: int = 20
+    """Runs of the `long` pool that Lambda workers do at the same time."""
     backlog_limit: int = 50_000
     """Messages waiting in a queue above which no more runs are claimed for it."""
     history_days: int = 30
@@ -67,6 +72,16 @@ class StageConfig:
     """Requests a second that the API lets through, and how many at once:"""
     api_burst: int = 400
     warm_throughput: WarmThroughput | None = None
+    pools: tuple[StagePool, ...] = DEFAULT_STAGE_POOLS
+    backlog_per_task: int = 10
+    """Runs that may wait for each task of a Fargate pool before another task is started."""
+    vpc_id: str | None = None
+    """An existing network for Fargate's tasks, with those of its subnets that lead out; without, they get their own."""
+    vpc_subnets: tuple[str, ...] = ()
+    lambda_functions: tuple[str, ...] = ()
+    """Names or ARNs of the functions that jobs may call, with `*` and `?`."""
+    aws_calls: tuple[AllowedCall, ...] = ()
+    """What else jobs may do in AWS's name."""
     local: bool = False
     """For the local AWS: layers for this machine's interpreter, callbacks to loopback, nothing retained."""
 
@@ -78,6 +93,8 @@ class StageConfig:
         values: dict[str, Any] = {key: _READERS[key](key, value) for key, value in ours.items() if value is not None}
         if "stage" not in values:
             raise BadContext("stage", None, "is required, e.g. -c stage=dev")
+        if values.get("local"):
+            values = {"lambda_functions": LOCAL_FUNCTIONS, "aws_calls": LOCAL_CALLS, **values}
         config = cls(**values)
         _check_together(config)
         return config
@@ -92,27 +109,22 @@ class StageConfig:
         """Tick messages a minute, each for one dispatcher."""
         return -(-self.shards // self.shards_per_group)
 
+    @property
+    def all_pools(self) -> tuple[Pool, ...]:
+        return tuple(known.pool for known in self.pools)
+
+    @property
+    def allow_list(self) -> AllowList:
+        """Refuses at the API, is obeyed by workers, and is what they are granted."""
+        return AllowList(self.lambda_functions, self.aws_calls)
+
     def name(self, part: str) -> str:
         """The physical name of a part of this stage."""
         return f"onthedot-{self.stage}-{part}"
 
     def concurrency_by_priority(self) -> dict[Priority, int]:
         """The total shared out by weight; nobody gets less than SQS allows, so LOW always moves."""
-        return dict(zip(PRIORITIES, _share_out(self.worker_concurrency, self.worker_weights), strict=True))
-
-
-def _share_out(total: int, weights: tuple[int, ...]) -> list[int]:
-    """Whole shares that add up to the total: the least that each must have, the rest by largest remainder."""
-    spare = total - LEAST_CONCURRENCY * len(weights)
-    # Weights apply to the whole, so that 6:3:1 of 100 is 60, 30, 10 and the minimum only lifts the small ones.
-    wanted = [max(0.0, total * weight / sum(weights) - LEAST_CONCURRENCY) for weight in weights]
-    scale = spare / sum(wanted) if sum(wanted) else 0.0
-    exact = [want * scale for want in wanted]
-    shares = [int(share + 1e-9) for share in exact]
-    by_remainder = sorted(range(len(weights)), key=lambda at: shares[at] - exact[at])
-    for at in by_remainder[: spare - sum(shares)]:
-        shares[at] += 1
-    return [LEAST_CONCURRENCY + share for share in shares]
+        return dict(zip(PRIORITIES, share_out(self.worker_concurrency, self.worker_weights), strict=True))
 
 
 def _is_ours(key: str) -> bool:
@@ -135,6 +147,11 @@ def _check_together(config: StageConfig) -> None:
         if share > MOST_CONCURRENCY:
             why = f"gives {priority} {share}; one event source takes at most {MOST_CONCURRENCY}"
             raise BadContext("worker_concurrency", config.worker_concurrency, why)
+    if config.local and any(known.fargate for known in config.pools):
+        raise BadContext("pools", [known.pool.name for known in config.pools], "the local AWS has no Fargate")
+    if (config.vpc_id is None) != (not config.vpc_subnets):
+        key = "vpc_subnets" if config.vpc_id is None else "vpc_id"
+        raise BadContext(key, getattr(config, key), "vpc_id and vpc_subnets are given together, or neither")
 
 
 def _weights(key: str, value: Any) -> tuple[int, int, int]:
@@ -154,6 +171,10 @@ def _warm_throughput(key: str, value: Any) -> WarmThroughput:
     return WarmThroughput(reads=reads(key, parts[0]), writes=writes(key, parts[1]))
 
 
+def _subnets(key: str, value: Any) -> tuple[str, ...]:
+    return tuple(text(r"subnet-[0-9a-f]{8,17}")(key, subnet) for subnet in listed(key, value))
+
+
 _READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "stage": text(STAGE_PATTERN),
     "region": text(r"[a-z]{2}(-[a-z]+)+-\d"),
@@ -163,6 +184,7 @@ _READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "lookahead": whole_number(1, 10),
     "worker_concurrency": whole_number(LEAST_CONCURRENCY * len(PRIORITIES), 3 * MOST_CONCURRENCY),
     "worker_weights": _weights,
+    "long_concurrency": whole_number(LEAST_CONCURRENCY, MOST_CONCURRENCY),
     # A deleted job's tombstone lives 14 days: shorter history would forget a key that is still promised.
     "history_days": whole_number(14, 3650),
     "backlog_limit": whole_number(100, 120_000),
@@ -170,5 +192,11 @@ _READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "api_rate": whole_number(1, 10_000),
     "api_burst": whole_number(1, 10_000),
     "warm_throughput": _warm_throughput,
+    "pools": read_pools,
+    "backlog_per_task": whole_number(1, 10_000),
+    "vpc_id": text(r"vpc-[0-9a-f]{8,17}"),
+    "vpc_subnets": _subnets,
+    "lambda_functions": read_functions,
+    "aws_calls": read_calls,
     "local": flag,
 }

@@ -27,6 +27,7 @@ NOTE = f"/onthedot/{STAGE}/deployed"
 CDK_SECONDS = 600
 # A process each: more than a laptop's cores can use would only make the first jobs wait for their start.
 WORKER_CONCURRENCY = 20
+LONG_CONCURRENCY = 2
 
 
 def client(home: Home, service: str) -> Any:
@@ -42,7 +43,7 @@ def client(home: Home, service: str) -> Any:
 
 def inputs_digest(shards: int, root: Path = ROOT) -> str:
     """Changes whenever a deployment could come out differently."""
-    digest = hashlib.sha256(f"{sys.version_info[:2]}:{shards}:{WORKER_CONCURRENCY}".encode())
+    digest = hashlib.sha256(f"{sys.version_info[:2]}:{shards}:{WORKER_CONCURRENCY}:{LONG_CONCURRENCY}".encode())
     for path in _input_files(root):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{path.relative_to(root)}:{content}\n".encode())
@@ -88,7 +89,7 @@ def prepare(home: Home, shards: int, digest: str) -> None:
     if synthesize:
         stamp.unlink(missing_ok=True)
         context = ["-c", f"stage={STAGE}", "-c", f"shards={shards}", "-c", "local=true"]
-        context += ["-c", f"worker_concurrency={WORKER_CONCURRENCY}"]
+        context += ["-c", f"worker_concurrency={WORKER_CONCURRENCY}", "-c", f"long_concurrency={LONG_CONCURRENCY}"]
         steps.append(Cdk(home, "synth", "--quiet", "--output", str(home.assembly), *context))
     finish_all(steps)
     if synthesize:

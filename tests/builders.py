@@ -1,7 +1,7 @@
 """Builders that read as sentences, a clock that tests move, and a whole embedded engine in memory."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -9,16 +9,19 @@ from typing import Any, Self
 from onthedot.domain import lifecycle
 from onthedot.domain.ids import fresh_generation, fresh_job_id
 from onthedot.domain.lifecycle import Placement, Plan
-from onthedot.domain.run import Definition, HttpTarget, Move, Priority, Record, RetryPolicy, Status
+from onthedot.domain.run import Definition, Move, Priority, Record, RetryPolicy, Status
 from onthedot.domain.slots import fire_slot, shard_of, watch_slot
+from onthedot.domain.targets import HttpTarget
 from onthedot.embedded.database import Database
 from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
 from onthedot.embedded.sqlite_queues import SqliteRunQueues, SqliteTickQueue
+from onthedot.embedded.sqlite_registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.embedded.sqlite_store import SqliteRunStore
-from onthedot.ports import Clock, Engine, RunStore
+from onthedot.ports import Clock, Engine, Received, RunStore
 from onthedot.schema import DEFAULT_POOL
 
 PLAN = Plan(shards=2, lookahead=3, history_days=7)
+VISIBILITY_MS = 960_000
 NOON = 1_772_366_400_000
 """2026-03-01T12:00:00Z: where virtual time begins, at the start of a bucket."""
 
@@ -144,10 +147,25 @@ class World:
     blobs: SqliteBlobs
     plan: Plan
     limits: SqliteLimitsStore
+    registry: SqliteWorkerRegistry
+    signing: SqliteSigningStore
 
     @property
     def engine(self) -> Engine:
-        return Engine(self.store, self.queues, self.blobs, self.clock, self.plan, self.limits)
+        return Engine(
+            store=self.store,
+            queues=self.queues,
+            blobs=self.blobs,
+            clock=self.clock,
+            plan=self.plan,
+            limits=self.limits,
+            registry=self.registry,
+            signing=self.signing,
+        )
+
+    def received(self, priority: Priority = Priority.MEDIUM, pool: str = DEFAULT_POOL) -> Sequence[Received]:
+        """Up to ten messages, hidden as a queue of the push pools hides them."""
+        return self.queues.receive(pool, priority, 10, visibility_ms=VISIBILITY_MS)
 
 
 @contextmanager
@@ -166,4 +184,6 @@ def a_world(plan: Plan = PLAN, page_size: int = 10) -> Iterator[World]:
             SqliteBlobs(database),
             plan,
             SqliteLimitsStore(database),
+            SqliteWorkerRegistry(database, clock),
+            SqliteSigningStore(database),
         )

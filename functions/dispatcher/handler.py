@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from onthedot.adapters.sqs_queues import read_tick
+from onthedot.adapters.sqs_ticks import read_tick
 from onthedot.bootstrap import dispatcher_engine, tick_queue
 from onthedot.observability import emit, logger
 from onthedot.ports import Deadline

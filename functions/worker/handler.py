@@ -7,21 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from onthedot.adapters.sqs_queues import read_message
-from onthedot.adapters.targets.http import HttpCaller
-from onthedot.bootstrap import worker_engine
+from onthedot.bootstrap import push_targets, worker_engine
 from onthedot.domain.errors import Unavailable
 from onthedot.observability import logger
 from onthedot.ports import Received
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.execute_run import Done, Verdict, Worker, execute_run
+from onthedot.use_cases.execute_run import Worker, execute_run
 from onthedot.use_cases.keep_leases import LeaseKeeper
+from onthedot.use_cases.start_run import Done, Verdict
 
 _settings = WorkerSettings.from_environment(os.environ)
 _engine = worker_engine(_settings)
 _queues = _engine.queues
 _worker = Worker(
     engine=_engine,
-    target=HttpCaller(allow_private=_settings.allow_private_targets, clock=_engine.clock),
+    target=push_targets(_settings, _engine),
     leases=LeaseKeeper(_engine.store, _engine.clock),
     worker_id=f"lambda-{uuid.uuid4().hex[:8]}",
     chance=random.Random(),  # noqa: S311 (jitter of retries, not a secret)

@@ -1,7 +1,10 @@
-"""What every function that schedules is told, once."""
+"""What every part that schedules, and every worker, is told, once."""
 
 from typing import Any
 
+from onthedot.domain import allow_list
+from onthedot.domain.pools import pools_to_json
+from onthedot.settings import WorkerSettings
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig
@@ -17,4 +20,15 @@ def store_settings(config: StageConfig, data: DataStack, queues: QueuesStack) ->
         "history_days": config.history_days,
         "backlog_limit": config.backlog_limit,
         "queue_urls": queues.run_queue_urls(),
+        "pools": pools_to_json(config.all_pools),
     }
+
+
+def worker_settings(config: StageConfig, data: DataStack, queues: QueuesStack) -> WorkerSettings:
+    """The same for a function, a task, and a process somewhere else that has AWS credentials."""
+    return WorkerSettings(
+        **store_settings(config, data, queues),
+        blob_bucket=data.blobs.bucket_name,
+        allow_list=allow_list.to_json(config.allow_list),
+        allow_private_targets=config.local,
+    )

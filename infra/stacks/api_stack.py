@@ -14,8 +14,11 @@ from components.gateway_errors import shape_gateway_errors
 from components.log_group import log_group
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
+from components.worker_grants import CONSUME
 from onthedot import schema
 from onthedot.adapters.dynamodb_keys import TOKEN_PREFIX
+from onthedot.domain import allow_list
+from onthedot.domain.pools import PoolKind
 from onthedot.settings import ApiSettings, AuthorizerSettings
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
@@ -63,6 +66,10 @@ class ApiStack(Stack):
         self._add_routes(self._api_function(), self._token_authorizer())
         shape_gateway_errors(self.rest_api)
         self._bound_execution_logs()
+        self.base_url = (
+            f"https://{self.rest_api.rest_api_id}.execute-api.{self.region}.{self.url_suffix}/{config.stage}"
+        )
+        """Where the paths of the API begin, without a slash at the end."""
         CfnOutput(self, "ApiId", value=self.rest_api.rest_api_id)
         CfnOutput(self, "ApiUrl", value=self.rest_api.url)
 
@@ -70,6 +77,7 @@ class ApiStack(Stack):
         settings = ApiSettings(
             **store_settings(self._config, self._data, self._queues),
             blob_bucket=self._data.blobs.bucket_name,
+            allow_list=allow_list.to_json(self._config.allow_list),
         )
         function = self._functions.make("api", settings, API)
         reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
@@ -77,6 +85,9 @@ class ApiStack(Stack):
         allow(function, [*reads, *writes], [self._data.table.table_arn])
         allow(function, ["dynamodb:Query"], [self._data.index_arn(index) for index in schema.INDEXES])
         allow(function, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
+        # Workers that have only a token get their runs through the API.
+        pulled = [pool for pool in self._config.all_pools if pool.kind is PoolKind.PULL]
+        allow(function, CONSUME, [arn for pool in pulled for arn in self._queues.pool_queue_arns(pool)])
         allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
         # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
         allow(function, ["s3:ListBucket"], [self._data.blobs.bucket_arn])

@@ -6,6 +6,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from onthedot import schema
+from onthedot.use_cases.results import PREFIX
 from stage_config import StageConfig
 
 _TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER}
@@ -81,16 +82,18 @@ class DataStack(Stack):
             minimum_tls_version=1.2,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            lifecycle_rules=_lifecycle(),
+            lifecycle_rules=_lifecycle(self._config.history_days),
             removal_policy=self._removal,
         )
 
 
-def _lifecycle() -> list[s3.LifecycleRule]:
-    """Old blobs get cheaper, never deleted by age: a job may be years ahead, and its payload must still be there."""
+def _lifecycle(history_days: int) -> list[s3.LifecycleRule]:
+    """Results go with the history that shows them. Payloads get cheaper, and are never deleted by age: a job may be
+    years ahead, and its payload must still be there."""
     to_cheaper = s3.Transition(storage_class=s3.StorageClass.INTELLIGENT_TIERING, transition_after=Duration.days(30))
     return [
         s3.LifecycleRule(id="old-blobs-get-cheaper", transitions=[to_cheaper]),
+        s3.LifecycleRule(id="results-are-history", prefix=PREFIX, expiration=Duration.days(history_days)),
         s3.LifecycleRule(id="no-half-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)),
     ]
 

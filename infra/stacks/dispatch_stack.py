@@ -7,7 +7,6 @@ from pathlib import Path
 
 from aws_cdk import Duration, Environment, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_destinations as destinations
 from aws_cdk import aws_lambda_event_sources as event_sources
@@ -16,15 +15,17 @@ from aws_cdk import aws_scheduler_targets as targets
 from constructs import Construct
 
 from components.alarms import alarm_above, alarm_on_silence
+from components.schedule_role import schedule_role
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
 from components.timing import DISPATCHER_TIMEOUT, TICK_MAX_AGE
 from onthedot import schema
 from onthedot.observability import NAMESPACE
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings
+from shares import LEAST_CONCURRENCY, MOST_CONCURRENCY
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
-from stage_config import LEAST_CONCURRENCY, MOST_CONCURRENCY, StageConfig
+from stage_config import StageConfig
 
 PLANNER = FunctionShape(memory_mb=256, timeout=Duration.seconds(30))
 DISPATCHER = FunctionShape(memory_mb=512, timeout=DISPATCHER_TIMEOUT)
@@ -130,7 +131,7 @@ class DispatchStack(Stack):
             dead_letter_queue=self._queues.schedule_dead_letters,
             max_event_age=max_age,
             retry_attempts=2,
-            role=self._schedule_role(name),
+            role=schedule_role(self, f"{name.capitalize()}Role"),
         )
         scheduler.Schedule(
             self,
@@ -140,12 +141,6 @@ class DispatchStack(Stack):
             schedule=scheduler.ScheduleExpression.rate(rate),
             target=target,
         )
-
-    def _schedule_role(self, name: str) -> iam.Role:
-        # Only schedules of this account may act through it, not anybody's who knows its name.
-        ours = {"StringEquals": {"aws:SourceAccount": self.account}}
-        principal = iam.ServicePrincipal("scheduler.amazonaws.com", conditions=ours)
-        return iam.Role(self, f"{name.capitalize()}Role", assumed_by=principal)
 
     def _alarm_on_errors(self, name: str, function: lambda_.Function) -> None:
         alarm_above(

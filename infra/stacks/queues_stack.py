@@ -1,4 +1,4 @@
-"""Where runs wait their last minutes: the pool's priority queues, the tick queue, and a dead-letter queue each."""
+"""Where runs wait their last minutes: the pools' queues, the tick queue, and a dead-letter queue each."""
 
 from aws_cdk import CfnOutput, Duration, Environment, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -8,13 +8,15 @@ from constructs import Construct
 from components.alarms import alarm_above
 from components.timing import TICK_VISIBILITY, WORKER_VISIBILITY
 from onthedot import schema
+from onthedot.domain.pools import Pool, PoolKind
 from onthedot.domain.run import Priority
 from stage_config import StageConfig
 
 TICK = "tick"
 SCHEDULE_DLQ = "schedule-dlq"
 # A worker that gets a message too early, or while another holds the run, gives it back, and each time counts.
-RUN_RECEIVES = 20
+# A pull worker gives back what it has no room for every second, and what it cannot do at all: SQS counts to 1000.
+RECEIVES = {PoolKind.PUSH: 20, PoolKind.PULL: 1000}
 TICK_RECEIVES = 5
 # Messages keep their age when they move to a dead-letter queue, so its retention must be the longer one.
 RETENTION = Duration.days(4)
@@ -28,27 +30,36 @@ class QueuesStack(Stack):
         super().__init__(scope, config.name("queues"), env=env, description="onthedot: queues")
         self._config = config
         self._queues: dict[str, sqs.Queue] = {}
-        for priority in schema.PRIORITIES:
-            key = schema.queue_key(schema.DEFAULT_POOL, priority)
-            self._with_dead_letters(key, WORKER_VISIBILITY, RUN_RECEIVES)
+        for pool in config.all_pools:
+            for key in dict.fromkeys(queue_name(pool, priority) for priority in schema.PRIORITIES):
+                self._with_dead_letters(key, WORKER_VISIBILITY, RECEIVES[pool.kind])
         self.tick = self._with_dead_letters(TICK, TICK_VISIBILITY, TICK_RECEIVES)
         self.schedule_dead_letters = self._dead_letters(SCHEDULE_DLQ)
         self._alarm_on_late_ticks()
         urls = {key: queue.queue_url for key, queue in self._queues.items()}
         CfnOutput(self, "QueueUrls", value=self.to_json_string(urls))
 
-    def run_queue(self, priority: Priority) -> sqs.Queue:
-        return self._queues[schema.queue_key(schema.DEFAULT_POOL, priority)]
+    def run_queue(self, pool: Pool, priority: Priority) -> sqs.Queue:
+        return self._queues[queue_name(pool, priority)]
+
+    def pool_queues(self, pool: Pool) -> list[sqs.Queue]:
+        """Each of them once."""
+        names = dict.fromkeys(queue_name(pool, priority) for priority in schema.PRIORITIES)
+        return [self._queues[name] for name in names]
+
+    def pool_queue_arns(self, pool: Pool) -> list[str]:
+        return [queue.queue_arn for queue in self.pool_queues(pool)]
 
     def run_queue_urls(self) -> dict[str, str]:
-        """As the functions' settings carry them."""
+        """As settings carry them: by pool and priority, also where one queue serves all priorities."""
         return {
-            schema.queue_key(schema.DEFAULT_POOL, priority): self.run_queue(priority).queue_url
+            schema.queue_key(pool.name, priority): self.run_queue(pool, priority).queue_url
+            for pool in self._config.all_pools
             for priority in schema.PRIORITIES
         }
 
     def run_queue_arns(self) -> list[str]:
-        return [self.run_queue(priority).queue_arn for priority in schema.PRIORITIES]
+        return [arn for pool in self._config.all_pools for arn in self.pool_queue_arns(pool)]
 
     def _with_dead_letters(self, key: str, visibility: Duration, receives: int) -> sqs.Queue:
         dead_letters = sqs.DeadLetterQueue(
@@ -99,6 +110,11 @@ class QueuesStack(Stack):
             threshold=self._config.lookahead * 60,
             why="Ticks wait longer than the lookahead: runs are starting late",
         )
+
+
+def queue_name(pool: Pool, priority: Priority) -> str:
+    """The short name of the queue in which a pool's runs of this priority wait."""
+    return pool.name if pool.queues == 1 else schema.queue_key(pool.name, priority)
 
 
 def _construct_id(key: str) -> str:

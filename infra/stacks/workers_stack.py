@@ -1,28 +1,29 @@
-"""Who does the work: one function, fed by an event source per priority with its share of concurrency."""
+"""Who does the work of the push pools: one function, fed by an event source for each of their queues."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from aws_cdk import Environment, Stack
-from aws_cdk import aws_lambda as lambda_
+from aws_cdk import CfnOutput, Environment, Stack
 from aws_cdk import aws_lambda_event_sources as event_sources
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from components.scheduler_function import FunctionFactory, FunctionShape, allow
-from components.store_settings import store_settings
+from allowed_calls import grants
+from components.scheduler_function import FunctionFactory, FunctionShape
+from components.store_settings import worker_settings
 from components.timing import WORKER_TIMEOUT
-from onthedot.domain.run import Priority
-from onthedot.settings import WorkerSettings
+from components.worker_grants import working
+from onthedot.domain.pools import Pool, PoolKind
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig
 
 # Ten attempts wait for ten sockets: it is little CPU, but TLS handshakes at the fire time should not queue.
 WORKER = FunctionShape(memory_mb=1024, timeout=WORKER_TIMEOUT)
-BATCH_SIZE = 10
 
 
 class WorkersStack(Stack):
-    """One function serves all priorities: what differs is only how many batches of each may run at once."""
+    """One function serves all push pools: what differs is only how many runs of each it takes at once."""
 
     def __init__(
         self,
@@ -35,33 +36,34 @@ class WorkersStack(Stack):
         dependencies: Path,
     ) -> None:
         super().__init__(scope, config.name("workers"), env=env, description="onthedot: Lambda workers")
-        self._config, self._data, self._queues = config, data, queues
-        worker = FunctionFactory(self, config, dependencies).make("worker", self._settings(), WORKER)
-        self._allow_working(worker)
-        for priority, share in config.concurrency_by_priority().items():
-            worker.add_event_source(self._source(priority, share))
+        self._config, self._queues = config, queues
+        settings = worker_settings(config, data, queues)
+        worker = FunctionFactory(self, config, dependencies).make("worker", settings, WORKER)
+        # Taking, hiding and deleting messages comes with the event sources.
+        for statement in (*working(data, queues), *grants(self, config.allow_list)):
+            worker.add_to_role_policy(statement)
+        for pool in config.all_pools:
+            if pool.kind is PoolKind.PUSH:
+                for source in self._sources(pool):
+                    worker.add_event_source(source)
+        # For `onthedot worker --direct`: a worker that runs elsewhere, with AWS credentials, is told the same.
+        CfnOutput(self, "WorkerEnvironment", value=self.to_json_string(settings.to_environment()))
 
-    def _settings(self) -> WorkerSettings:
-        return WorkerSettings(
-            **store_settings(self._config, self._data, self._queues),
-            blob_bucket=self._data.blobs.bucket_name,
-            allow_private_targets=self._config.local,
-        )
+    def _sources(self, pool: Pool) -> Iterator[event_sources.SqsEventSource]:
+        """One for each queue; each priority has its share, and one queue for all has the whole."""
+        if pool.queues == 1:
+            [queue] = self._queues.pool_queues(pool)
+            yield _source(queue, pool.batch, self._config.long_concurrency)
+            return
+        for priority, share in self._config.concurrency_by_priority().items():
+            yield _source(self._queues.run_queue(pool, priority), pool.batch, share)
 
-    def _allow_working(self, worker: lambda_.Function) -> None:
-        writes = ["dynamodb:UpdateItem", "dynamodb:PartiQLUpdate"]
-        allow(worker, ["dynamodb:GetItem", *writes], [self._data.table.table_arn])
-        # A retry is sent again; taking, hiding and deleting messages comes with the event sources.
-        allow(worker, ["sqs:SendMessage"], self._queues.run_queue_arns())
-        allow(worker, ["s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
-        # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
-        allow(worker, ["s3:ListBucket"], [self._data.blobs.bucket_arn])
 
-    def _source(self, priority: Priority, share: int) -> event_sources.SqsEventSource:
-        # No batching window: it would hold runs back beyond their fire time.
-        return event_sources.SqsEventSource(
-            self._queues.run_queue(priority),
-            batch_size=BATCH_SIZE,
-            report_batch_item_failures=True,
-            max_concurrency=share,
-        )
+def _source(queue: sqs.Queue, batch_size: int, concurrency: int) -> event_sources.SqsEventSource:
+    # No batching window: it would hold runs back beyond their fire time.
+    return event_sources.SqsEventSource(
+        queue,
+        batch_size=batch_size,
+        report_batch_item_failures=True,
+        max_concurrency=concurrency,
+    )

@@ -6,6 +6,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from onthedot.adapters.s3_blobs import S3_OPTIONS
 from onthedot.embedded.database import Database
 from onthedot.ports import (
     Blobs,
@@ -14,8 +15,10 @@ from onthedot.ports import (
     ProgressStore,
     RunQueues,
     RunStore,
+    SigningStore,
     TickQueue,
     TokenStore,
+    WorkerRegistry,
 )
 from tests.builders import VirtualClock
 from tests.contract.kit import Inbox, Kit, TickInbox
@@ -32,7 +35,7 @@ def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
         yield Clients(
             session.client("dynamodb", endpoint_url=url, config=options),
             session.client("sqs", endpoint_url=url, config=options),
-            session.client("s3", endpoint_url=url, config=options.merge(Config(s3={"addressing_style": "path"}))),
+            session.client("s3", endpoint_url=url, config=options.merge(S3_OPTIONS)),
             session.client("cloudwatch", endpoint_url=url, config=options),
         )
 
@@ -81,6 +84,16 @@ def tokens(kit: Kit) -> TokenStore:
 @pytest.fixture
 def blobs(kit: Kit) -> Blobs:
     return kit.blobs()
+
+
+@pytest.fixture
+def registry(kit: Kit) -> WorkerRegistry:
+    return kit.registry()
+
+
+@pytest.fixture
+def signing(kit: Kit) -> SigningStore:
+    return kit.signing()
 
 
 @pytest.fixture

@@ -1,8 +1,18 @@
 """A run in which every field has a value."""
 
+from onthedot.domain.pools import Requirements
 from onthedot.domain.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
-from onthedot.domain.run import Attempt, Definition, HttpTarget, Priority, Record, RetryPolicy
+from onthedot.domain.run import Attempt, Definition, Priority, Record, RetryPolicy
 from onthedot.domain.schedule import CronSchedule, DstPolicy, Gap, Overlap, Schedule
+from onthedot.domain.targets import (
+    AwsTarget,
+    GrpcTarget,
+    HttpTarget,
+    LambdaTarget,
+    PythonTarget,
+    ShellTarget,
+    Target,
+)
 from onthedot.ports import Clock
 from tests.builders import a_run
 
@@ -18,17 +28,31 @@ RECURRENCE = Recurrence(
     max_runs=99,
 )
 
+TARGETS: tuple[Target, ...] = (
+    HttpTarget("https://example.org/ä?q=1", "PUT", {"x-one": "1"}),
+    HttpTarget("https://example.org/"),
+    LambdaTarget("arn:aws:lambda:eu-north-1:123456789012:function:grüße:live"),
+    AwsTarget("sqs", "SendMessage", {"QueueUrl": "https://q", "Tags": [{"a": [1, 2.5, None]}], "Empty": {}}),
+    AwsTarget("dynamodb", "PutItem"),
+    ShellTarget(("/bin/echo", "two words", "", "🎉")),
+    GrpcTarget("example.org:443", "a.b.Service/Method", tls=True),
+    GrpcTarget("[::1]:50051", "a.b.Service/Method", tls=False),
+    GrpcTarget("10.0.0.1:50051", "a.b.Service/Method"),
+    PythonTarget("billing.close_month"),
+)
+"""Every kind of target, with and without what it may leave out."""
+
 
 def a_run_with_every_field(clock: Clock) -> Record:
-    target = HttpTarget("https://example.org/ä?q=1", "PUT", {"x-one": "1"})
     definition = Definition(
-        target=target,
+        target=TARGETS[0],
         payload={"text": "grüße 🎉", "list": [1, None, 2.5, {"deep": True}]},
         payload_ref="payloads/abc",
         retry=RetryPolicy(7, 0.5, 3.0, 60.0, jitter=False),
         timeout_seconds=7,
         name="every field",
         tags={"team": "ops"},
+        requirements=Requirements(("gpu", "ffmpeg"), cpu=1.5, memory_mb=2048),
     )
     return (
         a_run(clock)
@@ -61,7 +85,8 @@ def a_run_with_every_field(clock: Clock) -> Record:
             finished_at=clock.now(),
             reason="because",
             result="200 OK",
-            attempts=(Attempt(1, "w", 1, 2, "failed", "500"), Attempt(2, "w", 3, 4, "lost")),
+            result_ref="results/job_x/3-a1b2",
+            attempts=(Attempt(1, "w", 1, 2, "failed", "500", "http_500"), Attempt(2, "w", 3, 4, "lost")),
             fingerprint="f00",
             listed_under="acme#1",
             failed_under="acme",

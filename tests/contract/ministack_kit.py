@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot import schema
 from onthedot.adapters.dynamodb_misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
+from onthedot.adapters.dynamodb_registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.s3_blobs import S3Blobs
-from onthedot.adapters.sqs_queues import SqsRunQueues, SqsTickQueue, read_message, read_tick
+from onthedot.adapters.sqs_queues import SqsRunQueues
+from onthedot.adapters.sqs_ticks import SqsTickQueue, read_tick
 from onthedot.clock import SystemClock
 from onthedot.domain.run import Priority
-from onthedot.ports import Received
-from tests.contract.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick
+from tests.contract.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
@@ -87,11 +88,17 @@ class MiniStackKit:
         self._clients.s3.create_bucket(Bucket=self._name)
         return S3Blobs(self._clients.s3, self._name)
 
-    def queues(self) -> tuple[SqsRunQueues, "SqsInbox"]:
+    def queues(self) -> tuple[SqsRunQueues, Inbox]:
         keys = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
         urls = {key: self._queue_with_dead_letters(key) for key in keys}
         queues = SqsRunQueues(self._clients.sqs, lambda: self._clients.cloudwatch, urls, self.clock)
-        return queues, SqsInbox(self._clients.sqs, urls)
+        return queues, Inbox(queues, SqsBackDoor(self._clients.sqs, urls))
+
+    def registry(self) -> DynamoWorkerRegistry:
+        return DynamoWorkerRegistry(self._clients.dynamodb, self._name, self.clock)
+
+    def signing(self) -> DynamoSigningStore:
+        return DynamoSigningStore(self._clients.dynamodb, self._name)
 
     def ticks(self) -> tuple[SqsTickQueue, "SqsTickInbox"]:
         url = self._queue_with_dead_letters("ticks")
@@ -109,18 +116,13 @@ class MiniStackKit:
         return self._clients.sqs.create_queue(QueueName=f"{self._name}-{key}", Attributes=attributes)["QueueUrl"]
 
 
-class SqsInbox:
+class SqsBackDoor:
     def __init__(self, client: "SQSClient", urls: dict[str, str]) -> None:
         self._client = client
         self._urls = urls
 
-    def receive(self, pool: str, priority: Priority, maximum: int = 10) -> list[Received]:
-        raw = _receive(self._client, self._urls[schema.queue_key(pool, priority)], maximum)
-        return [Received(read_message(m["Body"]), m["ReceiptHandle"], _receive_count(m)) for m in raw]
-
-    def delete(self, received: Received) -> None:
-        url = self._urls[schema.queue_key(received.message.pool, received.message.priority)]
-        self._client.delete_message(QueueUrl=url, ReceiptHandle=received.receipt)
+    def post(self, pool: str, priority: Priority, body: str) -> None:
+        self._client.send_message(QueueUrl=self._urls[schema.queue_key(pool, priority)], MessageBody=body)
 
     def dead_letters(self, pool: str, priority: Priority) -> int:
         url = f"{self._urls[schema.queue_key(pool, priority)]}-dlq"
@@ -134,22 +136,18 @@ class SqsTickInbox:
         self._url = url
 
     def receive(self) -> list[HeldTick]:
-        raw = _receive(self._client, self._url, 10)
-        return [HeldTick(read_tick(m["Body"], m["MessageId"], _receive_count(m)), m["ReceiptHandle"]) for m in raw]
+        reply = self._client.receive_message(
+            QueueUrl=self._url,
+            MaxNumberOfMessages=10,
+            WaitTimeSeconds=0,
+            MessageSystemAttributeNames=["ApproximateReceiveCount"],
+        )
+        return [_held(message) for message in reply.get("Messages", [])]
 
     def delete(self, held: HeldTick) -> None:
         self._client.delete_message(QueueUrl=self._url, ReceiptHandle=held.receipt)
 
 
-def _receive(client: "SQSClient", url: str, maximum: int) -> list[Any]:
-    reply = client.receive_message(
-        QueueUrl=url,
-        MaxNumberOfMessages=maximum,
-        WaitTimeSeconds=0,
-        MessageSystemAttributeNames=["ApproximateReceiveCount"],
-    )
-    return list(reply.get("Messages", []))
-
-
-def _receive_count(message: Any) -> int:
-    return int(message["Attributes"]["ApproximateReceiveCount"])
+def _held(message: Any) -> HeldTick:
+    receives = int(message["Attributes"]["ApproximateReceiveCount"])
+    return HeldTick(read_tick(message["Body"], message["MessageId"], receives), message["ReceiptHandle"])

@@ -2,12 +2,14 @@
 
 from onthedot.domain.run import Priority
 from onthedot.embedded.database import Database
+from onthedot.embedded.messages import Letter, MessageTable
 from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
 from onthedot.embedded.sqlite_queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
+from onthedot.embedded.sqlite_registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.embedded.sqlite_store import SqliteRunStore
-from onthedot.ports import Received
+from onthedot.schema import queue_key
 from tests.builders import VirtualClock
-from tests.contract.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick
+from tests.contract.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
 
 
 class SqliteKit:
@@ -33,24 +35,28 @@ class SqliteKit:
     def blobs(self) -> SqliteBlobs:
         return SqliteBlobs(self._database)
 
-    def queues(self) -> tuple[SqliteRunQueues, "SqliteInbox"]:
-        queues = SqliteRunQueues(self._database, self.clock, VISIBILITY_SECONDS * 1000, MAX_RECEIVES)
-        return queues, SqliteInbox(queues)
+    def queues(self) -> tuple[SqliteRunQueues, Inbox]:
+        queues = SqliteRunQueues(self._database, self.clock, MAX_RECEIVES)
+        return queues, Inbox(queues, SqliteBackDoor(queues, MessageTable(self._database, self.clock)))
+
+    def registry(self) -> SqliteWorkerRegistry:
+        return SqliteWorkerRegistry(self._database, self.clock)
+
+    def signing(self) -> SqliteSigningStore:
+        return SqliteSigningStore(self._database)
 
     def ticks(self) -> tuple[SqliteTickQueue, "SqliteTickInbox"]:
         ticks = SqliteTickQueue(self._database, self.clock, VISIBILITY_SECONDS * 1000, MAX_RECEIVES)
         return ticks, SqliteTickInbox(ticks)
 
 
-class SqliteInbox:
-    def __init__(self, queues: SqliteRunQueues) -> None:
+class SqliteBackDoor:
+    def __init__(self, queues: SqliteRunQueues, messages: MessageTable) -> None:
         self._queues = queues
+        self._messages = messages
 
-    def receive(self, pool: str, priority: Priority, maximum: int = 10) -> list[Received]:
-        return self._queues.receive(pool, priority, maximum)
-
-    def delete(self, received: Received) -> None:
-        self._queues.delete(received)
+    def post(self, pool: str, priority: Priority, body: str) -> None:
+        self._messages.send(queue_key(pool, priority), [Letter(body)])
 
     def dead_letters(self, pool: str, priority: Priority) -> int:
         return self._queues.counts(pool, priority).dead

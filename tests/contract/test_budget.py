@@ -13,14 +13,18 @@ from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.sqs_queues import SqsRunQueues
 from onthedot.bootstrap import NoBlobs
 from onthedot.domain import lifecycle
+from onthedot.domain.lifecycle import Failure
 from onthedot.domain.recurrence import Recurrence
-from onthedot.domain.run import Definition, HttpTarget, Move, Priority, Record, Status
+from onthedot.domain.run import Definition, Move, Priority, Record, Status
 from onthedot.domain.schedule import EverySchedule, Schedule
+from onthedot.domain.targets import HttpTarget
 from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, Tick, Undecided
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.dispatch_due import dispatch_due
-from onthedot.use_cases.execute_run import Done, Worker, execute_run
+from onthedot.use_cases.execute_run import Worker, execute_run
 from onthedot.use_cases.hand_over import message_for
+from onthedot.use_cases.signing_keys import keys_of
+from onthedot.use_cases.start_run import Done
 from onthedot.use_cases.submit_job import JobRequest, submit_job
 from tests.builders import PLAN, VirtualClock, a_run
 from tests.contract.ministack_kit import Clients, MiniStackKit
@@ -120,7 +124,8 @@ def life(ministack: Clients) -> Life:
     store = CountingStore(ministack, kit.store()._table, clock)
     queues, _ = kit.queues()
     virtual_queues = SqsRunQueues(ministack.sqs, None, queues._queue_urls, clock)
-    engine = Engine(store, virtual_queues, NoBlobs(), clock, PLAN, kit.limits())
+    engine = Engine(store, virtual_queues, NoBlobs(), clock, PLAN, kit.limits(), kit.registry(), kit.signing())
+    keys_of(engine, "acme")  # made once for each tenant, not for each run
     return Life(ministack, clock, store, engine, DynamoProgressStore(ministack.dynamodb, store.table))
 
 
@@ -181,7 +186,7 @@ def test_the_computed_units_are_those_that_update_item_reports(life: Life) -> No
         start,
         lifecycle.extend_lease(running, now + 1),
         lifecycle.repark(running, now + 600_000, PLAN),
-        lifecycle.fail(running, now, error="e" * 2_000, why="w", plan=PLAN),
+        lifecycle.fail(running, now, failure=Failure("e" * 2_000), why="w", plan=PLAN),
         lifecycle.delete(running, now, "g"),
     ]
     for move in moves:

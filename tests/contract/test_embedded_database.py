@@ -12,10 +12,9 @@ from onthedot.domain import lifecycle
 from onthedot.domain.errors import Unavailable
 from onthedot.embedded import database as database_module
 from onthedot.embedded.database import Database
-from onthedot.embedded.sqlite_queues import RUN_VISIBILITY_MS
 from onthedot.embedded.sqlite_store import SqliteRunStore
 from onthedot.ports import Backlog, Deadline, RunMessage
-from tests.builders import NOON, VirtualClock, World, a_run, a_world
+from tests.builders import NOON, VISIBILITY_MS, VirtualClock, World, a_run, a_world
 
 DIE_AFTER_CREATE = """
 import os, signal, sys
@@ -121,17 +120,17 @@ def test_a_message_for_much_later_comes_after_fifteen_minutes() -> None:
 
         assert world.queues.next_visible_at(message.pool, message.priority) == NOON + 900_000
         world.clock.advance(900)
-        assert [held.message for held in world.queues.receive(message.pool, message.priority)] == [message]
+        assert [held.message for held in world.received(message.priority)] == [message]
 
 
 def test_a_stale_receipt_neither_hides_nor_deletes() -> None:
     with a_world() as world:
         message = a_message_in(world, due_in=0)
-        [stale] = world.queues.receive(message.pool, message.priority)
-        world.clock.advance(RUN_VISIBILITY_MS / 1000)
+        [stale] = world.received(message.priority)
+        world.clock.advance(VISIBILITY_MS / 1000)
 
         world.queues.hide(stale, 5000)
-        [again] = world.queues.receive(message.pool, message.priority)
+        [again] = world.received(message.priority)
         world.queues.delete(stale)
 
         assert world.queues.counts(message.pool, message.priority).in_flight == 1

@@ -6,16 +6,11 @@ from dataclasses import replace
 import pytest
 
 from onthedot.domain.run import Priority
-from onthedot.ports import Clock, Deadline, Received, RunMessage, RunQueues
+from onthedot.ports import Clock, Deadline, Received, RunQueues
 from onthedot.schema import DEFAULT_POOL
-from tests.contract.kit import MAX_RECEIVES, VISIBILITY_SECONDS, Inbox
+from tests.contract.kit import MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, a_message
 
 LetPass = Callable[[float], None]
-
-
-def a_message(clock: Clock, due_in: float = 0.0, run_id: str = "job_a") -> RunMessage:
-    fire_at = clock.now() + round(due_in * 1000)
-    return RunMessage(run_id, "g1", fire_at, "acme", Priority.MEDIUM, DEFAULT_POOL)
 
 
 def receive(inbox: Inbox, priority: Priority = Priority.MEDIUM) -> list[Received]:

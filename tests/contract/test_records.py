@@ -1,8 +1,13 @@
 """Progress, tokens and blobs."""
 
+import pytest
+import urllib3
+
 from onthedot.domain.progress import Progress
 from onthedot.domain.slots import SlotKind, bucket_of
 from onthedot.ports import Blobs, Clock, Principal, ProgressStore, TokenStore
+from tests.builders import a_world
+from tests.contract.ministack_kit import Clients, MiniStackKit
 
 
 def test_progress_begins_where_the_store_was_made(progress: ProgressStore, clock: Clock) -> None:
@@ -72,3 +77,34 @@ def test_a_blob_may_be_put_twice(blobs: Blobs) -> None:
 
 def test_a_missing_blob_is_none(blobs: Blobs) -> None:
     assert blobs.get("payloads/nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b'{"n": 1}', "application/json"),
+        ('"grüße"'.encode(), "application/json"),
+        ("grüße 🎉".encode(), "text/plain; charset=utf-8"),
+        (b"<script>alert(1)</script>", "text/plain; charset=utf-8"),
+        (b"[" * 100_000, "text/plain; charset=utf-8"),
+        (b"\xff\x00", "text/plain; charset=utf-8"),
+    ],
+)
+def test_a_link_shows_a_blob_to_whoever_has_it(ministack: Clients, content: bytes, kind: str) -> None:
+    blobs = MiniStackKit(ministack).blobs()
+    blobs.put("results/job_a.1/1-ä b", content)
+
+    link = blobs.link("results/job_a.1/1-ä b", 60)
+
+    assert link is not None
+    assert "X-Amz-Algorithm=AWS4-HMAC-SHA256" in link
+    assert "X-Amz-Expires=60" in link
+    response = urllib3.request("GET", link)
+    assert (response.status, response.data, response.headers["content-type"]) == (200, content, kind)
+
+
+def test_the_embedded_engine_has_no_links() -> None:
+    with a_world() as world:
+        world.blobs.put("results/a", b"{}")
+
+        assert world.blobs.link("results/a", 60) is None

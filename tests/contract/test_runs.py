@@ -1,9 +1,14 @@
 """Runs: put-if-absent, and read."""
 
+import pytest
+
 from onthedot.codec import FIELDS
+from onthedot.domain.pools import Requirements
+from onthedot.domain.run import Definition
+from onthedot.domain.targets import TYPES, Target, type_of
 from onthedot.ports import Clock, RunStore
 from tests.builders import a_run
-from tests.contract.full_run import a_run_with_every_field
+from tests.contract.full_run import TARGETS, a_run_with_every_field
 
 
 def test_a_free_id_is_taken_by_create(store: RunStore, clock: Clock) -> None:
@@ -31,5 +36,23 @@ def test_every_field_comes_back_as_it_was_stored(store: RunStore, clock: Clock) 
     assert not missing, "the case must fill every field"
 
     store.create(run)
+
+    assert store.get(run.run_id) == run
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=type_of)
+def test_every_kind_of_target_comes_back_as_it_was_stored(store: RunStore, clock: Clock, target: Target) -> None:
+    run = a_run(clock).having(definition=Definition(target)).stored_in(store)
+
+    assert store.get(run.run_id) == run
+
+
+def test_the_cases_have_every_kind_of_target() -> None:
+    assert {type_of(target) for target in TARGETS} == set(TYPES)
+
+
+@pytest.mark.parametrize("asked", [Requirements(("gpu",)), Requirements(cpu=0.25), Requirements(memory_mb=64)])
+def test_requirements_come_back_as_they_were_stored(store: RunStore, clock: Clock, asked: Requirements) -> None:
+    run = a_run(clock).having(definition=Definition(TARGETS[0], requirements=asked)).stored_in(store)
 
     assert store.get(run.run_id) == run

@@ -11,6 +11,7 @@ import pytest
 from localstack import local
 from tests.e2e.deployment import Api, Deployment
 from tests.e2e.listener import Listener, listening
+from tests.e2e.worker_process import begin_murderer
 
 HOME = Path(__file__).parents[2] / ".onthedot-e2e"
 SHARDS = 4
@@ -29,6 +30,7 @@ def _deploy(listener: Listener) -> Deployment:
     stack = local.up(HOME, _free_port(), SHARDS, demo=False, enforce_iam=True)
     deployment = Deployment(stack, HOME, listener)
     deployment.begin_slow_jobs()
+    deployment.restarting = begin_murderer(deployment)
     return deployment
 
 
@@ -45,6 +47,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _tear_down() -> None:
     _background.shutdown(wait=True, cancel_futures=True)
+    begun = _state["deployment"]
+    if not begun.cancelled() and begun.exception() is None:
+        begun.result().restarting.stop()
     local.down(HOME)
     shutil.rmtree(HOME, ignore_errors=True)
 

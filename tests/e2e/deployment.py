@@ -57,6 +57,8 @@ class Deployment:
     listener: Listener
     slow: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Jobs whose story takes minutes, begun as soon as the stack was up."""
+    restarting: Any = None
+    """A pull worker that always comes back, for the job that always kills it."""
 
     @property
     def api(self) -> Api:

@@ -14,6 +14,7 @@ import pytest
 from moto import mock_aws
 
 from onthedot import schema
+from onthedot.domain.pools import DEFAULT_POOLS, pools_to_json
 from onthedot.settings import Settings
 from tests.contract.ministack_kit import table_arguments
 
@@ -55,6 +56,7 @@ class Cloud:
             "history_days": 30,
             "backlog_limit": 1000,
             "queue_urls": self.queue_urls,
+            "pools": pools_to_json(DEFAULT_POOLS),
         }
 
 
@@ -69,7 +71,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
         boto3.client("dynamodb").create_table(**table_arguments(TABLE))
         boto3.client("s3").create_bucket(Bucket=BUCKET)
         sqs = boto3.client("sqs")
-        keys = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
+        keys = [schema.queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES]
         urls = {key: sqs.create_queue(QueueName=key)["QueueUrl"] for key in keys}
         yield Cloud(urls, sqs.create_queue(QueueName="tick")["QueueUrl"])
 

@@ -8,10 +8,19 @@ import pytest
 
 from onthedot.adapters.sqs_queues import message_body
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.run import Priority
-from onthedot.ports import Received, RunMessage
+from onthedot.domain.run import Definition, Priority
+from onthedot.domain.targets import (
+    AwsTarget,
+    GrpcTarget,
+    HttpTarget,
+    LambdaTarget,
+    PythonTarget,
+    ShellTarget,
+    Target,
+)
+from onthedot.ports import Answer, Call, Received, RunMessage
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.execute_run import Done, GiveBack, Verdict
+from onthedot.use_cases.start_run import Done, GiveBack, Verdict
 from tests.handlers.conftest import BUCKET, Cloud, Context
 
 
@@ -31,7 +40,7 @@ def failures(*run_ids: str) -> dict[str, Any]:
 
 @pytest.fixture
 def worker(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
-    return load("worker", WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET))
+    return load("worker", WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={}))
 
 
 def answering(worker: ModuleType, monkeypatch: pytest.MonkeyPatch, verdicts: dict[str, Verdict]) -> list[Any]:
@@ -90,3 +99,36 @@ def test_the_same_message_twice_in_a_batch_is_executed_once(
 
 def test_an_empty_batch_is_nothing_to_do(worker: ModuleType) -> None:
     assert worker.handle({"Records": []}, Context()) == failures()
+
+
+CALLS: dict[str, Target] = {
+    "http": HttpTarget("http://127.0.0.1:9/"),
+    "grpc": GrpcTarget("127.0.0.1:9", "package.Service/Method"),
+    "lambda": LambdaTarget("not-allowed"),
+    "aws": AwsTarget("sqs", "SendMessage"),
+    "shell": ShellTarget(("true",)),
+    "python": PythonTarget("handler"),
+}
+
+
+def perform(worker: ModuleType, kind: str) -> Answer:
+    call = Call("run", "job", 1, 0, Definition(CALLS[kind]), b"{}", 1_000)
+    answer: Answer = worker._worker.target.perform(call)
+    return answer
+
+
+@pytest.mark.parametrize("kind", ["http", "grpc"])
+def test_it_calls_over_the_network_but_not_its_own_machine(worker: ModuleType, kind: str) -> None:
+    assert "127.0.0.1" in str(perform(worker, kind).error)
+    assert perform(worker, kind).error_class != "unsupported"
+
+
+@pytest.mark.parametrize("kind", ["lambda", "aws"])
+def test_it_calls_of_aws_what_the_stage_allows(worker: ModuleType, kind: str) -> None:
+    assert perform(worker, kind).error_class == "not_allowed"
+
+
+@pytest.mark.parametrize("kind", ["shell", "python"])
+def test_programs_and_handlers_are_for_pull_workers(worker: ModuleType, kind: str) -> None:
+    answer = perform(worker, kind)
+    assert (answer.error_class, answer.retryable) == ("unsupported", False)

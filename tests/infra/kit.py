@@ -1,7 +1,9 @@
 """Synthesizes the stacks as `cdk synth` would, and reads the templates."""
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from stage_config import StageConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 STACKS = ("data", "queues", "dispatch", "workers", "api")
+"""Those of every stage."""
 Resource = dict[str, Any]
 
 
@@ -23,6 +26,13 @@ class Assembly:
 
     config: StageConfig
     directory: Path
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        return tuple(sorted(p.name.split(".")[0].removeprefix(self.config.name("")) for p in self._templates()))
+
+    def _templates(self) -> Iterator[Path]:
+        return self.directory.glob("*.template.json")
 
     def path(self, stack: str) -> Path:
         return self.directory / f"{self.config.name(stack)}.template.json"
@@ -35,7 +45,7 @@ class Assembly:
         """Resources of a type by logical id, from these stacks or from all."""
         return {
             logical_id: resource
-            for stack in stacks or STACKS
+            for stack in stacks or self.stacks
             for logical_id, resource in self.template(stack)["Resources"].items()
             if resource["Type"] == kind
         }
@@ -74,7 +84,7 @@ def empty_layer(directory: Path) -> Path:
 
 
 def synthesize(directory: Path, **context: Any) -> Assembly:
-    """All five stacks, checked by cdk-nag."""
+    """All stacks of the stage, checked by cdk-nag."""
     config = StageConfig.from_context(context)
     app = new_app(directory / "cdk.out")
     stacks = cdk_app.build(app, config, empty_layer(directory))
@@ -96,9 +106,31 @@ def resolve(value: Any) -> str:
             return str(value)
 
 
-def as_list(value: Any) -> list[Any]:
+def short(resource: Any) -> str:
+    """`<stack:ExportsOutputFnGetAttJobs0A1B2C3DArn…>/index/due` -> `Jobs/index/due`."""
+    text = resolve(resource)
+    if not text.startswith("<"):
+        return text
+    name, rest = text[1:].split(">", 1)
+    logical_id = name.split("FnGetAtt")[-1].split(".")[0]
+    found = re.match(r"[A-Z][A-Za-z]*?(?=[0-9A-F]{8}(Arn|$))", logical_id)
+    return (found[0] if found else logical_id) + rest
+
+
+def statements_of(assembly: Assembly, role: str) -> list[dict[str, Any]]:
+    """Everything that a role may do, by its logical id."""
+    policies = [p for p in assembly.properties("AWS::IAM::Policy") if {"Ref": role} in p["Roles"]]
+    return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+
+
+def by_action(statements: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
+    """Each action with the short names of what it is allowed on."""
+    allowed: dict[str, set[str]] = defaultdict(set)
+    for statement in statements:
+        for action in _as_list(statement["Action"]):
+            allowed[action] |= {short(resource) for resource in _as_list(statement["Resource"])}
+    return dict(allowed)
+
+
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def statements(policy: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield from policy["PolicyDocument"]["Statement"]

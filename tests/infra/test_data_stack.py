@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from onthedot import schema
+from onthedot.use_cases.results import PREFIX
 from tests.infra.kit import Assembly, resolve
 
 
@@ -78,10 +79,15 @@ def test_the_bucket_is_private_and_encrypted(prod: Assembly) -> None:
     assert {"Bool": {"aws:SecureTransport": "false"}} in [statement["Condition"] for statement in denied]
 
 
-def test_no_blob_is_deleted_by_its_age_since_its_job_may_be_years_ahead(prod: Assembly) -> None:
+def test_no_payload_is_deleted_by_its_age_since_its_job_may_be_years_ahead(prod: Assembly) -> None:
     rules = bucket(prod)["LifecycleConfiguration"]["Rules"]
-    assert rules
-    assert not [rule for rule in rules if any(key.startswith("Expiration") for key in rule)]
+    expiring = [rule for rule in rules if any(key.startswith("Expiration") for key in rule)]
+    assert {rule.get("Prefix") for rule in expiring} == {PREFIX}
+
+
+def test_results_go_with_the_history_that_shows_them(prod: Assembly) -> None:
+    [rule] = [rule for rule in bucket(prod)["LifecycleConfiguration"]["Rules"] if rule.get("Prefix") == PREFIX]
+    assert (rule["ExpirationInDays"], rule["Status"]) == (prod.config.history_days, "Enabled")
 
 
 def test_names_are_in_the_outputs(prod: Assembly) -> None:

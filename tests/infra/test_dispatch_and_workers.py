@@ -7,6 +7,7 @@ import pytest
 
 from onthedot import schema
 from onthedot.observability import emit
+from onthedot.settings import WorkerSettings
 from tests.infra.kit import Assembly, resolve
 
 
@@ -100,6 +101,25 @@ def test_workers_have_an_event_source_for_each_priority_with_its_share(prod: Ass
     assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert source["ScalingConfig"] == {"MaximumConcurrency": {"HIGH": 30, "MEDIUM": 15, "LOW": 5}[priority]}
     assert "MaximumBatchingWindowInSeconds" not in source, "a window would hold runs back beyond their fire time"
+
+
+def test_long_runs_are_taken_one_by_one_and_bounded(prod: Assembly) -> None:
+    source = sources(prod, "workers")["Long"]
+    assert source["BatchSize"] == 1
+    assert source["ScalingConfig"] == {"MaximumConcurrency": 20}
+    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert source["FunctionName"] == sources(prod, "workers")["DefaultHigh"]["FunctionName"]
+
+
+def test_only_push_pools_feed_the_worker_function(fargate: Assembly) -> None:
+    assert set(sources(fargate, "workers")) == {"DefaultHigh", "DefaultMedium", "DefaultLow", "Long"}
+
+
+def test_a_worker_elsewhere_is_told_what_the_function_is_told(prod: Assembly) -> None:
+    told = json.loads(resolve(prod.template("workers")["Outputs"]["WorkerEnvironment"]["Value"]))
+    function = prod.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
+    assert told == {name: resolve(value) for name, value in function.items() if name.startswith("ONTHEDOT_")}
+    assert WorkerSettings.from_environment(told).stage == "prod"
 
 
 @pytest.mark.parametrize("name", ["planner-errors", "dispatcher-errors", "auditor-errors"])

@@ -1,14 +1,14 @@
 """What every function has in common, what each may do, and that its environment is what it will parse."""
 
-from collections import defaultdict
 from typing import Any
 
 import pytest
 from aws_cdk import aws_lambda as lambda_
 
 from layers.build import LAMBDA_PYTHON
-from onthedot import schema, settings
-from tests.infra.kit import ROOT, Assembly, as_list, resolve, statements
+from onthedot import settings
+from onthedot.domain.pools import Pools, pools_from_json
+from tests.infra.kit import ROOT, Assembly, by_action, resolve, statements_of
 
 SETTINGS: dict[str, type[settings.Settings]] = {
     "api": settings.ApiSettings,
@@ -19,7 +19,9 @@ SETTINGS: dict[str, type[settings.Settings]] = {
     "worker": settings.WorkerSettings,
 }
 NAMES = sorted(SETTINGS)
-POOL = {"DefaultHighQueue", "DefaultMediumQueue", "DefaultLowQueue"}
+PUSHED = {"DefaultHighQueue", "DefaultMediumQueue", "DefaultLowQueue", "LongQueue"}
+PULLED = {"PullHighQueue", "PullMediumQueue", "PullLowQueue"}
+RUNS = PUSHED | PULLED
 OWN_LOGS, TRACES = {"logs:CreateLogStream", "logs:PutLogEvents"}, {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 CONSUME = ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "GetQueueUrl")
 # Besides their own logs and traces, exactly this. `Jobs` is the table, `Blobs` the bucket.
@@ -32,8 +34,12 @@ MAY: dict[str, dict[str, set[str]]] = {
         "dynamodb:UpdateItem": {"Jobs"},
         "dynamodb:PartiQLInsert": {"Jobs"},
         "dynamodb:PartiQLUpdate": {"Jobs"},
-        "sqs:SendMessage": POOL,
-        "sqs:GetQueueAttributes": POOL,
+        "sqs:SendMessage": RUNS,
+        "sqs:GetQueueAttributes": RUNS,
+        # Workers that have only a token get their runs through it.
+        "sqs:ReceiveMessage": PULLED,
+        "sqs:DeleteMessage": PULLED,
+        "sqs:ChangeMessageVisibility": PULLED,
         "s3:PutObject": {"Blobs/*"},
         "s3:GetObject": {"Blobs/*"},
         "s3:ListBucket": {"Blobs"},
@@ -54,10 +60,10 @@ MAY: dict[str, dict[str, set[str]]] = {
         "dynamodb:UpdateItem": {"Jobs"},
         "dynamodb:PartiQLUpdate": {"Jobs"},
         "dynamodb:PartiQLInsert": {"Jobs"},
-        "sqs:SendMessage": {"TickQueue", *POOL},
+        "sqs:SendMessage": {"TickQueue", *RUNS},
         "cloudwatch:GetMetricData": {"*"},
         **{f"sqs:{action}": {"TickQueue"} for action in CONSUME},
-        "sqs:GetQueueAttributes": {"TickQueue", *POOL},
+        "sqs:GetQueueAttributes": {"TickQueue", *RUNS},
     },
     # It reads, and changes nothing.
     "auditor": {
@@ -67,11 +73,12 @@ MAY: dict[str, dict[str, set[str]]] = {
     "worker": {
         "dynamodb:GetItem": {"Jobs"},
         "dynamodb:UpdateItem": {"Jobs"},
-        "dynamodb:PartiQLUpdate": {"Jobs"},
-        "sqs:SendMessage": POOL,
+        "dynamodb:PutItem": {"Jobs"},
+        "sqs:SendMessage": RUNS,
         "s3:GetObject": {"Blobs/*"},
+        "s3:PutObject": {"Blobs/results/*"},
         "s3:ListBucket": {"Blobs"},
-        **{f"sqs:{action}": POOL for action in CONSUME},
+        **{f"sqs:{action}": PUSHED for action in CONSUME},
     },
 }
 
@@ -80,21 +87,8 @@ def function(assembly: Assembly, name: str) -> dict[str, Any]:
     return assembly.named("AWS::Lambda::Function", "FunctionName", name)
 
 
-def short(resource: Any) -> str:
-    """`<stack:ExportsOutputFnGetAttJobs0A1B2C3DArn…>/index/due` -> `Jobs/index/due`."""
-    text = resolve(resource)
-    if not text.startswith("<"):
-        return text
-    name, rest = text[1:].split(">", 1)
-    logical_id = name.split("FnGetAtt")[-1].split(".")[0]
-    known = [*POOL, "TickQueue", "ScheduleDlqQueue", "Jobs", "Blobs"]
-    return next((k for k in known if logical_id.startswith(k)), logical_id) + rest
-
-
 def granted(assembly: Assembly, name: str) -> list[dict[str, Any]]:
-    role = function(assembly, name)["Role"]["Fn::GetAtt"][0]
-    policies = [p for p in assembly.properties("AWS::IAM::Policy") if {"Ref": role} in p["Roles"]]
-    return [statement for policy in policies for statement in statements(policy)]
+    return statements_of(assembly, function(assembly, name)["Role"]["Fn::GetAtt"][0])
 
 
 def test_every_function_folder_is_deployed(prod: Assembly) -> None:
@@ -110,7 +104,7 @@ def test_the_environment_parses_into_the_functions_settings(prod: Assembly, name
     assert getattr(parsed, "stage") == "prod"  # noqa: B009 - not every Settings has one, all of these have
     if isinstance(parsed, settings.StoreSettings):
         assert (parsed.shards, parsed.lookahead, parsed.history_days) == (32, 2, 30)
-        assert set(parsed.queue_urls) == {schema.queue_key("default", priority) for priority in schema.PRIORITIES}
+        assert pools_from_json(parsed.pools) == Pools()
     assert environment["POWERTOOLS_SERVICE_NAME"] == name
 
 
@@ -152,14 +146,16 @@ def test_every_function_has_a_role_of_its_own_without_managed_policies(prod: Ass
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_function_may_do_exactly_what_it_needs(prod: Assembly, name: str) -> None:
-    allowed: dict[str, set[str]] = defaultdict(set)
-    for statement in granted(prod, name):
-        for action in as_list(statement["Action"]):
-            allowed[action] |= {short(resource) for resource in as_list(statement["Resource"])}
+    allowed = by_action(granted(prod, name))
     assert {allowed.pop(action, None) is not None for action in OWN_LOGS | TRACES} == {True}
-    assert dict(allowed) == MAY[name]
+    assert allowed == MAY[name]
 
 
 def test_the_authorizer_reads_tokens_and_nothing_else(prod: Assembly) -> None:
     [reading] = [s for s in granted(prod, "authorizer") if s["Action"] == "dynamodb:GetItem"]
     assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["token#*"]}}
+
+
+def test_a_worker_puts_nothing_into_the_table_but_the_keys_that_sign_calls(prod: Assembly) -> None:
+    [putting] = [s for s in granted(prod, "worker") if s["Action"] == "dynamodb:PutItem"]
+    assert putting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["signing#*"]}}

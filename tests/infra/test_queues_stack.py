@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from onthedot import schema
+from onthedot.domain.pools import DEFAULT_POOLS
 from stacks.queues_stack import SCHEDULE_DLQ, TICK
 from tests.infra.kit import Assembly, resolve
 
-RUN_QUEUES = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
+PUSHED = ["default-high", "default-medium", "default-low", "long"]
+PULLED = ["pull-high", "pull-medium", "pull-low"]
+RUN_QUEUES = [*PUSHED, *PULLED]
 SOURCES = [*RUN_QUEUES, TICK]
 DLQS = [*(f"{key}-dlq" for key in SOURCES), SCHEDULE_DLQ]
 FOURTEEN_DAYS = 14 * 24 * 3600
@@ -24,7 +27,7 @@ def test_there_are_these_queues_and_no_others(prod: Assembly) -> None:
     assert names == {prod.config.name(key) for key in [*SOURCES, *DLQS]}
 
 
-@pytest.mark.parametrize(("key", "receives"), [*((key, 20) for key in RUN_QUEUES), (TICK, 5)])
+@pytest.mark.parametrize(("key", "receives"), [*((k, 20) for k in PUSHED), *((k, 1000) for k in PULLED), (TICK, 5)])
 def test_each_queue_has_a_dead_letter_queue_of_its_own(prod: Assembly, key: str, receives: int) -> None:
     redrive = queue(prod, key)["RedrivePolicy"]
     dlq_id = redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]
@@ -80,3 +83,19 @@ def test_all_urls_are_in_one_output_by_their_short_names(prod: Assembly) -> None
     urls = json.loads(resolve(prod.template("queues")["Outputs"]["QueueUrls"]["Value"]))
     assert set(urls) == {*SOURCES, *DLQS}
     assert urls["default-high"].startswith("<DefaultHighQueue")
+
+
+def test_settings_name_a_queue_for_every_pool_and_priority_also_where_one_serves_all(prod: Assembly) -> None:
+    variables = prod.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]
+    urls = json.loads(resolve(variables["ONTHEDOT_QUEUE_URLS"]))
+    assert set(urls) == {
+        schema.queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES
+    }
+    assert len({urls[schema.queue_key("long", priority)] for priority in schema.PRIORITIES}) == 1
+    assert len(set(urls.values())) == len(RUN_QUEUES)
+
+
+def test_a_pool_that_is_added_gets_queues_of_its_own(fargate: Assembly) -> None:
+    names = {properties["QueueName"] for properties in fargate.properties("AWS::SQS::Queue")}
+    keys = [schema.queue_key("render", priority) for priority in schema.PRIORITIES]
+    assert names >= {fargate.config.name(name) for key in keys for name in (key, f"{key}-dlq")}

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from context_values import BadContext
 from onthedot.domain.run import Priority
-from stage_config import LEAST_CONCURRENCY, StageConfig, WarmThroughput, _share_out
+from shares import LEAST_CONCURRENCY, share_out
+from stage_config import StageConfig, WarmThroughput
 
 
 def config(**context: Any) -> StageConfig:
@@ -58,6 +59,29 @@ def test_without_a_stage_nothing_is_built() -> None:
         ("warm_throughput", "12000:3999"),
         ("local", "yes"),
         ("local", 1),
+        ("long_concurrency", "1"),
+        ("long_concurrency", "1001"),
+        ("backlog_per_task", "0"),
+        ("vpc_id", "default"),
+        ("vpc_id", "vpc-12345678"),
+        ("vpc_subnets", "subnet-12345678"),
+        ("vpc_subnets", ["eu-west-1a"]),
+        ("lambda_functions", ["no spaces"]),
+        ("lambda_functions", [7]),
+        ("lambda_functions", "[a]"),
+        ("lambda_functions", ["arn:aws:sqs:eu-west-1:123456789012:queue"]),
+        ("aws_calls", ["sqs"]),
+        ("aws_calls", ["sqs:*"]),
+        ("aws_calls", ["sqs:SendMesage"]),
+        ("aws_calls", ["sqss:SendMessage"]),
+        ("aws_calls", [{"service": "sqs"}]),
+        ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resource": "*"}]),
+        ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resources": "*"}]),
+        ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resources": ["my-queue"]}]),
+        ("aws_calls", [{"service": "sqs", "action": "SendMessage", "iam_action": "sqs:*"}]),
+        ("pools", "{"),
+        ("pools", {"name": "render"}),
+        ("pools", ["render"]),
     ],
 )
 def test_a_wrong_value_is_refused_by_the_name_of_its_key(key: str, value: Any) -> None:
@@ -115,7 +139,7 @@ def test_concurrency_is_shared_by_weight() -> None:
 
 @given(st.integers(6, 3000), st.tuples(*[st.integers(1, 1000)] * 3))
 def test_shares_add_up_and_nobody_starves(total: int, weights: tuple[int, int, int]) -> None:
-    shares = _share_out(total, weights)
+    shares = share_out(total, weights)
     assert sum(shares) == total
     assert min(shares) >= LEAST_CONCURRENCY
     heaviest, lightest = weights.index(max(weights)), weights.index(min(weights))

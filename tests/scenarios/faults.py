@@ -109,6 +109,9 @@ class FaultyStore:
             lambda: self.inner.move_many(half, deadline),
         )
 
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+        return self.inner.failed(tenant, limit, cursor)
+
     def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
         return self.inner.read_slot(slot, cursor)
 
@@ -128,6 +131,14 @@ class FaultyQueues:
 
     def backlog(self, pool: str, priority: Priority) -> Backlog:
         return self.inner.backlog(pool, priority)
+
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        return self.inner.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
+
+    def delete(self, received: Received) -> None:
+        self.faults.around("delete", lambda: self.inner.delete(received))
 
     def hide(self, received: Received, milliseconds: int) -> None:
         self.inner.hide(received, milliseconds)

@@ -5,8 +5,9 @@ from typing import Any
 
 from onthedot.domain.changes import Change
 from onthedot.domain.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
-from onthedot.domain.run import Definition, HttpTarget, Kind, Priority, Record, RetryPolicy, Status
+from onthedot.domain.run import Definition, Kind, Priority, Record, RetryPolicy, Status
 from onthedot.domain.schedule import CronSchedule, EverySchedule, Schedule
+from onthedot.domain.targets import HttpTarget
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.change_job import change_job
 from onthedot.use_cases.submit_job import JobRequest, submit_job

@@ -6,13 +6,17 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.run import Definition, HttpTarget, Priority, Record, RetryPolicy, Status
+from onthedot.domain.pools import PoolKind
+from onthedot.domain.run import Definition, Priority, Record, RetryPolicy, Status
 from onthedot.domain.slots import BUCKET_MS
+from onthedot.domain.targets import HttpTarget
 from onthedot.ports import Answer, Call, Deadline, Engine
 from onthedot.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.stopping import Stop
 from onthedot.use_cases.dispatch_due import dispatch_due
-from onthedot.use_cases.execute_run import Done, Verdict, Worker, execute_run
+from onthedot.use_cases.execute_run import Worker, execute_run
 from onthedot.use_cases.plan_ticks import plan_ticks
+from onthedot.use_cases.start_run import Done, Verdict
 from onthedot.use_cases.submit_job import JobRequest, submit_job
 from tests.builders import World
 from tests.scenarios.faults import Crash, Faults, FaultyProgress, FaultyQueues, FaultyStore
@@ -23,7 +27,7 @@ NEVER = Faults()
 class NoLeases:
     """Attempts take no virtual time here, so nothing needs a heartbeat."""
 
-    def keeping(self, run: Record) -> AbstractContextManager[None]:
+    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:
         return nullcontext()
 
 
@@ -97,7 +101,7 @@ class Simulation:
         """Execute what messages are visible; one whose worker dies stays in the queue."""
         worker = Worker(self.engine(faults), self.target, NoLeases(), "worker", random.Random(1))
         queues = self.world.queues
-        batch = [received for priority in PRIORITIES for received in queues.receive(DEFAULT_POOL, priority)]
+        batch = [one for pool, priority in self._served() for one in self.world.received(priority, pool)]
         # Workers hold messages side by side; one after another, the earliest must come first.
         for received in sorted(batch, key=lambda one: one.message.fire_at):
             try:
@@ -125,8 +129,13 @@ class Simulation:
                 self.plan()
 
     def _next_moment(self, now: int) -> int:
-        visible = (self.world.queues.next_visible_at(DEFAULT_POOL, priority) for priority in PRIORITIES)
+        visible = (self.world.queues.next_visible_at(pool, priority) for pool, priority in self._served())
         return min([now - now % 1000 + 1000, *(at for at in visible if at is not None and at > now)])
+
+    def _served(self) -> list[tuple[str, Priority]]:
+        """The queues that feed workers by themselves."""
+        pushed = (pool.name for pool in self.world.plan.pools.all if pool.kind is PoolKind.PUSH)
+        return [(pool, priority) for pool in pushed for priority in PRIORITIES]
 
     def status(self, run: Record) -> Status:
         return self.stored(run).status

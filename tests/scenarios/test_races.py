@@ -8,8 +8,9 @@ from onthedot.domain import lifecycle
 from onthedot.domain.run import Status
 from onthedot.ports import Answer, Call, Deadline, Received, Refused, RunMessage
 from onthedot.use_cases.dispatch_due import dispatch_due
-from onthedot.use_cases.execute_run import Done, GiveBack, Worker, execute_run
+from onthedot.use_cases.execute_run import Worker, execute_run
 from onthedot.use_cases.hand_over import message_for
+from onthedot.use_cases.start_run import Done, GiveBack
 from tests.builders import a_run, a_world
 from tests.scenarios.simulation import NoLeases, Simulation
 
@@ -39,7 +40,7 @@ def test_two_dispatchers_race_for_one_slot_of_200_runs_and_each_run_is_sent_once
         assert all(world.store.get(run.run_id).status is Status.DISPATCHED for run in runs)  # type: ignore[union-attr]
         world.clock.advance(120)
         received: Counter[str] = Counter()
-        while batch := world.queues.receive("default", runs[0].priority):
+        while batch := world.received(runs[0].priority):
             received.update(one.message.run_id for one in batch)
         assert received == {run.run_id: 1 for run in runs}
 
@@ -117,7 +118,7 @@ def test_a_worker_whose_lease_was_taken_cannot_finish() -> None:
 
         worker = Worker(engine, Sleeper(), NoLeases(), "a", random.Random(1))
         world.queues.send([message_for(run)], Deadline(world.clock.now()))
-        (received,) = world.queues.receive("default", run.priority)
+        (received,) = world.received(run.priority)
         assert execute_run(worker, received) == Done("fenced off")
         now_running = world.store.get(run.run_id)
         assert now_running is not None

@@ -58,6 +58,13 @@ class Api:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.call("POST", "/v1/jobs", content, headers)
 
+    def execution(self, run_id: str) -> Any:
+        return self.get(f"/v1/executions/{run_id}").body
+
+    def outcomes(self, run_id: str) -> list[str]:
+        """What became of the attempts of a run."""
+        return [attempt["outcome"] for attempt in self.execution(run_id)["attempts"]]
+
     def stored(self) -> list[str]:
         """Everything that is stored anywhere: runs, messages, blobs."""
         with self.world.database.transaction() as connection:
@@ -65,6 +72,56 @@ class Api:
 
 
 _TABLES = ("runs", "messages", "blobs")
+
+
+@dataclass(frozen=True)
+class PullWorker:
+    """A worker that has only a token, as tests play it."""
+
+    api: Api
+    worker_id: str
+
+    def lease(self, **wanted: Any) -> list[dict[str, Any]]:
+        return list(self.leased(**wanted)["runs"])
+
+    def leased(self, **wanted: Any) -> dict[str, Any]:
+        response = self.api.send("POST", f"/v1/workers/{self.worker_id}/lease", **wanted)
+        assert response.status == 200, response.body
+        return dict(response.body)
+
+    def take(self, **wanted: Any) -> dict[str, Any]:
+        """The one run that there is to have."""
+        (run,) = self.lease(**wanted)
+        return run
+
+    def keep(self, run: Mapping[str, Any], **fields: Any) -> Response:
+        said = {"attempt": run["attempt"], "worker_id": self.worker_id, "receipt": run["receipt"], **fields}
+        return self.api.send("POST", f"/v1/executions/{run['execution_id']}/heartbeat", **said)
+
+    def complete(self, run: Mapping[str, Any], status: str = "SUCCEEDED", **fields: Any) -> Response:
+        said = {"status": status, "attempt": run["attempt"], "receipt": run["receipt"], **fields}
+        return self.api.send("POST", f"/v1/executions/{run['execution_id']}/complete", **said)
+
+    def take_back(self) -> None:
+        """Whatever is leased is lost: its leases end, and this worker, the next to ask, takes it back."""
+        self.api.world.clock.advance(35)
+        self.beat()
+        assert self.lease() == []
+
+    def beat(self, **load: Any) -> Response:
+        return self.api.send("POST", f"/v1/workers/{self.worker_id}/heartbeat", **load)
+
+
+def a_worker(api: Api, *capabilities: str, **fields: Any) -> PullWorker:
+    """A registered worker that can do what pull workers usually do, and this."""
+    offered = ["http", "grpc", "shell", "python", *capabilities]
+    response = api.send("POST", "/v1/workers/register", capabilities=offered, **fields)
+    assert response.status == 201, response.body
+    return PullWorker(api, str(response.body["worker_id"]))
+
+
+SHELL = {"type": "shell", "argv": ["true"]}
+"""What only pull workers do."""
 
 
 def fields_of(response: Response) -> set[str]:

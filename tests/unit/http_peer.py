@@ -9,8 +9,10 @@ from typing import Any
 
 from onthedot.adapters.targets.addresses import Lookup
 from onthedot.adapters.targets.http import HttpCaller
-from onthedot.domain.run import Definition, HttpTarget
+from onthedot.domain.run import Definition
+from onthedot.domain.targets import HttpTarget
 from onthedot.ports import Call
+from onthedot.stopping import Stop
 
 NOW = 1_767_225_600_123
 """2026-01-01T00:00:00.123Z."""
@@ -41,10 +43,15 @@ class Peer:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Header fields of the only request, by their lower-case names, of which none may come twice."""
-        lines = [line.split(": ", 1) for line in self.heads[0].split("\r\n")[1:] if line]
+        """Header fields of the last request, by their lower-case names, of which none may come twice."""
+        lines = [line.split(": ", 1) for line in self.heads[-1].split("\r\n")[1:] if line]
         assert len({name.lower() for name, _ in lines}) == len(lines), "a header came twice"
         return {name.lower(): value for name, value in lines}
+
+    @property
+    def asked(self) -> list[str]:
+        """Method and path of each request."""
+        return [head.split(" HTTP/1.1")[0] for head in self.heads]
 
     def _serve(self) -> None:
         while True:
@@ -70,7 +77,7 @@ class Peer:
                 received += connection.recv(65536) or b"\r\n\r\n"
             head, _, body = received.partition(b"\r\n\r\n")
             self.heads.append(head.decode("latin-1"))
-            length = int(self.headers.get("content-length", 0)) if len(self.heads) == 1 else 0
+            length = int(self.headers.get("content-length", 0))
             while len(body) < length and (more := connection.recv(65536)):
                 body += more
             self.bodies.append(body)
@@ -105,6 +112,16 @@ def sending(content: bytes) -> Script:
     return lambda connection, _peer: connection.sendall(content)
 
 
+def one_after_the_other(*contents: bytes) -> Script:
+    """Each connection gets the next of these."""
+    left = iter(contents)
+    return lambda connection, _peer: connection.sendall(next(left))
+
+
+def leading_to(url: str, status: int = 307) -> Script:
+    return sending(reply(status, headers={"Location": url}))
+
+
 def hanging(connection: socket.socket, peer: Peer) -> None:
     peer.over.wait()
 
@@ -123,7 +140,14 @@ def resolving_to(*addresses: str) -> Lookup:
     return lambda host, port, *_: [(0, 0, 0, "", (address, port)) for address in addresses]
 
 
-def a_call(url: str, timeout_ms: int = 2000, payload: bytes = b'{"n": 1}', **target: Any) -> Call:
+def a_call(
+    url: str,
+    timeout_ms: int = 2000,
+    payload: bytes = b'{"n": 1}',
+    signature: Mapping[str, str] | None = None,
+    stop: Stop | None = None,
+    **target: Any,
+) -> Call:
     return Call(
         run_id="run-7",
         job_id="job-3",
@@ -132,6 +156,8 @@ def a_call(url: str, timeout_ms: int = 2000, payload: bytes = b'{"n": 1}', **tar
         definition=Definition(target=HttpTarget(url=url, **target)),
         payload=payload,
         timeout_ms=timeout_ms,
+        signature=signature or {},
+        stop=stop or Stop(),
     )
 
 

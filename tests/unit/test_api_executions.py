@@ -69,6 +69,7 @@ def test_a_run_tells_its_story(api: Api, world: World) -> None:
         "error": None,
         "reason": None,
         "result": "fine",
+        "result_url": None,
     }
     assert [attempt["error"] for attempt in run["attempts"]] == ["boom", None]
     assert api.get(f"/v1/executions/{run['execution_id']}").body == run

@@ -9,7 +9,9 @@ import pytest
 from onthedot.api.present import shown_status, status_view
 from onthedot.api.present_runs import execution_view, lateness_ms
 from onthedot.domain import lifecycle
-from onthedot.domain.run import Attempt, Definition, HttpTarget, Record, Status
+from onthedot.domain.lifecycle import Failure
+from onthedot.domain.run import Attempt, Definition, Record, Status
+from onthedot.domain.targets import HttpTarget
 from onthedot.ports import Moved
 from onthedot.use_cases.list_runs import Outlook
 from tests.builders import NOON, PLAN, VirtualClock, World, a_run, a_world
@@ -126,7 +128,9 @@ def test_a_job_tells_its_story(api: Api, world: World) -> None:
     run = start(world, job_id)
     assert api.get(f"/v1/jobs/{job_id}/status").body["status"] == "RUNNING"
     assert api.get(f"/v1/executions/{job_id}").body["attempts"][0]["outcome"] == "running"
-    move = lifecycle.retry(run, world.clock.now(), at=NOON + 5000, error="boom", generation="g2", plan=PLAN)
+    move = lifecycle.retry(
+        run, world.clock.now(), at=NOON + 5000, failure=Failure("boom", "http_503"), generation="g2", plan=PLAN
+    )
     assert isinstance(world.store.move(move), Moved)
     retrying = api.get(f"/v1/jobs/{job_id}/status").body
     assert (retrying["status"], retrying["next_run"]) == ("RETRYING", "2026-03-01T12:00:05.000Z")
@@ -147,8 +151,8 @@ def test_a_job_tells_its_story(api: Api, world: World) -> None:
 
 
 def _the_whole_story(job_id: str) -> dict[str, Any]:
-    first = {"attempt": 1, "worker": "w1", "outcome": "failed", "error": "boom"}
-    second = {"attempt": 2, "worker": "w2", "outcome": "succeeded", "error": None}
+    first = {"attempt": 1, "worker": "w1", "outcome": "failed", "error": "boom", "error_class": "http_503"}
+    second = {"attempt": 2, "worker": "w2", "outcome": "succeeded", "error": None, "error_class": None}
     return {
         "execution_id": job_id,
         "job_id": job_id,
@@ -170,12 +174,13 @@ def _the_whole_story(job_id: str) -> dict[str, Any]:
         "error": None,
         "reason": None,
         "result": "done",
+        "result_url": None,
     }
 
 
-def test_a_run_that_failed_without_an_attempt_shows_its_reason_as_error() -> None:
+def test_a_run_that_failed_without_an_attempt_shows_its_reason_as_error(world: World) -> None:
     run = replace(a_run(VirtualClock()).build(), status=Status.FAILED, reason="undeliverable")
-    assert execution_view(run)["error"] == "undeliverable"
+    assert execution_view(run, world.blobs)["error"] == "undeliverable"
     assert status_view(run, Outlook(None, run))["next_run"] is None
 
 

@@ -15,7 +15,8 @@ from onthedot.adapters.targets.http_request import request_for
 from onthedot.api.http_fields import check_url
 from onthedot.api.models import JobFields
 from onthedot.api.times import format_instant, milliseconds, parse_instant
-from onthedot.domain.run import Definition, HttpTarget
+from onthedot.domain.run import Definition
+from onthedot.domain.targets import HttpTarget
 from onthedot.ports import Call
 from tests.builders import a_world
 from tests.unit.api_kit import URL, Api

@@ -8,10 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from onthedot.api.dead_letter_routes import RedriveFields
+from onthedot.api.fields import Fields
 from onthedot.api.models import BackfillFields, JobFields, PatchFields, PreviewFields
 from onthedot.api.reading import names_of
+from onthedot.api.signing_routes import RotateFields
+from onthedot.api.worker_fields import (
+    BeatFields,
+    CompleteFields,
+    ExecuteFields,
+    KeepFields,
+    LeaseFields,
+    RegisterFields,
+)
 from tests.builders import World, a_world
-from tests.unit.api_kit import URL, Api
+from tests.unit.api_kit import SHELL, URL, Api, a_worker
 from tests.unit.test_api_properties import JSON
 
 HINTS = st.sampled_from(
@@ -30,6 +41,14 @@ HINTS = st.sampled_from(
         {"gap": "skip"},
         {"policy": "run_all"},
         {"type": "http", "url": URL},
+        SHELL,
+        {"capabilities": ["gpu"]},
+        {"slots": 2, "cpu": 0.5},
+        "SUCCEEDED",
+        "LOST",
+        ["HIGH"],
+        ["job_x"],
+        True,
         {},
         None,
         0,
@@ -40,7 +59,7 @@ HINTS = st.sampled_from(
         10**30,
     ]
 )
-EXPECTED = {200, 202, 400, 404, 409, 412, 413, 422}
+EXPECTED = {200, 201, 202, 400, 404, 409, 412, 413, 422}
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +96,8 @@ def check(api: Api, method: str, path: str, body: Any, headers: dict[str, str] |
         assert response.body["error"]["details"]
 
 
+TYPES = ["http", "lambda", "aws", "shell", "grpc", "python"]
+TARGET_NAMES = ["url", "headers", "function", "service", "action", "input", "argv", "address", "method", "handler"]
 KINDS = st.sampled_from(["cron", "every", "once", "over"])
 VERBS = st.sampled_from([("POST", "pause"), ("POST", "resume"), ("POST", "run")])
 
@@ -121,9 +142,44 @@ def test_no_batch_gives_a_500(api: Api, body: Any) -> None:
     check(api, "POST", "/v1/jobs/batch", body)
 
 
-@given(names=st.sampled_from(["minutes", "limit", "cursor", "x"]), value=st.text(max_size=12))
+OF_WORKERS: dict[str, type[Fields]] = {
+    "/v1/workers/register": RegisterFields,
+    "/v1/workers/{worker}/heartbeat": BeatFields,
+    "/v1/workers/{worker}/lease": LeaseFields,
+    "/v1/executions/{run}/heartbeat": KeepFields,
+    "/v1/executions/{run}/complete": CompleteFields,
+    "/v1/jobs/{run}/execute": ExecuteFields,
+    "/v1/dead-letters/redrive": RedriveFields,
+    "/v1/signing-keys/rotate": RotateFields,
+}
+
+
+@pytest.fixture(scope="module")
+def at_work(api: Api) -> dict[str, str]:
+    """A worker, and a run that it has."""
+    worker = a_worker(api)
+    api.job(target=SHELL)
+    return {"worker": worker.worker_id, "run": worker.take()["execution_id"]}
+
+
+@given(data=st.data(), path=st.sampled_from([*OF_WORKERS]))
+@settings(max_examples=600)
+def test_no_call_of_a_worker_gives_a_500(api: Api, at_work: dict[str, str], data: st.DataObject, path: str) -> None:
+    body = data.draw(bodies(*names_of(OF_WORKERS[path])) | st.binary(max_size=20))
+    check(api, "POST", path.format(**at_work), body)
+
+
+@given(target=st.dictionaries(st.sampled_from(TARGET_NAMES), HINTS | JSON, max_size=4), kind=st.sampled_from(TYPES))
+@settings(max_examples=400)
+def test_no_target_gives_a_500(api: Api, jobs: dict[str, str], target: dict[str, Any], kind: str) -> None:
+    body = {"target": {"type": kind, **target}}
+    check(api, "POST", "/v1/jobs", {**body, "delay": 86_400})
+    check(api, "PATCH", f"/v1/jobs/{jobs['once']}", body)
+
+
+@given(names=st.sampled_from(["minutes", "limit", "cursor", "status", "capabilities", "x"]), value=st.text(max_size=12))
 def test_no_query_gives_a_500(api: Api, jobs: dict[str, str], names: str, value: str) -> None:
-    for path in ("/v1/forecast", f"/v1/jobs/{jobs['every']}/executions"):
+    for path in ("/v1/forecast", f"/v1/jobs/{jobs['every']}/executions", "/v1/workers", "/v1/dead-letters"):
         assert api.ask(path, {names: value}).status in {200, 422}
 
 

@@ -14,7 +14,7 @@ from onthedot.domain.schedule import EverySchedule, Schedule
 from onthedot.ports import Answer
 from tests.builders import NOON, VirtualClock, World, a_run, a_world
 from tests.scenarios.simulation import Simulation
-from tests.unit.api_kit import Api
+from tests.unit.api_kit import SHELL, Api, a_worker
 
 
 @pytest.fixture
@@ -153,3 +153,69 @@ def test_a_job_that_is_held_back_names_the_limit(api: Api, world: World) -> None
     world.limits.mark_held(0, {queue_name("default", Priority.MEDIUM): "queue default-medium: 50,000 messages wait"})
     body = api.get(f"/v1/jobs/{api.job()}/explain").body
     assert body["reasons"][0] == {"code": "over_limit", "message": "queue default-medium: 50,000 messages wait"}
+
+
+def reasons(api: Api, job_id: str) -> list[tuple[str, str]]:
+    found = api.get(f"/v1/jobs/{job_id}/explain").body["reasons"]
+    return [(reason["code"], reason["message"]) for reason in found]
+
+
+def test_a_run_that_waits_for_a_pull_worker_says_that_none_is_alive(api: Api, world: World) -> None:
+    job_id = api.job(target=SHELL)
+    (first, message), (second, _) = reasons(api, job_id)
+    assert (first, second) == ("no_worker", "queued")
+    assert message == "no worker of pool pull is alive; start one"
+    a_worker(api.called_by("other"))
+    assert reasons(api, job_id)[0] == ("no_worker", message)
+    worker = a_worker(api)
+    assert [code for code, _ in reasons(api, job_id)] == ["queued"]
+    worker.beat(stopping=True)
+    assert reasons(api, job_id)[0] == ("no_worker", message)
+    worker.beat()
+    world.clock.advance(36)
+    assert reasons(api, job_id)[0] == ("no_worker", message)
+
+
+@pytest.mark.parametrize(
+    ("fields", "lacking"),
+    [
+        ({"target": {"type": "python", "handler": "send"}}, "capability 'python:send'"),
+        ({"target": SHELL, "requirements": {"capabilities": ["grpc"], "cpu": 2}}, "cpu (1 of 2)"),
+        ({"target": SHELL, "requirements": {"memory_mb": 600}}, "memory_mb (512 of 600)"),
+    ],
+)
+def test_a_run_that_no_live_worker_can_do_says_what_they_lack(api: Api, fields: dict[str, Any], lacking: str) -> None:
+    worker = a_worker(api)
+    api.send("POST", "/v1/workers/register", capabilities=["tea"], worker_id="far")
+    (code, message), _ = reasons(api, api.job(**fields))
+    assert code == "no_worker"
+    assert message == f"none of the 2 live workers of pool pull can run it; worker {worker.worker_id} lacks {lacking}"
+
+
+def test_a_run_that_was_handed_to_a_worker_says_so(api: Api, world: World) -> None:
+    worker, job_id = a_worker(api), api.job(target=SHELL, delay=3600)
+    api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=worker.worker_id)
+    assert reasons(api, job_id)[0] == (
+        "assigned",
+        f"handed to worker {worker.worker_id}, which gets it with its next lease",
+    )
+    world.clock.advance(36)
+    assert "which is LOST" in reasons(api, job_id)[0][1]
+
+
+def test_a_recurring_jobs_last_run_says_that_nobody_can_do_it(api: Api, world: World) -> None:
+    job_id = api.job(target=SHELL, every=60)
+    world.clock.advance(60)
+    assert "last_run_no_worker" in [code for code, _ in reasons(api, job_id)]
+
+
+@pytest.mark.parametrize("fields", [{}, {"target": SHELL, "delay": 3600}])
+def test_workers_are_looked_at_only_where_they_explain_something(
+    api: Api, world: World, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any]
+) -> None:
+    def refuse() -> None:
+        raise AssertionError("looked at")
+
+    job_id = api.job(**fields)
+    monkeypatch.setattr(world.registry, "workers", refuse)
+    assert reasons(api, job_id)[0][0] in {"queued", "not_due"}

@@ -123,12 +123,16 @@ def test_the_users_headers_do_not_override_ours_nor_the_framing() -> None:
 
 @pytest.mark.parametrize("status", [500, 502, 503, 599, 408, 425, 429, 101])
 def test_answers_about_the_moment_are_tried_again(status: int) -> None:
-    assert answered(reply(status)) == Answer(ok=False, error=f"answered {status}", retryable=True)
+    assert answered(reply(status)) == Answer(
+        ok=False, error=f"answered {status}", error_class=f"http_{status}", retryable=True
+    )
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 410, 422, 499])
 def test_answers_about_the_request_are_final(status: int) -> None:
-    assert answered(reply(status)) == Answer(ok=False, error=f"answered {status}", retryable=False)
+    assert answered(reply(status)) == Answer(
+        ok=False, error=f"answered {status}", error_class=f"http_{status}", retryable=False
+    )
 
 
 def test_the_error_quotes_one_printable_line_of_the_body() -> None:
@@ -171,15 +175,7 @@ def test_no_retry_after_breaks_anything(value: str) -> None:
     assert 0 <= (retry_after_ms(value, NOW) or 0) <= MAX_RETRY_AFTER_MS
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 304, 307, 308])
-def test_a_redirect_is_a_final_failure_that_names_the_other_host(status: int) -> None:
-    answer = answered(reply(status, headers={"Location": "https://user:pw@other.test:8/secret"}))
-    error = f"answered {status}, a redirect to other.test; redirects are not followed"
-    assert answer == Answer(ok=False, error=error, retryable=False)
-
-
-@pytest.mark.parametrize("location", ["/same", "", "http://[broken", f"http://{'h' * 9000}/"])
-def test_a_redirect_to_anything_has_a_short_message(location: str) -> None:
-    answer = answered(reply(302, headers={"Location": location}))
-    assert not answer.retryable
-    assert len(answer.error or "") < 200
+@pytest.mark.parametrize("status", [300, 304, 305])
+def test_what_looks_like_a_redirect_and_leads_nowhere_is_final(status: int) -> None:
+    answer = answered(reply(status, headers={"Location": "http://127.0.0.1:1/"}))
+    assert answer == Answer(ok=False, error=f"answered {status}", error_class=f"http_{status}", retryable=False)

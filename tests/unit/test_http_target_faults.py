@@ -11,9 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from onthedot.adapters.targets.http_reply import MAX_BODY, MAX_RESULT
 from onthedot.adapters.targets.http_wire import MAX_REPLY
-from onthedot.ports import Answer
+from onthedot.ports import RESULT_BYTES, Answer
 from tests.unit.http_peer import (
     Peer,
     Script,
@@ -48,11 +47,13 @@ def resetting(content: bytes) -> Script:
     return reset
 
 
-def failed(script: Script, timeout_ms: int = 2000, reads: bool = True, payload: bytes = b"1") -> str:
+def failed(
+    script: Script, timeout_ms: int = 2000, reads: bool = True, payload: bytes = b"1", error_class: str = "timeout"
+) -> str:
     """The error of a call that may be tried again."""
     with a_peer(script, reads=reads) as peer:
         answer = a_caller().perform(a_call(peer.url, timeout_ms=timeout_ms, payload=payload))
-    assert (answer.ok, answer.retryable) == (False, True)
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, True, error_class)
     return answer.error or ""
 
 
@@ -96,7 +97,8 @@ def test_a_resolver_that_hangs_does_not_get_more_than_the_timeout() -> None:
     with within_the_timeout():
         answer = a_caller(resolve=hang).perform(a_call("http://target.test/", timeout_ms=TIMEOUT_MS))
     released.set()
-    assert answer == Answer(ok=False, error=f"timed out after {TIMEOUT_MS} ms while resolving target.test")
+    error = f"timed out after {TIMEOUT_MS} ms while resolving target.test"
+    assert answer == Answer(ok=False, error=error, error_class="timeout")
 
 
 def test_a_call_without_time_is_not_made() -> None:
@@ -106,18 +108,32 @@ def test_a_call_without_time_is_not_made() -> None:
 def test_a_failure_whose_body_drips_is_still_judged_by_its_status() -> None:
     with a_peer(dripping(reply(404, b"", {"Content-Length": "999"}))) as peer, within_the_timeout():
         answer = a_caller().perform(a_call(peer.url, timeout_ms=TIMEOUT_MS))
-    assert answer == Answer(ok=False, error="answered 404", retryable=False)
+    assert answer == Answer(ok=False, error="answered 404", error_class="http_404", retryable=False)
 
 
 @pytest.mark.parametrize("headers", [{"Content-Length": str(10**12)}, {"Connection": "close", "Content-Length": "x"}])
 def test_of_a_huge_body_no_more_is_read_than_the_limit(headers: dict[str, str]) -> None:
-    with a_peer(dripping(reply(200, b"", headers), b"y" * MAX_BODY)) as peer:
-        assert a_caller().perform(a_call(peer.url)) == Answer(ok=True, result="y" * MAX_RESULT)
+    with a_peer(dripping(reply(200, b"", headers), b"y" * RESULT_BYTES)) as peer:
+        assert a_caller().perform(a_call(peer.url)) == Answer(ok=True, result="y" * RESULT_BYTES)
+
+
+def test_a_body_as_large_as_a_result_may_be_is_kept_whole() -> None:
+    body = "é".encode() * (RESULT_BYTES // 2)
+    with a_peer(sending(reply(200, body))) as peer:
+        assert a_caller().perform(a_call(peer.url)) == Answer(ok=True, result=body.decode())
+
+
+@pytest.mark.parametrize("letter", [b"\xff", "€".encode()], ids=["no text", "letters of three bytes"])
+def test_a_result_that_is_cut_is_still_text_and_no_longer_than_it_may_be(letter: bytes) -> None:
+    with a_peer(sending(reply(200, letter * RESULT_BYTES))) as peer:
+        result = a_caller().perform(a_call(peer.url)).result or ""
+    assert RESULT_BYTES - 3 < len(result.encode()) <= RESULT_BYTES
+    assert len(set(result)) == 1
 
 
 def test_a_chunk_of_negative_size_does_not_make_us_read_for_ever() -> None:
     # http.client of Python 3.11 takes -1 for a size and reads to the end, wherever that is.
-    error = failed(dripping(reply(200, b"-1\r\n", CHUNKED), b"z" * MAX_REPLY), timeout_ms=5000)
+    error = failed(dripping(reply(200, b"-1\r\n", CHUNKED), b"z" * MAX_REPLY), 5000, error_class="protocol")
     assert "not valid HTTP" in error
 
 
@@ -136,7 +152,7 @@ def test_a_chunk_of_negative_size_does_not_make_us_read_for_ever() -> None:
     ],
 )
 def test_garbage_is_a_failure_with_a_readable_error(content: bytes) -> None:
-    error = failed(sending(content))
+    error = failed(sending(content), error_class="protocol")
     assert "not valid HTTP" in error
     assert error.isprintable()
     assert len(error) < 250
@@ -146,15 +162,15 @@ def test_garbage_is_a_failure_with_a_readable_error(content: bytes) -> None:
     "content", [reply(200, b"half", {"Content-Length": "100"}), reply(200, b"64\r\nhalf", CHUNKED)]
 )
 def test_a_connection_closed_in_the_body_is_tried_again(content: bytes) -> None:
-    assert "closed in the middle of the answer" in failed(sending(content))
+    assert "closed in the middle of the answer" in failed(sending(content), error_class="connection")
 
 
 def test_a_connection_closed_without_an_answer_is_tried_again() -> None:
-    assert "closed without an answer" in failed(sending(b""))
+    assert "closed without an answer" in failed(sending(b""), error_class="connection")
 
 
 def test_a_connection_reset_in_the_body_is_tried_again() -> None:
-    assert failed(resetting(reply(200, b"half", {"Content-Length": "100"}))) == (
+    assert failed(resetting(reply(200, b"half", {"Content-Length": "100"})), error_class="connection") == (
         "failed while reading the answer: Connection reset by peer"
     )
 
@@ -164,13 +180,13 @@ def test_a_refused_connection_is_tried_again() -> None:
         pass
     answer = a_caller().perform(a_call(peer.url))
     where = f"failed while connecting to 127.0.0.1 port {peer.port}"
-    assert answer == Answer(ok=False, error=f"{where}: Connection refused")
+    assert answer == Answer(ok=False, error=f"{where}: Connection refused", error_class="connection")
 
 
 def test_an_answer_given_before_the_whole_payload_was_read_counts() -> None:
     with a_peer(resetting(reply(413)), reads=False) as peer:
         answer = a_caller().perform(a_call(peer.url, payload=bytes(32 * 1024 * 1024)))
-    assert answer == Answer(ok=False, error="answered 413", retryable=False)
+    assert answer == Answer(ok=False, error="answered 413", error_class="http_413", retryable=False)
 
 
 @settings(max_examples=50, deadline=None)

@@ -12,7 +12,7 @@ from tests.unit.http_peer import a_call, a_caller, a_peer, reply, resolving_to, 
 def refused(url: str, **target: Any) -> str:
     """Why a call is not even tried."""
     answer = a_caller(resolve=resolving_to()).perform(a_call(url, **target))
-    assert (answer.ok, answer.retryable) == (False, False)
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, False, "bad_request")
     return answer.error or ""
 
 
@@ -71,7 +71,7 @@ def test_a_private_address_among_public_ones_is_not_called() -> None:
     with a_peer(sending(reply())) as peer:
         caller = a_caller(allow_private=False, resolve=resolving_to("8.8.8.8", "127.0.0.1"))
         answer = caller.perform(a_call(f"http://target.test:{peer.port}/"))
-    assert (answer.ok, answer.retryable, peer.connections) == (False, False, 0)
+    assert (answer.error_class, answer.retryable, peer.connections) == ("refused_address", False, 0)
     assert "127.0.0.1, a loopback address" in (answer.error or "")
 
 
@@ -111,5 +111,6 @@ def test_a_name_that_does_not_resolve_is_tried_again() -> None:
     def unknown(*_: object) -> list[tuple[Any, ...]]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
+    error = "failed while resolving target.test: Name or service not known"
     answer = a_caller(resolve=unknown).perform(a_call("http://target.test/"))
-    assert answer == Answer(ok=False, error="failed while resolving target.test: Name or service not known")
+    assert answer == Answer(ok=False, error=error, error_class="dns")

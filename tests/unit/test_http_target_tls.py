@@ -2,15 +2,18 @@
 
 import contextlib
 import shutil
+import socket
 import ssl
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from onthedot.ports import Answer
-from tests.unit.http_peer import Peer, a_call, a_caller, a_peer, reply, resolving_to, sending
+from onthedot.stopping import Stop
+from tests.unit.http_peer import Peer, Script, a_call, a_caller, a_peer, leading_to, reply, resolving_to, sending
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +39,16 @@ def a_secure_peer(certificate: tuple[Path, Path], names: list[str | None]) -> It
         yield peer
 
 
+def trusting(certificate: tuple[Path, Path], script: Script, stop: Stop | None = None) -> Answer:
+    """A call of a peer that is trusted and does this."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    with pytest.MonkeyPatch.context() as patch, a_peer(script, tls=context) as peer:
+        patch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        caller = a_caller(resolve=resolving_to("127.0.0.1"))
+        return caller.perform(a_call(f"https://target.test:{peer.port}/", timeout_ms=20_000, stop=stop))
+
+
 def called_securely(certificate: tuple[Path, Path], host: str) -> tuple[Answer, Peer, list[str | None]]:
     names: list[str | None] = []
     with a_secure_peer(certificate, names) as peer:
@@ -45,7 +58,7 @@ def called_securely(certificate: tuple[Path, Path], host: str) -> tuple[Answer, 
 
 def test_an_untrusted_certificate_ends_the_call_before_anything_is_sent(certificate: tuple[Path, Path]) -> None:
     answer, peer, _ = called_securely(certificate, "target.test")
-    assert (answer.ok, answer.retryable, peer.connections, peer.heads) == (False, True, 1, [])
+    assert (answer.error_class, answer.retryable, peer.connections, peer.heads) == ("tls", True, 1, [])
     assert "the certificate is not trusted: self" in (answer.error or "")
 
 
@@ -71,4 +84,27 @@ def test_a_trusted_certificate_of_another_name_is_not_accepted(
 def test_a_peer_that_speaks_no_tls_is_tried_again() -> None:
     with a_peer(sending(b"HTTP/1.1 400 Plain\r\n\r\n"), reads=False) as peer:
         answer = a_caller().perform(a_call(f"https://127.0.0.1:{peer.port}/"))
-    assert answer == Answer(ok=False, error="failed while setting up TLS with 127.0.0.1: wrong version number")
+    error = "failed while setting up TLS with 127.0.0.1: wrong version number"
+    assert answer == Answer(ok=False, error=error, error_class="tls")
+
+
+def test_a_redirect_from_https_to_plain_http_is_not_followed(certificate: tuple[Path, Path]) -> None:
+    with a_peer(sending(reply())) as plain:
+        answer = trusting(certificate, leading_to(f"http://target.test:{plain.port}/"))
+    assert (answer.error_class, answer.retryable, plain.connections) == ("redirect", False, 0)
+    assert "from https to plain http at target.test" in (answer.error or "")
+
+
+@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\n\r\nhalf"])
+def test_a_secure_connection_that_waits_ends_when_asked(certificate: tuple[Path, Path], start: bytes) -> None:
+    stop = Stop()
+
+    def ask(connection: socket.socket, peer: Peer) -> None:
+        connection.sendall(start)
+        stop.ask("cancelled")
+        peer.over.wait()
+
+    began = time.monotonic()
+    answer = trusting(certificate, ask, stop)
+    assert answer == Answer(ok=False, error="stopped: cancelled", error_class="stopped")
+    assert time.monotonic() - began < 5

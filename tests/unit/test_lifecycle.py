@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from onthedot.domain import lifecycle
-from onthedot.domain.lifecycle import Plan
+from onthedot.domain.lifecycle import Failure, Plan
 from onthedot.domain.run import TERMINAL, TRANSITIONS, Expect, IllegalMove, Move, Record, Status
 from onthedot.domain.slots import BUCKET_MS, bucket_of
 from tests.builders import NOON, PLAN, VirtualClock, a_run
@@ -34,9 +34,10 @@ def test_a_move_is_legal_exactly_when_the_table_says_so(before: Status, after: S
             Move("r", Expect(frozenset({before})), after, {})
 
 
-def test_nothing_leads_out_of_an_end_but_deletion() -> None:
-    for end in (Status.SUCCEEDED, Status.FAILED, Status.CANCELLED):
+def test_nothing_leads_out_of_an_end_but_deletion_and_the_redrive_of_a_dead_letter() -> None:
+    for end in (Status.SUCCEEDED, Status.CANCELLED):
         assert TRANSITIONS[end] == {Status.DELETED}
+    assert TRANSITIONS[Status.FAILED] == {Status.DELETED, Status.PENDING, Status.DISPATCHED}
     assert TRANSITIONS[Status.DELETED] == frozenset()
 
 
@@ -49,7 +50,7 @@ def test_a_status_cannot_be_smuggled_into_the_changes() -> None:
     "move",
     [
         lifecycle.succeed(running(), LATER, None, PLAN),
-        lifecycle.fail(running(), LATER, error="e", why="w", plan=PLAN),
+        lifecycle.fail(running(), LATER, failure=Failure("e"), why="w", plan=PLAN),
         lifecycle.lose(running(losses=4), LATER, generation="g", plan=PLAN),
         lifecycle.undeliverable(a_run(VirtualClock()).dispatched().build(), LATER, PLAN),
         lifecycle.delete(running(), LATER, "g"),
@@ -66,8 +67,8 @@ def test_what_ends_a_run_takes_it_out_of_the_due_index_and_lets_it_expire(move: 
 @pytest.mark.parametrize(
     "move",
     [
-        lifecycle.retry(running(), LATER, at=LATER + 1, error="e", generation="g", plan=PLAN),
-        lifecycle.retry(running(), LATER, at=LATER + 10**9, error="e", generation="g", plan=PLAN),
+        lifecycle.retry(running(), LATER, at=LATER + 1, failure=Failure("e"), generation="g", plan=PLAN),
+        lifecycle.retry(running(), LATER, at=LATER + 10**9, failure=Failure("e"), generation="g", plan=PLAN),
         lifecycle.lose(running(), LATER, generation="g", plan=PLAN),
         lifecycle.repark(running(lease_until=LATER), LATER, PLAN),
         lifecycle.resend(a_run(VirtualClock()).dispatched().build(), LATER, token="t", plan=PLAN),
@@ -87,7 +88,7 @@ def test_a_live_run_always_stands_in_exactly_one_slot_that_is_still_to_be_read(m
 
 def test_every_new_scheduling_has_a_new_generation_and_no_old_token() -> None:
     for move in (
-        lifecycle.retry(running(), LATER, at=LATER, error="e", generation="new", plan=PLAN),
+        lifecycle.retry(running(), LATER, at=LATER, failure=Failure("e"), generation="new", plan=PLAN),
         lifecycle.lose(running(), LATER, generation="new", plan=PLAN),
     ):
         assert (move.changes["generation"], move.changes["token"], move.changes["resends"]) == ("new", None, 0)
@@ -112,7 +113,9 @@ def test_a_parked_attempt_is_looked_at_soon_after_its_lease() -> None:
 def test_only_the_last_attempts_are_kept_so_that_the_record_stays_small() -> None:
     run = running()
     for _ in range(30):
-        run = lifecycle.applied(run, lifecycle.retry(run, NOON, at=NOON, error="e", generation="g", plan=PLAN))
+        run = lifecycle.applied(
+            run, lifecycle.retry(run, NOON, at=NOON, failure=Failure("e"), generation="g", plan=PLAN)
+        )
         run = replace(run, status=Status.RUNNING)
     assert len(run.attempts) == lifecycle.KEPT_ATTEMPTS
 

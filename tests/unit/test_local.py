@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -203,6 +204,7 @@ LOCKS = [
     ROOT / "requirements.lock",
     ROOT / "layers" / "dependencies" / "requirements.txt",
     ROOT / "localstack" / "function-env.txt",
+    ROOT / "worker.lock",
 ]
 
 
@@ -216,9 +218,15 @@ def test_every_package_is_pinned_by_version_and_hash_and_no_place_is_named(lock:
 
 
 @pytest.mark.parametrize("lock", LOCKS[1:], ids=lambda path: path.name)
-def test_functions_get_the_versions_that_everything_else_is_tested_with(lock: Path) -> None:
+def test_functions_and_the_workers_image_get_the_versions_that_everything_else_is_tested_with(lock: Path) -> None:
     everything = pinned(LOCKS[0])
     assert {entry: everything.get(entry) for entry in pinned(lock)} == pinned(lock)
+
+
+def test_the_workers_image_has_every_package_that_ours_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {re.split(r"[<>=\[ ]", wanted)[0] for wanted in project["dependencies"]}
+    assert asked <= {entry.split("==")[0] for entry in pinned(ROOT / "worker.lock")}
 
 
 def test_the_lock_of_npm_names_no_place() -> None:

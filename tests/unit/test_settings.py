@@ -9,7 +9,14 @@ from onthedot import settings
 from onthedot.settings import BadSettings, PlannerSettings, Settings, WorkerSettings
 
 CLASSES = [c for c in vars(settings).values() if isinstance(c, type) and issubclass(c, Settings) and c is not Settings]
-EXAMPLES: dict[Any, Any] = {str: "text", int: 3, bool: True, dict[str, str]: {"default-high": "http://q"}}
+EXAMPLES: dict[Any, Any] = {
+    str: "text",
+    int: 3,
+    bool: True,
+    dict[str, str]: {"default-high": "http://q"},
+    dict[str, Any]: {"functions": ["report-*"], "calls": []},
+    list[dict[str, Any]]: [{"name": "default", "cpu": 0.5}],
+}
 
 
 def example(kind: type[Settings]) -> Settings:

@@ -1,6 +1,7 @@
 """The composition root: the one module that knows which engine stands behind the ports."""
 
-from functools import cache, cached_property
+from collections.abc import Callable
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -8,14 +9,18 @@ from botocore.config import Config
 
 from onthedot import __version__
 from onthedot.adapters.dynamodb_misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
+from onthedot.adapters.dynamodb_registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.adapters.dynamodb_store import DynamoRunStore
-from onthedot.adapters.s3_blobs import S3Blobs
-from onthedot.adapters.sqs_queues import SqsRunQueues, SqsTickQueue
+from onthedot.adapters.s3_blobs import S3_OPTIONS, S3Blobs
+from onthedot.adapters.sqs_queues import LONG_POLL_SECONDS, SqsRunQueues
+from onthedot.adapters.sqs_ticks import SqsTickQueue
 from onthedot.clock import SystemClock
+from onthedot.domain import allow_list
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.lifecycle import Plan
+from onthedot.domain.pools import pools_from_json
 from onthedot.limits_cache import CachedLimits
-from onthedot.ports import Blobs, Engine
+from onthedot.ports import Blobs, Engine, Target
 from onthedot.settings import (
     ApiSettings,
     AuditorSettings,
@@ -25,9 +30,13 @@ from onthedot.settings import (
     StoreSettings,
     WorkerSettings,
 )
+from onthedot.signing_cache import CachedSigning
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
+
+    from onthedot.adapters.targets.router import TargetRouter
+    from onthedot.worker.direct_desk import DirectDesk
 
 # The user agent is given, since botocore would put it together anew for every request, at a fifth of their cost.
 # Short time-outs and few retries inside a call: the callers' own bounded retries see the clock and the deadline.
@@ -50,13 +59,16 @@ class LazyBlobs:
 
     @cached_property
     def _blobs(self) -> S3Blobs:
-        return S3Blobs(client("s3"), self._bucket)
+        return S3Blobs(client("s3", config=_CONFIG.merge(S3_OPTIONS)), self._bucket)
 
     def put(self, key: str, content: bytes) -> None:
         self._blobs.put(key, content)
 
     def get(self, key: str) -> bytes | None:
         return self._blobs.get(key)
+
+    def link(self, key: str, seconds: int) -> str | None:
+        return self._blobs.link(key, seconds)
 
 
 class NoBlobs:
@@ -68,23 +80,41 @@ class NoBlobs:
     def get(self, key: str) -> bytes | None:  # noqa: ARG002
         raise Unavailable("this part reads no blobs")
 
+    def link(self, key: str, seconds: int) -> str | None:  # noqa: ARG002
+        raise Unavailable("this part shows no blobs")
+
 
 def client(service: Any, **overrides: Any) -> Any:
     """A boto3 client; the endpoint comes from the environment (AWS_ENDPOINT_URL) where it is not AWS itself."""
-    return boto3.client(service, config=_CONFIG, **overrides)
+    return boto3.client(service, **{"config": _CONFIG, **overrides})
 
 
 def _engine(
-    settings: StoreSettings, blobs: Blobs, *, dynamodb: "DynamoDBClient", sqs: Any = None, cloudwatch: Any = None
+    settings: StoreSettings, blobs: Blobs, *, dynamodb: "DynamoDBClient", sqs: Any = None, **queue_options: Any
 ) -> Engine:
     clock = SystemClock()
+    cloudwatch = queue_options.pop("cloudwatch", None)
     return Engine(
         store=DynamoRunStore(dynamodb, settings.table, clock),
-        queues=SqsRunQueues(sqs or client("sqs"), cloudwatch, settings.queue_urls, clock),
+        queues=SqsRunQueues(sqs or client("sqs"), cloudwatch, settings.queue_urls, clock, **queue_options),
         blobs=blobs,
         clock=clock,
-        plan=Plan(settings.shards, settings.lookahead, settings.history_days, settings.backlog_limit),
+        plan=_plan(settings),
         limits=CachedLimits(DynamoLimitsStore(dynamodb, settings.table), clock),
+        registry=DynamoWorkerRegistry(dynamodb, settings.table, clock),
+        signing=CachedSigning(DynamoSigningStore(dynamodb, settings.table), clock),
+    )
+
+
+def _plan(settings: StoreSettings) -> Plan:
+    allowed = settings.allow_list if isinstance(settings, ApiSettings | WorkerSettings) else {}
+    return Plan(
+        settings.shards,
+        settings.lookahead,
+        settings.history_days,
+        settings.backlog_limit,
+        pools_from_json(settings.pools),
+        allow_list.from_json(allowed),
     )
 
 
@@ -122,3 +152,52 @@ def tick_queue(settings: PlannerSettings | DispatcherSettings) -> SqsTickQueue:
 
 def token_store(settings: AuthorizerSettings) -> DynamoTokenStore:
     return DynamoTokenStore(client("dynamodb"), settings.table)
+
+
+def push_targets(settings: WorkerSettings, engine: Engine) -> "TargetRouter":
+    """All that a Lambda worker performs. HTTP callbacks are the usual thing; the others are made when first called."""
+    from onthedot.adapters.targets.http import HttpCaller  # noqa: PLC0415 - the other functions call nobody
+    from onthedot.adapters.targets.router import TargetRouter  # noqa: PLC0415 - as above
+    from onthedot.worker import toolbox  # noqa: PLC0415 - as above
+
+    private = settings.allow_private_targets
+    http = HttpCaller(allow_private=private, clock=engine.clock)
+    calling = {**toolbox.makers(toolbox.Tools(allow_private=private), engine.clock), "http": lambda: http}
+    return TargetRouter({**calling, **aws_makers(engine)})
+
+
+def aws_makers(engine: Engine) -> dict[str, Callable[[], Target]]:
+    """Who calls functions and AWS, as far as the stage allows it."""
+
+    def invoker() -> Target:
+        from onthedot.adapters.targets.aws_clients import make_client  # noqa: PLC0415 - made when first called
+        from onthedot.adapters.targets.lambda_ import LambdaInvoker  # noqa: PLC0415 - as above
+
+        return LambdaInvoker(allow_list=engine.plan.allow_list, make=partial(make_client, "lambda"))
+
+    def caller() -> Target:
+        from onthedot.adapters.targets.aws_api import AwsCaller  # noqa: PLC0415 - as above
+        from onthedot.adapters.targets.aws_clients import make_client  # noqa: PLC0415 - as above
+
+        return AwsCaller(allow_list=engine.plan.allow_list, make=make_client)
+
+    return {"lambda": invoker, "aws": caller}
+
+
+def direct_desk(settings: WorkerSettings, pool: str) -> tuple["DirectDesk", Engine]:
+    """Where a pull worker with AWS credentials works; every reply of AWS checks its clock."""
+    from onthedot.worker.clock_check import ClockCheck  # noqa: PLC0415 - functions on Lambda need none of this
+    from onthedot.worker.direct_desk import DirectDesk  # noqa: PLC0415 - as above
+
+    boto3.setup_default_session()
+    clock = ClockCheck(SystemClock().now)
+    clock.watch(boto3.DEFAULT_SESSION.events)  # type: ignore[union-attr]
+    patient = client("sqs", config=_CONFIG.merge(Config(read_timeout=LONG_POLL_SECONDS + 5)))
+    engine = _engine(
+        settings,
+        LazyBlobs(settings.blob_bucket),
+        dynamodb=client("dynamodb"),
+        sqs=patient,
+        poll_seconds=LONG_POLL_SECONDS,
+    )
+    return DirectDesk(engine, pool, check=clock.check), engine

@@ -7,8 +7,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.domain import recurrence as recurrences
+from onthedot.domain import targets
+from onthedot.domain.pools import Requirements
 from onthedot.domain.recurrence import Recurrence
-from onthedot.domain.run import Attempt, Definition, HttpTarget, Kind, Priority, Record, RetryPolicy, Status
+from onthedot.domain.run import Attempt, Definition, Kind, Priority, Record, RetryPolicy, Status
+from onthedot.domain.targets import HttpTarget
 
 Scalar = str | int | bool
 
@@ -23,6 +26,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "timeout_seconds": 60,
     "name": None,
     "tags": {},
+    "requirements": dataclasses.asdict(Requirements()),
 }
 
 
@@ -56,24 +60,45 @@ def _dump(value: Any) -> str:
 def _definition(definition: Definition) -> dict[str, Any]:
     """Without what equals the defaults, for every byte is paid for on each move."""
     whole = {
-        "url": definition.target.url,
-        "method": definition.target.method,
-        "headers": dict(definition.target.headers),
         "payload": definition.payload,
         "payload_ref": definition.payload_ref,
         "retry": dataclasses.asdict(definition.retry),
         "timeout_seconds": definition.timeout_seconds,
         "name": definition.name,
         "tags": dict(definition.tags),
+        "requirements": dataclasses.asdict(definition.requirements),
     }
+    short = {field: value for field, value in whole.items() if value != _DEFAULTS[field]}
+    return {**_target(definition.target), **short}
+
+
+def _target(target: targets.Target) -> dict[str, Any]:
+    """An HTTP target, the usual one, stands flat among the rest."""
+    if not isinstance(target, HttpTarget):
+        return {"target": targets.to_json(target)}
+    whole = {"url": target.url, "method": target.method, "headers": dict(target.headers)}
     return {field: value for field, value in whole.items() if field == "url" or value != _DEFAULTS[field]}
 
 
 def _decode_definition(text: str) -> Definition:
     short = json.loads(text)
-    target = HttpTarget(short.pop("url"), short.pop("method", "POST"), short.pop("headers", {}))
+    target: targets.Target
+    if "target" in short:
+        target = targets.from_json(short.pop("target"))
+    else:
+        target = HttpTarget(short.pop("url"), short.pop("method", "POST"), short.pop("headers", {}))
     retry = RetryPolicy(**short.pop("retry", {}))
-    return Definition(target=target, retry=retry, **short)
+    asked = short.pop("requirements", {})
+    requirements = Requirements(**{**asked, "capabilities": tuple(asked.get("capabilities", ()))})
+    return Definition(target=target, retry=retry, requirements=requirements, **short)
+
+
+def _attempt(attempt: Attempt) -> list[Any]:
+    """Without the empty end, which most have."""
+    values = list(dataclasses.astuple(attempt))
+    while values[-1] is None:
+        values.pop()
+    return values
 
 
 def _decode_attempts(text: str) -> tuple[Attempt, ...]:
@@ -90,7 +115,7 @@ _KNOWN: Final = frozenset(FIELDS)
 _ENCODERS: Final[Mapping[str, Callable[[Any], Scalar]]] = {
     "definition": lambda value: _dump(_definition(value)),
     "recurrence": lambda value: _dump(recurrences.to_json(value)),
-    "attempts": lambda value: _dump([list(dataclasses.astuple(attempt)) for attempt in value]),
+    "attempts": lambda value: _dump([_attempt(attempt) for attempt in value]),
     "status": str,
     "priority": str,
     "kind": str,

@@ -4,13 +4,16 @@ Every method that talks to something outside may raise `Unavailable` when bounde
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from onthedot.domain.fairness import Limits, TenantLimits
 from onthedot.domain.lifecycle import Plan
 from onthedot.domain.progress import Progress
 from onthedot.domain.run import Definition, Kind, Move, Priority, Record
+from onthedot.domain.webhooks import SigningKey
+from onthedot.domain.workers import Load, WorkerRecord
+from onthedot.stopping import Stop
 
 
 class Clock(Protocol):
@@ -119,6 +122,13 @@ class RunStore(Protocol):
         """A page of a slot, earliest fire time first."""
         ...
 
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+        """A page of a tenant's dead letters, the latest first: runs that are FAILED, as they are now.
+
+        The index may lag: one that failed just now may be missing, and a page may hold fewer than `limit`.
+        """
+        ...
+
 
 class ProgressStore(Protocol):
     """Remembers how far the passes of a shard group have come."""
@@ -168,6 +178,19 @@ class RunQueues(Protocol):
         ...
 
     def backlog(self, pool: str, priority: Priority) -> Backlog: ...
+
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        """At most ten messages, hidden from others for a while. With `wait_ms` (≤ 20 s) it waits for the first one.
+
+        What is no message of ours is not returned; it comes again until it is a dead letter.
+        """
+        ...
+
+    def delete(self, received: Received) -> None:
+        """The message has served. Nothing happens when it is gone, or delivered to somebody else by now."""
+        ...
 
     def hide(self, received: Received, milliseconds: int) -> None:
         """Give a received message back, visible again after this time (at most 12 h)."""
@@ -229,6 +252,48 @@ class Blobs(Protocol):
 
     def get(self, key: str) -> bytes | None: ...
 
+    def link(self, key: str, seconds: int) -> str | None:
+        """A URL that shows the content to whoever has it, for this time; None where the engine has no such thing."""
+        ...
+
+
+class WorkerRegistry(Protocol):
+    """Knows the pull workers. Their own items, beside the runs; read consistently by id, else eventually."""
+
+    def register(self, worker: WorkerRecord) -> None:
+        """Write it, whatever was there before."""
+        ...
+
+    def find(self, worker_id: str) -> WorkerRecord | None: ...
+
+    def beat(self, worker_id: str, now: int, load: Load) -> WorkerRecord | None:
+        """Note that it lives and what it does. Returns it as it is then; None: it is not known, and must register."""
+        ...
+
+    def assign(self, worker_id: str, run_id: str) -> bool:
+        """Hand a run to this very worker; whether there is such a worker."""
+        ...
+
+    def unassign(self, worker_id: str, run_ids: Sequence[str]) -> None:
+        """The worker has taken them, or they are not to be had any more."""
+        ...
+
+    def workers(self) -> Sequence[WorkerRecord]:
+        """All that are not forgotten yet."""
+        ...
+
+
+class SigningStore(Protocol):
+    """Knows the keys that sign a tenant's calls."""
+
+    def keys(self, tenant: str) -> Sequence[SigningKey]:
+        """The newest first; none before the first use."""
+        ...
+
+    def replace(self, tenant: str, seen: Sequence[SigningKey], keys: Sequence[SigningKey]) -> bool:
+        """Put `keys` in the place of those that were seen; whether nobody else was faster."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -241,6 +306,9 @@ class Call:
     definition: Definition
     payload: bytes
     timeout_ms: int
+    signature: Mapping[str, str] = field(default_factory=dict)
+    """Headers that sign the payload, for those who receive it over HTTP."""
+    stop: Stop = field(default_factory=Stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,13 +317,27 @@ class Answer:
 
     ok: bool
     result: str | None = None
+    """JSON or other text, whole up to `RESULT_BYTES`."""
     error: str | None = None
+    error_class: str | None = None
+    """What kind of error, as a short stable word."""
     retryable: bool = True
     retry_after_ms: int | None = None
+    lost: bool = False
+    """The process that ran it died of it: counted as a lost worker, not as a failure."""
+    released: bool = False
+    """The worker had to end before the target did: counted as nothing, and tried again at once."""
+
+
+RESULT_BYTES: Final = 1024 * 1024
+"""What is longer is cut by the target."""
 
 
 class Target(Protocol):
-    """Performs one attempt. Never raises for what the other side does; never outlasts the call's time-out."""
+    """Performs one attempt. Never raises for what the other side does; never outlasts the call's time-out.
+
+    When the call is asked to stop it ends soon, whatever the other side does.
+    """
 
     def perform(self, call: Call) -> Answer: ...
 
@@ -270,3 +352,5 @@ class Engine:
     clock: Clock
     plan: Plan
     limits: LimitsStore
+    registry: WorkerRegistry
+    signing: SigningStore

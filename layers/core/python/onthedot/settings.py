@@ -7,7 +7,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, get_type_hints
+from typing import Any, Self, get_origin, get_type_hints
 
 PREFIX = "ONTHEDOT_"
 
@@ -18,7 +18,7 @@ class BadSettings(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Fields map to `ONTHEDOT_<FIELD>`: text, whole numbers, booleans, and JSON for maps."""
+    """Fields map to `ONTHEDOT_<FIELD>`: text, whole numbers, booleans, and JSON for maps and lists."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
@@ -42,7 +42,9 @@ def _parse(variable: str, text: str, kind: Any) -> Any:
             return {"true": True, "false": False}[text]
         if kind is int:
             return int(text)
-        return text if kind is str else dict(json.loads(text))
+        if kind is str:
+            return text
+        return get_origin(kind)(json.loads(text))
     except (ValueError, KeyError, TypeError) as error:
         raise BadSettings(f"{variable}={text!r} does not parse as {kind}") from error
 
@@ -66,11 +68,15 @@ class StoreSettings(Settings):
     """Messages waiting in a queue above which no more are claimed for it."""
     queue_urls: dict[str, str]
     """`schema.queue_key(pool, priority)` -> URL of the queue."""
+    pools: list[dict[str, Any]]
+    """`domain.pools.pools_to_json`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings(StoreSettings):
     blob_bucket: str
+    allow_list: dict[str, Any]
+    """`domain.allow_list.to_json`: which functions and AWS calls jobs may name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,5 +106,6 @@ class AuditorSettings(StoreSettings):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings(StoreSettings):
     blob_bucket: str
+    allow_list: dict[str, Any]
     allow_private_targets: bool = False
     """Whether callbacks may go to loopback and private addresses: on the local AWS only."""

@@ -10,6 +10,8 @@ RUN_PREFIX: Final = "run#"
 TOKEN_PREFIX: Final = "token#"  # noqa: S105 (a prefix, no secret)
 LIMITS_PARTITION: Final = "limits"
 PROGRESS_PREFIX: Final = "progress#"
+WORKERS_PARTITION: Final = "workers"
+SIGNING_PREFIX: Final = "signing#"
 
 Key = dict[str, Any]
 
@@ -44,3 +46,12 @@ def limits_key(part: str = "limits") -> Key:
 
 def progress_key(group: int) -> Key:
     return _key(f"{PROGRESS_PREFIX}{group}", "progress")
+
+
+def worker_key(worker_id: str) -> Key:
+    """All pull workers stand in one partition, which one query reads whole."""
+    return _key(WORKERS_PARTITION, worker_id)
+
+
+def signing_key(tenant: str) -> Key:
+    return _key(SIGNING_PREFIX + tenant, "signing")

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from botocore.exceptions import ClientError
 
 from onthedot.adapters.aws_errors import TRANSIENT, error_code, translated
-from onthedot.adapters.dynamodb_keys import RUN_PREFIX, job_id_of, run_id_of, run_key
-from onthedot.adapters.dynamodb_moves import (
-    from_item,
-    insert_statement,
-    partiql_statement,
-    to_attribute,
-    update_item_arguments,
-)
+from onthedot.adapters.dynamodb_items import to_entry, to_item, to_run
+from onthedot.adapters.dynamodb_keys import RUN_PREFIX, run_id_of, run_key
+from onthedot.adapters.dynamodb_moves import insert_statement, partiql_statement, update_item_arguments
 from onthedot.adapters.leftovers import retry_leftovers
-from onthedot.codec import decode, encode
-from onthedot.domain.run import Kind, Move, Priority, Record
-from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotEntry, SlotPage, Undecided
-from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.run import Move, Record, Status
+from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotPage, Undecided
+from onthedot.schema import DUE, FAILURES, PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -30,15 +25,15 @@ _LOG: Final = logging.getLogger(__name__)
 STATEMENTS_PER_BATCH: Final = 25
 KEYS_PER_BATCH: Final = 100
 SLOT_PAGE: Final = 2_500
+_READ_PATIENCE_MS: Final = 5_000
 _REFUSALS: Final = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
-_IMPLIED_BY_KEY: Final = ("run_id", "job_id")
 
 Item = TypeVar("Item")
 Outcome = Moved | Refused | Undecided
 
 
 class DynamoRunStore:
-    """`RunStore` on one table and its `due` index."""
+    """`RunStore` on one table and its indexes of what is due and of what failed."""
 
     def __init__(self, client: "DynamoDBClient", table: str, clock: Clock, slot_page: int = SLOT_PAGE) -> None:
         self._client = client
@@ -51,7 +46,7 @@ class DynamoRunStore:
             with translated("create"):
                 self._client.put_item(
                     TableName=self._table,
-                    Item=_to_item(run),
+                    Item=to_item(run),
                     ConditionExpression="attribute_not_exists(#pk)",
                     ExpressionAttributeNames={"#pk": PARTITION_KEY},
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
@@ -63,9 +58,13 @@ class DynamoRunStore:
     def get(self, run_id: str) -> Record | None:
         with translated("get"):
             reply = self._client.get_item(TableName=self._table, Key=run_key(run_id), ConsistentRead=True)
-        return _to_run(reply["Item"]) if "Item" in reply else None
+        return to_run(reply["Item"]) if "Item" in reply else None
 
     def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
+        return self._read_many(run_ids, deadline)[0]
+
+    def _read_many(self, run_ids: Sequence[str], deadline: Deadline) -> tuple[dict[str, Record], list[str]]:
+        """What was found, and what could not be read in time."""
         found: dict[str, Record] = {}
 
         def attempt(pending: Sequence[str]) -> Sequence[str]:
@@ -73,16 +72,16 @@ class DynamoRunStore:
             with translated("get_many"):
                 reply = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys, "ConsistentRead": True}})
             for item in reply["Responses"].get(self._table, []):
-                found[run_id_of(item)] = _to_run(item)
+                found[run_id_of(item)] = to_run(item)
             unread: Mapping[str, Any] = reply["UnprocessedKeys"]
             return [run_id_of(key) for key in unread.get(self._table, {}).get("Keys", [])]
 
-        for batch in _batches(list(dict.fromkeys(run_ids)), KEYS_PER_BATCH):
-            retry_leftovers(batch, attempt, self._clock, deadline)
-        return found
+        batches = _batches(list(dict.fromkeys(run_ids)), KEYS_PER_BATCH)
+        unread = [run_id for batch in batches for run_id in retry_leftovers(batch, attempt, self._clock, deadline)]
+        return found, unread
 
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Outcome]:
-        return self._execute_batches({r.run_id: insert_statement(_to_item(r), self._table) for r in records}, deadline)
+        return self._execute_batches({r.run_id: insert_statement(to_item(r), self._table) for r in records}, deadline)
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
@@ -98,7 +97,7 @@ class DynamoRunStore:
                 **start,
             )
         last = reply.get("LastEvaluatedKey")
-        return RunPage([_to_run(item) for item in reply["Items"]], json.dumps(last) if last else None)
+        return RunPage([to_run(item) for item in reply["Items"]], json.dumps(last) if last else None)
 
     def move(self, move: Move) -> Moved | Refused:
         try:
@@ -111,7 +110,7 @@ class DynamoRunStore:
                 )
         except ClientError as error:
             return Refused(self._standing_instead(error, move.run_id))
-        return Moved(_to_run(reply["Attributes"]))
+        return Moved(to_run(reply["Attributes"]))
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Outcome]:
         statements = {move.run_id: partiql_statement(move, self._table) for move in moves}
@@ -149,21 +148,42 @@ class DynamoRunStore:
                 **start,
             )
         last = reply.get("LastEvaluatedKey")
-        return SlotPage([_to_entry(item) for item in reply["Items"]], json.dumps(last) if last else None)
+        return SlotPage([to_entry(item) for item in reply["Items"]], json.dumps(last) if last else None)
+
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
+        with translated("failed"):
+            reply = self._client.query(
+                TableName=self._table,
+                IndexName=FAILURES.name,
+                KeyConditionExpression="#tenant = :tenant",
+                ExpressionAttributeNames={"#tenant": FAILURES.partition_key},
+                ExpressionAttributeValues={":tenant": {"S": tenant}},
+                ScanIndexForward=False,
+                Limit=limit,
+                **start,
+            )
+        ids = [run_id_of(item) for item in reply["Items"]]
+        found, unread = self._read_many(ids, Deadline(self._clock.now() + _READ_PATIENCE_MS))
+        if unread:  # a page without them would say that they are no dead letters
+            raise Unavailable(f"failed: {len(unread)} runs could not be read")
+        last = reply.get("LastEvaluatedKey")
+        runs = [found[run_id] for run_id in ids if run_id in found and found[run_id].status is Status.FAILED]
+        return RunPage(runs, json.dumps(last) if last else None)
 
     def _standing_instead(self, error: ClientError, run_id: str) -> Record | None:
         """The item that a failed condition met. Anything but a failed condition is raised again."""
         if error_code(error) != "ConditionalCheckFailedException":
             raise error
         item: Any = error.response.get("Item")
-        return _to_run(item) if item else self.get(run_id)
+        return to_run(item) if item else self.get(run_id)
 
     def _outcome(self, run_id: str, answer: Mapping[str, Any]) -> Outcome:
         error = answer.get("Error")
         if error is None:
             return Moved(None)
         if error["Code"] in _REFUSALS:
-            return Refused(_to_run(error["Item"]) if error.get("Item") else self.get(run_id))
+            return Refused(to_run(error["Item"]) if error.get("Item") else self.get(run_id))
         if error["Code"] not in TRANSIENT:
             # One bad statement must not stop the other 24, nor pass for a throttle unseen.
             _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
@@ -178,27 +198,3 @@ def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
     rest = iter(items)
     while batch := list(islice(rest, size)):
         yield batch
-
-
-def _to_item(run: Record) -> dict[str, Any]:
-    record = {field: value for field, value in encode(run).items() if field not in _IMPLIED_BY_KEY}
-    return {**run_key(run.run_id), **{field: to_attribute(value) for field, value in record.items()}}
-
-
-def _to_run(item: Mapping[str, Any]) -> Record:
-    return decode({**from_item(item), "run_id": run_id_of(item), "job_id": job_id_of(item)})
-
-
-def _to_entry(item: Mapping[str, Any]) -> SlotEntry:
-    record = {name: value for name, value in from_item(item).items() if name not in (PARTITION_KEY, SORT_KEY)}
-    return SlotEntry(
-        run_id=run_id_of(item),
-        slot=record["slot"],
-        fire_at=int(record["fire_at"]),
-        generation=record["generation"],
-        tenant=record["tenant"],
-        priority=Priority(record["priority"]),
-        pool=record["pool"],
-        kind=Kind(record["kind"]),
-        token=record.get("token"),
-    )

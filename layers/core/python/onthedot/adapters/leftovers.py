@@ -1,7 +1,7 @@
 """Bounded, jittered retries of what a batch call left undone. A 200 does not mean that every entry succeeded."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -10,6 +10,8 @@ from onthedot.ports import Clock, Deadline
 
 Item = TypeVar("Item")
 
+MESSAGES_PER_BATCH: Final = 10
+"""What one call of SQS takes or gives."""
 _FIRST_PAUSE_MS: Final = 50
 _LONGEST_PAUSE_MS: Final = 5_000
 
@@ -32,3 +34,8 @@ def retry_leftovers(
             return pending
         clock.sleep_until(wake)
         ceiling = min(2 * ceiling, _LONGEST_PAUSE_MS)
+
+
+def tens(messages: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """The messages in batches for SQS."""
+    return (messages[start : start + MESSAGES_PER_BATCH] for start in range(0, len(messages), MESSAGES_PER_BATCH))

@@ -1,27 +1,32 @@
-"""The last minutes in SQS: delayed messages by pool and priority, and the tick queue."""
+"""The last minutes in SQS: delayed messages by pool and priority, for those who send and those who receive."""
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
 from onthedot.adapters.aws_errors import error_code, translated
-from onthedot.adapters.leftovers import retry_leftovers
+from onthedot.adapters.leftovers import MESSAGES_PER_BATCH, retry_leftovers, tens
 from onthedot.domain.run import Priority
-from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage, Tick
+from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage
 from onthedot.schema import queue_key
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
     from mypy_boto3_sqs.client import SQSClient
 
-MESSAGES_PER_BATCH: Final = 10
+_LOG: Final = logging.getLogger(__name__)
 LONGEST_DELAY_SECONDS: Final = 900
 LONGEST_HIDING_SECONDS: Final = 12 * 3600
-_TICK_PATIENCE_MS: Final = 10_000
+SHORT_POLL_SECONDS: Final = 4
+"""A client that waited longer for an answer would take the connection for broken (`bootstrap` says after 5 s)."""
+LONG_POLL_SECONDS: Final = 20
+"""As long as SQS waits; for a client that is told to have this patience."""
 # Deleted meanwhile, or delivered to somebody else: then there is nothing to give back.
 _MESSAGE_IS_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
 
@@ -38,18 +43,21 @@ class SqsRunQueues:
         cloudwatch: "Callable[[], CloudWatchClient] | None",
         queue_urls: Mapping[str, str],
         clock: Clock,
+        *,
+        poll_seconds: int = SHORT_POLL_SECONDS,
     ) -> None:
         self._client = client
         self._cloudwatch = cloudwatch
         self._queue_urls = queue_urls
         self._clock = clock
+        self._poll_seconds = poll_seconds
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
         by_queue: dict[str, list[RunMessage]] = defaultdict(list)
         for message in messages:
             by_queue[self._url(message.pool, message.priority)].append(message)
         unsent: list[RunMessage] = []
-        for url, batch in ((url, batch) for url, queued in by_queue.items() for batch in _tens(queued)):
+        for url, batch in ((url, batch) for url, queued in by_queue.items() for batch in tens(queued)):
             unsent += retry_leftovers(batch, lambda left, url=url: self._send_batch(url, left), self._clock, deadline)  # type: ignore[misc]
         return unsent
 
@@ -68,17 +76,38 @@ class SqsRunQueues:
         visible = int(reply["Attributes"]["ApproximateNumberOfMessages"])
         return Backlog(visible, 0 if visible == 0 else self._oldest_age(url.rsplit("/", 1)[-1]))
 
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        """Waits in whole seconds, rounded up, and in several calls: none may outlast the client's patience."""
+        url = self._url(pool, priority)
+        for seconds in _polls(wait_ms, self._poll_seconds):
+            with translated("receive"):
+                reply = self._client.receive_message(
+                    QueueUrl=url,
+                    MaxNumberOfMessages=min(maximum, MESSAGES_PER_BATCH),
+                    VisibilityTimeout=min(_whole_seconds(visibility_ms), LONGEST_HIDING_SECONDS),
+                    WaitTimeSeconds=seconds,
+                    MessageSystemAttributeNames=["ApproximateReceiveCount"],
+                )
+            read = (_received(message) for message in reply.get("Messages", []))
+            if received := [one for one in read if one is not None]:
+                return received
+        return []
+
+    def delete(self, received: Received) -> None:
+        with _unless_gone("delete"):
+            self._client.delete_message(QueueUrl=self._url_of(received), ReceiptHandle=received.receipt)
+
     def hide(self, received: Received, milliseconds: int) -> None:
         seconds = min(max(milliseconds // 1000, 0), LONGEST_HIDING_SECONDS)
-        url = self._url(received.message.pool, received.message.priority)
-        try:
-            with translated("hide"):
-                self._client.change_message_visibility(
-                    QueueUrl=url, ReceiptHandle=received.receipt, VisibilityTimeout=seconds
-                )
-        except ClientError as error:
-            if error_code(error).rsplit(".", 1)[-1] not in _MESSAGE_IS_GONE:
-                raise
+        with _unless_gone("hide"):
+            self._client.change_message_visibility(
+                QueueUrl=self._url_of(received), ReceiptHandle=received.receipt, VisibilityTimeout=seconds
+            )
+
+    def _url_of(self, received: Received) -> str:
+        return self._url(received.message.pool, received.message.priority)
 
     def _url(self, pool: str, priority: Priority) -> str:
         return self._queue_urls[queue_key(pool, priority)]
@@ -102,28 +131,33 @@ class SqsRunQueues:
         return int(values[0] * 1000) if values else None
 
 
-class SqsTickQueue:
-    """`TickQueue`."""
-
-    def __init__(self, client: "SQSClient", url: str, clock: Clock) -> None:
-        self._client = client
-        self._url = url
-        self._clock = clock
-
-    def send_ticks(self, ticks: Sequence[Tick]) -> Sequence[Tick]:
-        deadline = Deadline(self._clock.now() + _TICK_PATIENCE_MS)
-        return [tick for batch in _tens(ticks) for tick in retry_leftovers(batch, self._send, self._clock, deadline)]
-
-    def _send(self, ticks: Sequence[Tick]) -> Sequence[Tick]:
-        entries: Any = [{"Id": str(n), "MessageBody": tick_body(tick)} for n, tick in enumerate(ticks)]
-        with translated("send ticks"):
-            reply = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
-        sent = {int(entry["Id"]) for entry in reply.get("Successful", [])}
-        return [tick for number, tick in enumerate(ticks) if number not in sent]
+@contextmanager
+def _unless_gone(action: str) -> Iterator[None]:
+    try:
+        with translated(action):
+            yield
+    except ClientError as error:
+        if error_code(error).rsplit(".", 1)[-1] not in _MESSAGE_IS_GONE:
+            raise
 
 
-def _tens(messages: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (messages[start : start + MESSAGES_PER_BATCH] for start in range(0, len(messages), MESSAGES_PER_BATCH))
+def _polls(wait_ms: int, longest: int) -> list[int]:
+    """How long each call waits, in seconds; one that does not, when nobody wants to wait."""
+    whole, rest = divmod(_whole_seconds(wait_ms), longest)
+    return [longest] * whole + [rest] * (rest > 0 or whole == 0)
+
+
+def _whole_seconds(milliseconds: int) -> int:
+    return -(-milliseconds // 1000)
+
+
+def _received(message: Any) -> Received | None:
+    try:
+        read = read_message(message["Body"])
+    except (ValueError, KeyError, TypeError):
+        _LOG.error("unreadable_message", extra={"message_id": message["MessageId"]})
+        return None
+    return Received(read, message["ReceiptHandle"], int(message["Attributes"]["ApproximateReceiveCount"]))
 
 
 def _entry(entry_id: str, message: RunMessage, now: int) -> dict[str, Any]:
@@ -161,20 +195,4 @@ def read_message(body: str) -> RunMessage:
         tenant=fields["tenant"],
         priority=Priority(fields["priority"]),
         pool=fields["pool"],
-    )
-
-
-def tick_body(tick: Tick) -> str:
-    return json.dumps({"group": tick.group, "shards": list(tick.shards), "planned_at": tick.planned_at})
-
-
-def read_tick(body: str, message_id: str, receive_count: int) -> Tick:
-    """Raises ValueError, KeyError or TypeError for what is no tick."""
-    fields = json.loads(body)
-    return Tick(
-        group=int(fields["group"]),
-        shards=tuple(int(shard) for shard in fields["shards"]),
-        planned_at=int(fields["planned_at"]),
-        tick_id=message_id,
-        redelivered=receive_count > 1,
     )

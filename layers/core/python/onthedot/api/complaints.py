@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from onthedot.api.errors import MAX_DETAILS, echo
 from onthedot.domain.errors import Problem
+from onthedot.domain.targets import TYPES
 
 _ADVICE: Final[Mapping[str, str]] = {
     "missing": "is missing; add it",
@@ -23,10 +24,13 @@ _ADVICE: Final[Mapping[str, str]] = {
     "dict_type": "is not an object; send {{…}}",
     "model_type": "is not an object; send {{…}}",
     "model_attributes_type": "is not an object; send {{…}}",
+    "list_type": "is not a list; send […]",
     "too_long": "has too many entries; give at most {max_length}",
     "too_short": "has too few entries; give at least {min_length}",
     "greater_than_equal": "is too small; give {ge:.12g} or more",
     "less_than_equal": "is too large; give {le:.12g} or less",
+    "union_tag_not_found": "is missing; add it",
+    "union_tag_invalid": "unknown type {tag!r}; give {expected_tags}",
     "literal_error": "is not one of the choices; give {expected}",
     "value_error": "{error}",
 }
@@ -38,7 +42,16 @@ def problems_of(error: ValidationError, known: Iterable[str]) -> list[Problem]:
     """One problem for each mistake, as far as an answer lists them."""
     names = list(known)
     found = error.errors(include_url=False, include_input=False)[:MAX_DETAILS]
-    return [Problem(_field(entry["loc"]), _message(entry, names)) for entry in found]
+    return [Problem(_field(_location(entry)), _message(entry, names)) for entry in found]
+
+
+def _location(entry: ErrorDetails) -> tuple[int | str, ...]:
+    """Pydantic names a target's type where users write none, and not where it is the type that is wrong."""
+    where = entry["loc"]
+    if entry["type"].startswith("union_tag"):
+        return (*where, "type")
+    is_typed = where[:1] == ("target",) and len(where) > 1 and where[1] in TYPES
+    return (where[0], *where[2:]) if is_typed else where
 
 
 def _field(location: tuple[int | str, ...]) -> str:
@@ -50,6 +63,8 @@ def _message(entry: ErrorDetails, known: list[str]) -> str:
         return unknown(str(entry["loc"][-1]), known if len(entry["loc"]) == 1 else [])
     advice = _ADVICE.get(entry["type"])
     context: dict[str, Any] = entry.get("ctx", {})
+    if "tag" in context:
+        context["tag"] = echo(context["tag"])
     return entry["msg"] if advice is None else advice.format(**context)
 
 

@@ -12,7 +12,9 @@ from onthedot.domain.errors import (
     OnthedotError,
     PreconditionFailed,
     Problem,
+    StaleAttempt,
     Unavailable,
+    WorkerNotFound,
 )
 
 MAX_DETAILS: Final = 20
@@ -64,14 +66,14 @@ def _answer_to_domain(error: OnthedotError) -> Response | None:
     match error:
         case InvalidRequest():
             return error_response(422, "invalid_request", _summary(error.problems), error.problems)
-        case JobNotFound():
-            return error_response(404, "not_found", "there is no such job or execution; check its id")
+        case JobNotFound() | WorkerNotFound():
+            return _answer_to_missing(error)
         case IdempotencyConflict():
             message = "was already used with another request; use a new key for a new job"
             return error_response(
                 409, "idempotency_conflict", f"idempotency_key {message}", [Problem("idempotency_key", message)]
             )
-        case JobConflict() | PreconditionFailed():
+        case JobConflict() | StaleAttempt() | PreconditionFailed():
             return _answer_to_change(error)
         case Unavailable():
             headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
@@ -79,9 +81,17 @@ def _answer_to_domain(error: OnthedotError) -> Response | None:
     return None
 
 
-def _answer_to_change(error: JobConflict | PreconditionFailed) -> Response:
+def _answer_to_missing(error: JobNotFound | WorkerNotFound) -> Response:
+    if isinstance(error, WorkerNotFound):
+        return error_response(404, "not_found", "there is no such worker; check its id, or register it")
+    return error_response(404, "not_found", "there is no such job or execution; check its id")
+
+
+def _answer_to_change(error: JobConflict | StaleAttempt | PreconditionFailed) -> Response:
     if isinstance(error, JobConflict):
         return error_response(409, "conflict", str(error))
+    if isinstance(error, StaleAttempt):
+        return error_response(409, "stale_attempt", f"{error}; do not go on with it")
     message = f"{error}; read it again, and change what is there now"
     return error_response(412, "precondition_failed", message, [Problem("If-Match", message)])
 

@@ -40,13 +40,13 @@ def check_url(url: str) -> str:
 def _check_authority(parts: SplitResult, port: int | None) -> None:
     if "@" in parts.netloc:
         raise ValueError("has credentials in it; send them in an Authorization header")
-    if not _is_host(re.sub(r":\d*$", "", parts.netloc)):
+    if not is_host(re.sub(r":\d*$", "", parts.netloc)):
         raise ValueError("has no valid host; give a name or an address, such as https://example.com/hook")
     if port == 0:
         raise ValueError("has port 0; give a port from 1 to 65535 or none")
 
 
-def _is_host(host: str) -> bool:
+def is_host(host: str) -> bool:
     """By what stands in the url, for `urlsplit` overlooks text around the brackets of an IPv6 address."""
     if not (host.startswith("[") and host.endswith("]")):
         return _HOST.fullmatch(host) is not None

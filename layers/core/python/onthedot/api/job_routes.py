@@ -15,7 +15,6 @@ from onthedot.use_cases.change_job import cancel_job, change_job, pause_job, res
 from onthedot.use_cases.delete_job import delete_job
 from onthedot.use_cases.explain_job import explain_job
 from onthedot.use_cases.list_runs import next_fire_of, read_outlook
-from onthedot.use_cases.payloads import load_payload
 from onthedot.use_cases.read_jobs import read_job
 from onthedot.use_cases.run_extra import backfill, run_now
 
@@ -37,9 +36,7 @@ def explain(context: Context) -> views.ExplanationView:
 def change(context: Context) -> Response:
     patch = read_patch(context.request.body)
     if_match = read_version(context.request.header(IF_MATCH_HEADER))
-    # Before a payload is put away: whose job it is, and whether it is there at all.
-    read_job(context.engine, context.tenant, context.job_id)
-    wanted = patch.wanted(context.engine.blobs)
+    wanted = patch.wanted(context.engine, context.tenant)
     return _whole(context, change_job(context.engine, context.tenant, context.job_id, wanted, if_match))
 
 
@@ -65,7 +62,7 @@ def cancel(context: Context) -> Response:
 
 def run(context: Context) -> views.ExecutionView:
     read_nothing(context.request.body)
-    return present_runs.execution_view(run_now(context.engine, context.tenant, context.job_id))
+    return present_runs.execution_view(run_now(context.engine, context.tenant, context.job_id), context.engine.blobs)
 
 
 def fill_back(context: Context) -> views.BackfilledView:
@@ -90,8 +87,7 @@ def _whole(context: Context, job: Record) -> Response:
     """The job with all that belongs to it; its version also as the header that `If-Match` asks back."""
     if job.definition is None:
         raise JobNotFound(job.run_id)
-    payload = load_payload(context.engine.blobs, job.definition)
-    view = present.job_view(job, job.definition, payload, read_outlook(context.engine, job))
+    view = present.job_view(job, job.definition, context.engine.blobs, read_outlook(context.engine, job))
     return Response(200, view, {"ETag": f'"{view["version"]}"'})
 
 

@@ -1,17 +1,18 @@
 """The bodies of requests as pydantic models: what is checked here is what `/openapi.json` promises."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from onthedot.api import http_fields, times
+from onthedot.api import times
 from onthedot.api.fields import CalendarInstant, Digits, Fields, Instant, Key, Text, offer_null_for, printable
 from onthedot.api.schedule_fields import RecurrenceFields, ScheduleFields
+from onthedot.api.target_fields import Capability, TargetFields, Url
+from onthedot.domain.pools import LONGEST_PULL, Requirements
 from onthedot.use_cases.run_extra import MOST_BACKFILLED
 
 MAX_TAGS: Final = 20
-MAX_PUSH_TIMEOUT: Final = 840
-"""A Lambda worker lives 15 minutes; an attempt must end, and be recorded, within it."""
+MAX_REQUIRED: Final = 20
 MAX_BATCH: Final = 500
 MAX_PREVIEW: Final = 1_000
 MAX_PAGE: Final = 100
@@ -19,36 +20,12 @@ CLEARABLE: Final = frozenset({"name", "start_at", "end_at", "max_runs"})
 """What a change takes away when it says null."""
 
 
-def _fits_a_pool(seconds: int) -> int:
-    if seconds > MAX_PUSH_TIMEOUT:
-        raise ValueError(f"is above {MAX_PUSH_TIMEOUT}, and no pull pool fits; give {MAX_PUSH_TIMEOUT} or less")
-    return seconds
-
-
 IdempotencyKey = Annotated[Key, AfterValidator(printable)]
-Url = Annotated[str, Field(max_length=http_fields.MAX_URL), AfterValidator(http_fields.check_url)]
 Tags = Annotated[dict[Key, Text], Field(max_length=MAX_TAGS)]
 Delay = Annotated[float, Field(ge=0, le=times.MAX_AHEAD_MS // 1000)]
-TimeoutSeconds = Annotated[
-    int, Field(ge=1, json_schema_extra={"maximum": MAX_PUSH_TIMEOUT}), AfterValidator(_fits_a_pool)
-]
-HeaderName = Annotated[str, AfterValidator(http_fields.check_header_name)]
-HeaderValue = Annotated[str, AfterValidator(http_fields.check_header_value)]
-Headers = Annotated[
-    dict[HeaderName, HeaderValue],
-    Field(max_length=http_fields.MAX_HEADERS),
-    AfterValidator(http_fields.check_headers),
-]
+TimeoutSeconds = Annotated[int, Field(ge=1, le=LONGEST_PULL)]
 PriorityName = Literal["HIGH", "MEDIUM", "LOW"]
-
-
-class HttpTargetFields(Fields):
-    """An HTTP callback; the payload is its JSON body."""
-
-    type: Literal["http"]
-    url: Url
-    method: Literal["POST", "PUT", "PATCH", "GET", "DELETE", "HEAD"] = "POST"
-    headers: Headers = Field(default_factory=dict)
+PRIORITY_NAMES: Final[tuple[PriorityName, ...]] = get_args(PriorityName)
 
 
 class RetryFields(Fields):
@@ -61,6 +38,17 @@ class RetryFields(Fields):
     jitter: bool = True
 
 
+class RequirementsFields(Fields):
+    """What the job asks of its worker: it goes to the smallest pool that has it."""
+
+    capabilities: Annotated[list[Capability], Field(max_length=MAX_REQUIRED)] = Field(default_factory=list)
+    cpu: Annotated[float, Field(ge=0)] = 0
+    memory_mb: Annotated[int, Field(ge=0)] = 0
+
+    def requirements(self) -> Requirements:
+        return Requirements(tuple(dict.fromkeys(self.capabilities)), self.cpu, self.memory_mb)
+
+
 class JobFields(RecurrenceFields):
     """At most one of `at`, `delay`, `cron` and `every`; none: now. Exactly one of `target` and `callback_url`.
 
@@ -71,12 +59,13 @@ class JobFields(RecurrenceFields):
     tags: Tags = Field(default_factory=dict)
     at: Annotated[Instant | None, Field(description="RFC 3339 with offset, or epoch seconds")] = None
     delay: Annotated[Delay | None, Field(description="seconds from now")] = None
-    target: HttpTargetFields | None = None
+    target: TargetFields | None = None
     callback_url: Annotated[Url | None, Field(description="short for an http target")] = None
     payload: Annotated[Any, Field(description="any JSON up to 1 MiB")] = None
     priority: PriorityName = "MEDIUM"
     retry: RetryFields = RetryFields()
-    timeout_seconds: TimeoutSeconds = 60
+    timeout_seconds: Annotated[TimeoutSeconds, Field(description="of one attempt, as far as a pool allows it")] = 60
+    requirements: RequirementsFields = RequirementsFields()
     idempotency_key: IdempotencyKey | None = None
 
 
@@ -91,7 +80,8 @@ def _with_clearable(schema: dict[str, Any]) -> None:
 
 
 class PatchFields(RecurrenceFields):
-    """What is left out stays as it is. `retry`, `dst` and `misfire` may be given in part, `target` and `tags` whole.
+    """What is left out stays as it is. `retry`, `dst` and `misfire` may be given in part; `target`, `tags` and
+    `requirements` whole.
 
     `at` and `delay` are for jobs that run once, the fields of a schedule for recurring ones. null takes away `name`,
     `start_at`, `end_at` and `max_runs`.
@@ -103,12 +93,13 @@ class PatchFields(RecurrenceFields):
     tags: Tags | None = None
     at: Instant | None = None
     delay: Delay | None = None
-    target: HttpTargetFields | None = None
+    target: TargetFields | None = None
     callback_url: Url | None = None
     payload: Any = None
     priority: PriorityName | None = None
     retry: RetryFields | None = None
     timeout_seconds: TimeoutSeconds | None = None
+    requirements: RequirementsFields | None = None
 
 
 class BackfillFields(Fields):

@@ -51,7 +51,10 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
     if route.is_open:
         operation["security"] = []
     if route.body is not None:
-        operation["requestBody"] = {"required": True, **_content(schemas[route.body, "validation"])}
+        operation["requestBody"] = {
+            "required": not route.body_may_be_left_out,
+            **_content(schemas[route.body, "validation"]),
+        }
     return operation
 
 

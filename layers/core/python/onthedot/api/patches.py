@@ -3,30 +3,36 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 from onthedot.api.body import read_object
-from onthedot.api.errors import echo
 from onthedot.api.models import CLEARABLE, PatchFields
-from onthedot.api.present import HIDDEN
+from onthedot.api.present_targets import masks_in
 from onthedot.api.reading import nulls, read_model
 from onthedot.api.recurrences import changed_recurrence, check_start
-from onthedot.api.requests import MAX_BODY, check_payload, check_target, http_target
+from onthedot.api.requests import MAX_BODY, check_payload, check_target, target_of
 from onthedot.api.schedule_fields import OF_CRON, OF_RECURRING, RULES, one_of
 from onthedot.api.times import milliseconds, trouble_with
 from onthedot.domain.changes import Change
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.recurrence import Recurrence
-from onthedot.domain.run import Definition, HttpTarget, Kind, Priority, Record
+from onthedot.domain.run import Definition, Kind, Priority, Record
 from onthedot.domain.schedule import next_fire
-from onthedot.ports import Blobs
+from onthedot.domain.targets import HttpTarget
+from onthedot.ports import Engine
+from onthedot.use_cases.choose_pool import choose_pool
 from onthedot.use_cases.payloads import store_payload
+from onthedot.use_cases.route_job import route_job
 
 IF_MATCH_HEADER: Final = "If-Match"
 _VERSION: Final = re.compile(r'(?:W/)?("?)(\d{1,9})\1', re.ASCII)
 _ONCE: Final = ("at", "delay")
 _AGAIN: Final = (*RULES, *OF_CRON, *OF_RECURRING)
-_DEFINED: Final = frozenset({"name", "tags", "target", "callback_url", "payload", "retry", "timeout_seconds"})
+_WHERE: Final = frozenset({"target", "callback_url"})
+_ROUTED: Final = _WHERE | {"requirements", "timeout_seconds"}
+"""What chooses a job's pool."""
+_DEFINED: Final = _ROUTED | {"name", "tags", "payload", "retry"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,38 +41,58 @@ class Patch:
 
     fields: PatchFields
 
-    def wanted(self, blobs: Blobs) -> Callable[[Record, int], Change]:
-        """What to make of a job. A large payload is put away here, once, however often the job is looked at."""
-        payload = store_payload(blobs, Definition(HttpTarget(""), payload=self.fields.payload))
-        return lambda job, now: self._change(job, payload, now)
+    def wanted(self, engine: Engine, tenant: str) -> Callable[[Record, int], Change]:
+        """What to make of a job. A large payload is put away once, however often the job is looked at."""
+        payload = cache(lambda: store_payload(engine.blobs, Definition(HttpTarget(""), payload=self.fields.payload)))
+        return lambda job, now: self._change(engine, tenant, job, payload, now)
 
-    def _change(self, job: Record, payload: Definition, now: int) -> Change:
+    def _change(self, engine: Engine, tenant: str, job: Record, payload: Callable[[], Definition], now: int) -> Change:
         given = self.fields.model_fields_set
         _refuse_other_kind(job, given)
         priority = self.fields.priority
-        return Change(
-            definition=self._definition(job, payload) if given & _DEFINED else None,
+        changed = self._definition(job) if given & _DEFINED else None
+        change = Change(
+            definition=changed,
             priority=None if priority is None else Priority(priority),
+            pool=None if changed is None else self._pool(engine, tenant, job, changed),
             at=self._at(now),
             recurrence=None if not given & set(_AGAIN) else _recurrence(job, self.fields, now),
         )
+        if changed is None or "payload" not in given:
+            return change
+        # Last of all: what is refused puts nothing away.
+        stored = payload()
+        return replace(change, definition=replace(changed, payload=stored.payload, payload_ref=stored.payload_ref))
 
-    def _definition(self, job: Record, payload: Definition) -> Definition | None:
-        fields, given = self.fields, self.fields.model_fields_set
+    def _definition(self, job: Record) -> Definition | None:
+        """All of it but the payload."""
+        fields = self.fields
         changed: dict[str, Any] = {}
-        if "payload" in given:
-            changed |= {"payload": payload.payload, "payload_ref": payload.payload_ref}
-        if "name" in given:
+        if "name" in fields.model_fields_set:
             changed["name"] = fields.name
         if fields.tags is not None:
             changed["tags"] = fields.tags
         if fields.timeout_seconds is not None:
             changed["timeout_seconds"] = fields.timeout_seconds
+        if fields.requirements is not None:
+            changed["requirements"] = fields.requirements.requirements()
         if fields.target is not None or fields.callback_url is not None:
-            changed["target"] = http_target(fields.target, fields.callback_url or "")
+            changed["target"] = target_of(fields.target, fields.callback_url or "")
         if fields.retry is not None and job.definition is not None:
             changed["retry"] = replace(job.definition.retry, **fields.retry.model_dump(exclude_unset=True))
         return None if job.definition is None else replace(job.definition, **changed)
+
+    def _pool(self, engine: Engine, tenant: str, job: Record, changed: Definition) -> str | None:
+        """Where the job goes when what chooses its pool changes. Raises InvalidRequest and Unavailable.
+
+        Whether its target is allowed is asked only of a new one: a list that changed takes no job's other changes away.
+        """
+        given = self.fields.model_fields_set
+        if not given & _ROUTED:
+            return None
+        choose = route_job if given & _WHERE else choose_pool
+        pool = choose(engine, tenant, changed)
+        return engine.plan.pools.alone(pool) if job.losses else pool
 
     def _at(self, now: int) -> int | None:
         if self.fields.delay is not None:
@@ -80,7 +106,7 @@ class Patch:
 def read_patch(body: bytes) -> Patch:
     """Raises ApiError and InvalidRequest."""
     document = read_object(body, MAX_BODY)
-    problems = [*one_of(document, (*_ONCE, *RULES)), *check_target(document), *_masked(document)]
+    problems = [*one_of(document, (*_ONCE, *RULES)), *check_target(document), *masks_in(document)]
     problems += nulls(PatchFields, document, {"payload", *CLEARABLE})
     if not document:
         problems.append(Problem("body", "changes nothing; give at least one field"))
@@ -99,16 +125,6 @@ def read_version(header: str | None) -> int | None:
     if found is None:
         raise InvalidRequest(Problem(IF_MATCH_HEADER, "is not a version; send the number that the job shows, or *"))
     return int(found[2])
-
-
-def _masked(document: dict[str, Any]) -> list[Problem]:
-    """A job that was read and is sent back would lose the secrets that were hidden from its reader."""
-    target = document.get("target")
-    headers = target.get("headers") if isinstance(target, dict) else None
-    hidden = [name for name, value in headers.items() if value == HIDDEN] if isinstance(headers, dict) else []
-    return [
-        Problem(f"target.headers.{echo(name)}", "is the mask of a secret; send the value itself") for name in hidden
-    ]
 
 
 def _refuse_other_kind(job: Record, given: set[str]) -> None:

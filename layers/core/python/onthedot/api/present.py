@@ -1,20 +1,21 @@
 """Jobs as the API shows them. Times are RFC 3339 in UTC with milliseconds; secrets are not shown."""
 
 import json
-from collections.abc import Mapping
-from typing import Final
 
 from onthedot.api.present_runs import RETRYING, lateness_ms, maybe_time, retries
 from onthedot.api.present_schedules import recurrence_view
+from onthedot.api.present_targets import target_view
+from onthedot.api.target_views import RequirementsView
 from onthedot.api.times import format_instant
-from onthedot.api.views import AcceptedView, ExplanationView, JobView, RetryView, StatusView, TargetView
+from onthedot.api.views import AcceptedView, ExplanationView, JobView, RetryView, StatusView
 from onthedot.domain.explain import WAITING
-from onthedot.domain.run import Definition, HttpTarget, Kind, Record, RetryPolicy, Status
+from onthedot.domain.pools import Requirements
+from onthedot.domain.run import Definition, Kind, Record, RetryPolicy, Status
+from onthedot.ports import Blobs
 from onthedot.use_cases.explain_job import Explained
 from onthedot.use_cases.list_runs import Outlook
-
-HIDDEN: Final = "***"
-_SECRET_WORDS: Final = ("auth", "cookie", "token", "secret", "key", "password", "credential", "signature")
+from onthedot.use_cases.payloads import load_payload
+from onthedot.use_cases.results import LINK_SECONDS, result_link
 
 
 def shown_status(job: Record, next_at: int | None) -> str:
@@ -53,22 +54,30 @@ def status_view(job: Record, outlook: Outlook) -> StatusView:
     }
 
 
-def job_view(job: Record, definition: Definition, payload: bytes, outlook: Outlook) -> JobView:
-    """The whole job, with its payload wherever that is kept."""
+def job_view(job: Record, definition: Definition, blobs: Blobs, outlook: Outlook) -> JobView:
+    """The whole job. A payload that is kept apart is shown by a link, where the engine has such; else it is read.
+
+    Raises Unavailable when it cannot be read now.
+    """
+    ref = definition.payload_ref
+    payload_url = None if ref is None else blobs.link(ref, LINK_SECONDS)
     return {
         **accepted_view(job, outlook.next_at),
         **recurrence_view(job),
         "tags": dict(definition.tags),
-        "target": _target(definition.target),
-        "payload": json.loads(payload),
+        "target": target_view(definition.target),
+        "payload": json.loads(load_payload(blobs, definition)) if payload_url is None else None,
+        "payload_url": payload_url,
         "retry": _retry(definition.retry),
         "timeout_seconds": definition.timeout_seconds,
+        "requirements": requirements_view(definition.requirements),
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
         "last_run": _last_run(outlook),
         "finished_at": maybe_time(job.finished_at),
         "lateness_ms": None if outlook.latest is None else lateness_ms(outlook.latest),
         "reason": job.reason,
         "result": job.result,
+        "result_url": result_link(blobs, job),
     }
 
 
@@ -88,16 +97,8 @@ def _last_run(outlook: Outlook) -> str | None:
     return maybe_time(run.finished_at if run.started_at is None else run.started_at)
 
 
-def _target(target: HttpTarget) -> TargetView:
-    return {"type": "http", "url": target.url, "method": target.method, "headers": _masked(target.headers)}
-
-
-def _masked(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: HIDDEN if _is_secret(name) else value for name, value in headers.items()}
-
-
-def _is_secret(name: str) -> bool:
-    return any(word in name.lower() for word in _SECRET_WORDS)
+def requirements_view(asked: Requirements) -> RequirementsView:
+    return {"capabilities": list(asked.capabilities), "cpu": asked.cpu, "memory_mb": asked.memory_mb}
 
 
 def _retry(policy: RetryPolicy) -> RetryView:

@@ -6,20 +6,34 @@ from onthedot.api.times import format_instant
 from onthedot.api.views import AttemptView, ExecutionsView, ExecutionView, SkippedView
 from onthedot.domain.explain import WAITING
 from onthedot.domain.run import Attempt, Kind, Record, Status
+from onthedot.ports import Blobs
 from onthedot.use_cases.list_runs import Runs
+from onthedot.use_cases.results import result_link
 
 RETRYING: Final = "RETRYING"
 
 
-def executions_view(page: Runs, next_cursor: str | None) -> ExecutionsView:
-    return {"executions": [run_view(run) for run in page.runs], "next_cursor": next_cursor}
+def executions_view(page: Runs, blobs: Blobs, next_cursor: str | None) -> ExecutionsView:
+    return {"executions": [run_view(run, blobs) for run in page.runs], "next_cursor": next_cursor}
 
 
-def run_view(run: Record) -> ExecutionView | SkippedView:
-    return skipped_view(run) if run.kind is Kind.SKIPPED_RANGE else execution_view(run)
+def run_view(run: Record, blobs: Blobs) -> ExecutionView | SkippedView:
+    return skipped_view(run) if run.kind is Kind.SKIPPED_RANGE else execution_view(run, blobs)
 
 
-def execution_view(run: Record) -> ExecutionView:
+def whole_run_view(run: Record, blobs: Blobs) -> ExecutionView | SkippedView:
+    """With its result, also a long one of an engine that has no links."""
+    if run.kind is Kind.SKIPPED_RANGE:
+        return skipped_view(run)
+    view = execution_view(run, blobs)
+    if run.result_ref is not None and view["result_url"] is None:
+        content = blobs.get(run.result_ref)
+        view["result"] = None if content is None else content.decode(errors="replace")
+    return view
+
+
+def execution_view(run: Record, blobs: Blobs) -> ExecutionView:
+    """A short result stands in it, a long one is shown by a link."""
     return {
         "execution_id": run.run_id,
         "job_id": run.job_id,
@@ -38,6 +52,7 @@ def execution_view(run: Record) -> ExecutionView:
         "error": _error(run),
         "reason": run.reason,
         "result": run.result,
+        "result_url": result_link(blobs, run),
     }
 
 
@@ -85,6 +100,7 @@ def _attempts(run: Record) -> list[AttemptView]:
         "ended_at": None,
         "outcome": "running",
         "error": None,
+        "error_class": None,
     }
     return [*ended, under_way]
 
@@ -97,6 +113,7 @@ def _attempt(attempt: Attempt) -> AttemptView:
         "ended_at": format_instant(attempt.ended_at),
         "outcome": attempt.outcome,
         "error": attempt.error,
+        "error_class": attempt.error_class,
     }
 
 

@@ -23,6 +23,14 @@ def read_model(model: type[Model], document: Mapping[str, Any]) -> Model:
         raise InvalidRequest(*problems_of(error, names_of(model))) from error
 
 
+def read_fields(model: type[Model], body: bytes, limit: int = SMALL_BODY, nullable: Set[str] = frozenset()) -> Model:
+    """A body as a model; no body is an empty one. Raises ApiError and InvalidRequest."""
+    document = read_object(body, limit) if body.strip() else {}
+    if problems := nulls(model, document, nullable):
+        raise InvalidRequest(*problems)
+    return read_model(model, document)
+
+
 def names_of(model: type[Fields]) -> list[str]:
     """The fields as users write them."""
     return [field.alias or name for name, field in model.model_fields.items()]

@@ -7,15 +7,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from onthedot.api.body import canonical, read_object
 from onthedot.api.complaints import problems_of
-from onthedot.api.errors import echo, too_large
-from onthedot.api.models import HttpTargetFields, IdempotencyKey, JobFields
+from onthedot.api.errors import too_large
+from onthedot.api.models import IdempotencyKey, JobFields
 from onthedot.api.reading import nulls, read_model
 from onthedot.api.recurrences import check_start, new_recurrence
 from onthedot.api.schedule_fields import one_of, out_of_place
+from onthedot.api.target_fields import TargetFields
 from onthedot.api.times import milliseconds, trouble_with
 from onthedot.domain.errors import InvalidRequest, Problem
-from onthedot.domain.run import Definition, HttpTarget, Priority, RetryPolicy
-from onthedot.schema import DEFAULT_POOL
+from onthedot.domain.run import Definition, Priority, RetryPolicy
+from onthedot.domain.targets import HttpTarget, Target
 from onthedot.use_cases.submit_job import JobRequest
 
 MAX_PAYLOAD: Final = 1024 * 1024
@@ -45,7 +46,6 @@ def job_request(document: dict[str, Any], header_key: str | None, now: int) -> J
         definition=_definition(fields),
         fingerprint=_fingerprint(document),
         priority=Priority(fields.priority),
-        pool=DEFAULT_POOL,
         recurrence=new_recurrence(fields, now),
         at=fields.at,
         delay_ms=None if fields.delay is None else milliseconds(fields.delay),
@@ -70,17 +70,11 @@ def check_payload(payload: Any) -> None:
 
 def check_target(document: dict[str, Any]) -> list[Problem]:
     """What is wrong with where a job goes, over the raw names."""
-    problems = one_of(document, _WHERES)
-    kind = target.get("type") if isinstance(target := document.get("target"), dict) else None
-    if isinstance(kind, str) and kind != "http":
-        problems.append(Problem("target.type", f"unsupported target type {echo(kind)!r}; use http"))
-    return problems
+    return one_of(document, _WHERES)
 
 
-def http_target(target: HttpTargetFields | None, callback_url: str) -> HttpTarget:
-    if target is None:
-        return HttpTarget(callback_url)
-    return HttpTarget(target.url, target.method, target.headers)
+def target_of(fields: TargetFields | None, callback_url: str) -> Target:
+    return HttpTarget(callback_url) if fields is None else fields.target()
 
 
 def _check_whole(document: dict[str, Any]) -> None:
@@ -95,12 +89,13 @@ def _check_whole(document: dict[str, Any]) -> None:
 
 def _definition(fields: JobFields) -> Definition:
     return Definition(
-        target=http_target(fields.target, fields.callback_url or ""),
+        target=target_of(fields.target, fields.callback_url or ""),
         payload=fields.payload,
         retry=RetryPolicy(**fields.retry.model_dump()),
         timeout_seconds=fields.timeout_seconds,
         name=fields.name,
         tags=fields.tags,
+        requirements=fields.requirements.requirements(),
     )
 
 

@@ -45,7 +45,12 @@ class Route:
     status: int = 200
     is_open: bool = False
     """Needs no token."""
+    is_secret: bool = False
+    """Shows what not everybody who may read may see."""
+    for_workers: bool = False
+    """Also for the tokens of machines that do nothing but run jobs."""
     body: Any = None
+    body_may_be_left_out: bool = False
     query: Any = None
     headers: tuple[str, ...] = ()
     """Those that a caller may send."""

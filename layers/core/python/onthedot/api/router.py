@@ -1,7 +1,7 @@
 """One request in, one response out. Never raises, and never shows what went wrong inside."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,11 +13,11 @@ from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.ports import Engine
 
 logger: Final = logging.getLogger(__name__)
-_EVERY_METHOD: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
-ROLES: Final[Mapping[str, frozenset[str]]] = {
-    "admin": _EVERY_METHOD,
-    "operator": _EVERY_METHOD,
-    "viewer": frozenset({"GET"}),
+ROLES: Final[Mapping[str, Callable[[Route], bool]]] = {
+    "admin": lambda _: True,
+    "operator": lambda _: True,
+    "viewer": lambda route: route.method == "GET" and not route.is_secret,
+    "worker": lambda route: route.for_workers,
 }
 """What each role may do; one that is not here may do nothing."""
 
@@ -56,7 +56,8 @@ def _authorized_tenant(route: Route, request: Request) -> str:
     if principal is None:
         headers = {"WWW-Authenticate": "Bearer"}
         raise ApiError(401, "unauthorized", "send a valid token as `Authorization: Bearer …`", headers=headers)
-    if route.method not in ROLES.get(principal.role, ()):
+    may = ROLES.get(principal.role)
+    if may is None or not may(route):
         raise ApiError(403, "forbidden", "your token's role does not allow this; use an operator's or admin's")
     return principal.tenant
 

@@ -3,7 +3,17 @@
 from typing import Any, Final
 
 import onthedot
-from onthedot.api import job_routes, run_routes, schedule_routes, submit_routes, views
+from onthedot.api import (
+    dead_letter_routes,
+    job_routes,
+    report_routes,
+    run_routes,
+    schedule_routes,
+    signing_routes,
+    submit_routes,
+    views,
+    worker_routes,
+)
 from onthedot.api.openapi import describe
 from onthedot.api.route import Context, Route
 from onthedot.api.times import format_instant
@@ -22,6 +32,10 @@ ROUTES: Final[tuple[Route, ...]] = (
     *job_routes.ROUTES,
     *run_routes.ROUTES,
     *schedule_routes.ROUTES,
+    *worker_routes.ROUTES,
+    *report_routes.ROUTES,
+    *dead_letter_routes.ROUTES,
+    *signing_routes.ROUTES,
     Route("GET", "/v1/health", show_health, "Whether the API answers", views.HealthView, is_open=True),
     Route("GET", "/openapi.json", show_description, "This description", dict[str, Any], is_open=True),
 )

@@ -16,11 +16,11 @@ def list_executions(context: Context) -> views.ExecutionsView:
     query = read_model(PageQuery, context.request.query)
     job = read_job(context.engine, context.tenant, context.job_id)
     page = list_runs(context.engine, job, query.limit, opened(job, query.cursor))
-    return present_runs.executions_view(page, sealed(job, page.cursor))
+    return present_runs.executions_view(page, context.engine.blobs, sealed(job, page.cursor))
 
 
 def show_execution(context: Context) -> views.ExecutionView | views.SkippedView:
-    return present_runs.run_view(read_run(context.engine, context.tenant, context.id))
+    return present_runs.whole_run_view(read_run(context.engine, context.tenant, context.id), context.engine.blobs)
 
 
 ROUTES: Final = (

@@ -5,6 +5,8 @@ from typing import Any, NotRequired
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
+from onthedot.api.target_views import RequirementsView, TargetView
+
 
 class AcceptedView(TypedDict):
     job_id: str
@@ -24,13 +26,6 @@ class StatusView(TypedDict):
     last_run: str | None
     next_run: str | None
     retry_count: int
-
-
-class TargetView(TypedDict):
-    type: str
-    url: str
-    method: str
-    headers: dict[str, str]
 
 
 class RetryView(TypedDict):
@@ -71,14 +66,17 @@ class JobView(AcceptedView, RecurrenceView):
     tags: dict[str, str]
     target: TargetView
     payload: Any
+    payload_url: str | None
     retry: RetryView
     timeout_seconds: int
+    requirements: RequirementsView
     retry_count: int
     last_run: str | None
     finished_at: str | None
     lateness_ms: int | None
     reason: str | None
     result: str | None
+    result_url: str | None
 
 
 class AttemptView(TypedDict):
@@ -88,6 +86,7 @@ class AttemptView(TypedDict):
     ended_at: str | None
     outcome: str
     error: str | None
+    error_class: str | None
 
 
 class ExecutionView(TypedDict):
@@ -108,6 +107,7 @@ class ExecutionView(TypedDict):
     error: str | None
     reason: str | None
     result: str | None
+    result_url: str | None
 
 
 class SkippedView(TypedDict):

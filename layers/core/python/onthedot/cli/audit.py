@@ -81,7 +81,14 @@ def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
 
     # It is not known here how long this installation keeps its history; none keeps it for less.
     settings = AuditorSettings(
-        stage="", table=table, shards=shards, lookahead=0, history_days=TOMBSTONE_DAYS, backlog_limit=0, queue_urls={}
+        stage="",
+        table=table,
+        shards=shards,
+        lookahead=0,
+        history_days=TOMBSTONE_DAYS,
+        backlog_limit=0,
+        queue_urls={},
+        pools=[],
     )
     return auditor_engine(settings, **connection)
 

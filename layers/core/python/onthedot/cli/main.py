@@ -12,6 +12,7 @@ import click
 from onthedot.cli.audit import audit
 from onthedot.cli.limits import limits
 from onthedot.cli.preview import preview
+from onthedot.cli.worker import worker
 
 NOT_A_CLONE = (
     "this command works on the sources, and {start} is not inside a clone of onthedot; change into one and try again"
@@ -28,6 +29,7 @@ def main() -> None:
 main.add_command(preview)
 main.add_command(limits)
 main.add_command(audit)
+main.add_command(worker)
 
 
 @main.command()

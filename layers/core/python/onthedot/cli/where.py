@@ -13,7 +13,7 @@ from onthedot.domain.errors import Unavailable
 
 NO_STACK: Final = "there is no local stack here; start one with `onthedot up`, or name the table with --table"
 # The local AWS takes any keys, in the region that it was deployed to.
-_LOCAL: Final = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
+LOCAL: Final = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -47,11 +47,11 @@ def find_table(table: str | None, region: str | None, endpoint_url: str | None) 
         return table, {name: value for name, value in given.items() if value is not None}
     if region or endpoint_url:
         raise click.UsageError("--region and --endpoint-url say where --table is; give that too")
-    stack = _local_stack()
-    return stack["table"], {**_LOCAL, "endpoint_url": stack["endpoint_url"]}
+    stack = local_stack()
+    return stack["table"], {**LOCAL, "endpoint_url": stack["endpoint_url"]}
 
 
-def _local_stack() -> dict[str, Any]:
+def local_stack() -> dict[str, Any]:
     """What `local.json` says: that of ONTHEDOT_HOME, or of the clone that we are in."""
     here = Path.cwd()
     chosen = os.environ.get("ONTHEDOT_HOME")

@@ -21,6 +21,7 @@ class Change:
 
     definition: Definition | None = None
     priority: Priority | None = None
+    pool: str | None = None
     at: int | None = None
     recurrence: Recurrence | None = None
 
@@ -70,9 +71,18 @@ def change(job: Record, wanted: Change, now: int, plan: Plan) -> Move:
         changes["definition"] = wanted.definition
     if wanted.priority is not None:
         changes["priority"] = wanted.priority
+    if wanted.pool is not None:
+        changes["pool"] = wanted.pool
     if job.kind is Kind.RECURRING:
         return _change_recurring(job, wanted, changes, now, plan)
     return _change_one_off(job, wanted, changes, now, plan)
+
+
+def assign(job: Record, pool: str, now: int, plan: Plan) -> Move:
+    """A one-off that waits is due now, for a worker of this pool; whatever message stands for it is void."""
+    placed = place(job.job_id, now, now, plan)
+    changes = {**_touched(job), **_placed_anew(placed), "fire_at": now, "pool": pool}
+    return Move(job.run_id, _as_read(job), placed.status, changes)
 
 
 def _change_recurring(job: Record, wanted: Change, changes: dict[str, Any], now: int, plan: Plan) -> Move:
@@ -139,7 +149,7 @@ def _change_one_off(job: Record, wanted: Change, changes: dict[str, Any], now: i
         changes |= {"fire_at": at, "nominal_at": at}
     if job.status is Status.PAUSED:
         return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
-    if wanted.at is None and wanted.priority is None:
+    if wanted.at is None and wanted.priority is None and wanted.pool in (None, job.pool):
         return Move(job.run_id, _as_read(job), job.status, changes)  # its message stays good
     placed = place(job.job_id, at, now, plan)
     return Move(job.run_id, _as_read(job), placed.status, {**changes, **_placed_anew(placed)})

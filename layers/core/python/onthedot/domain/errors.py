@@ -31,6 +31,18 @@ class JobNotFound(OnthedotError):
         self.job_id = job_id
 
 
+class WorkerNotFound(OnthedotError):
+    """There is no such worker, or it is not yours; one that was silent for long must register again."""
+
+    def __init__(self, worker_id: str) -> None:
+        super().__init__(f"no worker {worker_id}; register it")
+        self.worker_id = worker_id
+
+
+class StaleAttempt(OnthedotError):
+    """The attempt is not the run's present one: it ended, was lost, or another one has begun."""
+
+
 class JobConflict(OnthedotError):
     """The job's state does not allow this."""
 

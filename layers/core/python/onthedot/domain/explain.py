@@ -3,6 +3,7 @@
 Every reason has a stable code and a sentence. What holds a job back first stands first.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -43,16 +44,22 @@ def coming_fire(record: Record, now: int) -> int | None:
 
 
 def explain(
-    record: Record, now: int, backlog: QueueState | None, latest_run: Record | None, limit: str | None = None
+    record: Record,
+    now: int,
+    backlog: QueueState | None,
+    latest_run: Record | None,
+    limit: str | None = None,
+    *,
+    workers: Sequence[Reason] = (),
 ) -> list[Reason]:
     """`latest_run`: the latest due run of a recurring job; `backlog`: of the queue that it, or the job, waits in.
 
-    `limit` says why it was not taken out of its fire slot in time.
+    `limit` says why it was not taken out of its fire slot in time, `workers` who it waits for in its queue.
     """
     limited = [] if limit is None else [Reason("over_limit", limit)]
     if record.kind is not Kind.RECURRING:
-        return [*limited, *_of_run(record, now, backlog)]
-    reasons = [] if latest_run is None else [*limited, *_of_run(latest_run, now, backlog)]
+        return [*limited, *workers, *_of_run(record, now, backlog)]
+    reasons = [] if latest_run is None else [*limited, *workers, *_of_run(latest_run, now, backlog)]
     last = [Reason(f"last_run_{reason.code}", f"its last run: {reason.message}") for reason in reasons]
     return [_of_job(record, now), *last]
 

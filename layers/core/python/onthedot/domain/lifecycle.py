@@ -3,9 +3,11 @@
 The store applies moves; the use cases decide which; nothing else writes a status.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from onthedot.domain.allow_list import AllowList
+from onthedot.domain.pools import Pools
 from onthedot.domain.run import Attempt, Expect, Move, Record, Status
 from onthedot.domain.slots import (
     BUCKET_MS,
@@ -27,6 +29,7 @@ TOMBSTONE_DAYS: Final = 14
 PAUSED_WHY: Final = "paused"
 CHANGED_WHY: Final = "schedule changed"
 MAX_RESENDS: Final = 6
+LONGEST_LOOK_MS: Final = 60 * BUCKET_MS
 MAX_LOSSES: Final = 5
 KEPT_ATTEMPTS: Final = 10
 
@@ -40,6 +43,17 @@ class Plan:
     history_days: int
     backlog_limit: int = 50_000
     """Messages waiting in a queue above which no more are claimed for it."""
+    pools: Pools = field(default_factory=Pools)
+    allow_list: AllowList = field(default_factory=AllowList)
+    """Which functions and AWS calls jobs may name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt ended without success: a bounded, redacted sentence, and what kind it is."""
+
+    error: str
+    error_class: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +98,17 @@ def extend_lease(run: Record, now: int) -> Move:
     return Move(run.run_id, _this_attempt(run), Status.RUNNING, {"lease_until": now + LEASE_MS})
 
 
-def succeed(run: Record, now: int, result: str | None, plan: Plan) -> Move:
+def succeed(run: Record, now: int, result: str | None, plan: Plan, *, result_ref: str | None = None) -> Move:
     ended = _ended(run, now, "succeeded", None)
     return Move(
         run.run_id,
         _this_attempt(run),
         Status.SUCCEEDED,
-        {**ended, **closed(now, plan), "result": result, "reason": None},
+        {**ended, **closed(now, plan), "result": result, "result_ref": result_ref, "reason": None},
     )
 
 
-def retry(run: Record, now: int, *, at: int, error: str, generation: str, plan: Plan) -> Move:
+def retry(run: Record, now: int, *, at: int, failure: Failure, generation: str, plan: Plan) -> Move:
     """Park the run for its next attempt after a failure, under a new generation, unless a cancel was asked for."""
     placed = place(run.job_id, at, now, plan)
     return Move(
@@ -102,40 +116,50 @@ def retry(run: Record, now: int, *, at: int, error: str, generation: str, plan: 
         _this_attempt(run, cancel_requested=None),
         placed.status,
         {
-            **_ended(run, now, "failed", error),
+            **_ended(run, now, "failed", failure),
             **_rescheduled(at, generation, placed),
             "failures": run.failures + 1,
-            "reason": error,
+            "reason": failure.error,
         },
     )
 
 
-def fail(run: Record, now: int, *, error: str, why: str, plan: Plan) -> Move:
-    """End the run: it becomes a dead letter with its cause."""
+def fail(run: Record, now: int, *, failure: Failure, why: str, plan: Plan) -> Move:
+    """End the run: it becomes a dead letter with its cause, unless a cancel was asked for."""
     return Move(
         run.run_id,
-        _this_attempt(run),
+        _this_attempt(run, cancel_requested=None),
         Status.FAILED,
         {
-            **_ended(run, now, "failed", error),
+            **_ended(run, now, "failed", failure),
             **_dead(run, now, why, plan),
             "failures": run.failures + 1,
         },
     )
 
 
-def stop(run: Record, now: int, error: str, plan: Plan) -> Move:
-    """The attempt failed after a cancel was asked for: it is not tried again."""
-    changes = {**_ended(run, now, "failed", error), **closed(now, plan), "reason": f"cancelled; {error}"}
+def stop(run: Record, now: int, failure: Failure, plan: Plan) -> Move:
+    """The attempt ended without success after a cancel was asked for: it is not tried again."""
+    changes = {**_ended(run, now, "cancelled", failure), **closed(now, plan), "reason": f"cancelled; {failure.error}"}
     return Move(run.run_id, _this_attempt(run), Status.CANCELLED, changes)
 
 
-def lose(run: Record, now: int, *, generation: str, plan: Plan) -> Move:
-    """The attempt's lease is over: its worker died. Try again at once, or give up after too many losses."""
+def release(run: Record, now: int, why: str, *, generation: str, plan: Plan) -> Move:
+    """The worker has to end before its target did: another one tries again at once, and nothing is counted."""
+    placed = place(run.job_id, now, now, plan)
+    ended = _ended(run, now, "released", Failure(why, "released"))
+    changes = {**ended, **_rescheduled(now, generation, placed), "reason": why}
+    return Move(run.run_id, _this_attempt(run, cancel_requested=None), placed.status, changes)
+
+
+def lose(run: Record, now: int, *, generation: str, plan: Plan, how: str | None = None) -> Move:
+    """The attempt's lease is over, or it took its process with it (`how`). Try again at once, alone, or give up."""
     losses = run.losses + 1
-    why = f"worker {run.worker} was lost in attempt {run.attempt}"
-    expect = _this_attempt(run, lease_until=run.lease_until, cancel_requested=run.cancel_requested)
-    ended = {**_ended(run, now, "lost", why), "losses": losses}
+    why = how or f"worker {run.worker} was lost in attempt {run.attempt}"
+    # Who reports the loss itself does not know how far its heartbeats extended the lease.
+    lease = {} if how else {"lease_until": run.lease_until}
+    expect = _this_attempt(run, **lease, cancel_requested=run.cancel_requested)
+    ended = {**_ended(run, now, "lost", Failure(why, "lost")), "losses": losses}
     if run.cancel_requested is not None:
         changes = {**ended, **closed(now, plan), "reason": f"cancelled; {why}"}
         return Move(run.run_id, expect, Status.CANCELLED, changes)
@@ -147,8 +171,39 @@ def lose(run: Record, now: int, *, generation: str, plan: Plan) -> Move:
             {**ended, **_dead(run, now, f"{losses} attempts were lost; the last: {why}", plan)},
         )
     placed = place(run.job_id, now, now, plan)
-    changes = {**ended, **_rescheduled(now, generation, placed), "reason": why}
+    moved = {} if (pool := plan.pools.alone(run.pool)) == run.pool else {"pool": pool}
+    changes = {**ended, **_rescheduled(now, generation, placed), **moved, "reason": why}
     return Move(run.run_id, expect, placed.status, changes)
+
+
+def redrive(run: Record, at: int, now: int, *, generation: str, plan: Plan) -> Move:
+    """Run a dead letter again: its attempts stay on record, its count of failures begins anew."""
+    placed = place(run.job_id, at, now, plan)
+    return Move(
+        run.run_id,
+        Expect(frozenset({Status.FAILED}), {"generation": run.generation, "finished_at": run.finished_at}),
+        placed.status,
+        {
+            **_rescheduled(at, generation, placed),
+            "failures": 0,
+            "losses": 0,
+            "reason": "redriven from the dead letters",
+            "failed_under": None,
+            "finished_at": None,
+            "expires_at": None,
+        },
+    )
+
+
+def reroute(run: Record, pool: str, now: int, why: str, *, generation: str, plan: Plan) -> Move:
+    """A run whose job needs other workers by now goes to their pool."""
+    placed = place(run.job_id, now, now, plan)
+    return Move(
+        run.run_id,
+        Expect(frozenset({Status.DISPATCHED}), {"generation": run.generation}),
+        placed.status,
+        {**_rescheduled(now, generation, placed), "pool": pool, "reason": why},
+    )
 
 
 def resend(run: Record, now: int, *, token: str, plan: Plan) -> Move:
@@ -161,6 +216,13 @@ def resend(run: Record, now: int, *, token: str, plan: Plan) -> Move:
         Status.DISPATCHED,
         {"slot": slot, "token": token, "resends": run.resends + 1},
     )
+
+
+def look_later(run: Record, now: int, plan: Plan) -> Move:
+    """Its message still waits in a crowded queue: look again after as long as it has waited, at most an hour."""
+    wait = min(max(now - run.fire_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_LOOK_MS)
+    slot = slot_name(SlotKind.WATCH, shard_of(run.job_id, plan.shards), bucket_of(now + wait))
+    return Move(run.run_id, _not_started(run), Status.DISPATCHED, {"slot": slot})
 
 
 def undeliverable(run: Record, now: int, plan: Plan) -> Move:
@@ -261,8 +323,10 @@ def _not_started(run: Record) -> Expect:
     )
 
 
-def _ended(run: Record, now: int, outcome: str, error: str | None) -> dict[str, Any]:
-    record = Attempt(run.attempt, run.worker or "", run.started_at or now, now, outcome, error)
+def _ended(run: Record, now: int, outcome: str, failure: Failure | None) -> dict[str, Any]:
+    started = run.started_at or now
+    told = (None, None) if failure is None else (failure.error, failure.error_class)
+    record = Attempt(run.attempt, run.worker or "", started, now, outcome, *told)
     return {"attempts": (*run.attempts, record)[-KEPT_ATTEMPTS:], "lease_until": None}
 
 

@@ -11,7 +11,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
 
+from onthedot.domain.pools import Requirements
 from onthedot.domain.recurrence import Recurrence
+from onthedot.domain.targets import Target
 
 
 class Status(StrEnum):
@@ -61,7 +63,8 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
         # The last run of a completed job may still take its turn.
         _S.COMPLETED: _to(_S.COMPLETED, _S.ACTIVE) | _STOPS,
         _S.SUCCEEDED: _to(_S.DELETED),
-        _S.FAILED: _to(_S.DELETED),
+        # A dead letter is run again when somebody redrives it.
+        _S.FAILED: _to(_S.PENDING, _S.DISPATCHED, _S.DELETED),
         _S.CANCELLED: _to(_S.DELETED),
         _S.DELETED: _to(),
     }
@@ -101,19 +104,10 @@ class RetryPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class HttpTarget:
-    """An HTTP callback."""
-
-    url: str
-    method: str = "POST"
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Definition:
     """What the user asked for, apart from when: everything an attempt needs."""
 
-    target: HttpTarget
+    target: Target
     payload: Any = None
     payload_ref: str | None = None
     """Where the payload is kept when it is too large to stand in the record."""
@@ -121,6 +115,7 @@ class Definition:
     timeout_seconds: int = 60
     name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    requirements: Requirements = field(default_factory=Requirements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +128,8 @@ class Attempt:
     ended_at: int
     outcome: str
     error: str | None = None
+    error_class: str | None = None
+    """What kind of error, as a short stable word: `timeout`, `http_503`, `ValueError`, `lost`…"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +187,9 @@ class Record:
     finished_at: int | None = None
     reason: str | None = None
     result: str | None = None
-    """What the target answered, bounded."""
+    """What the target answered, when it is short."""
+    result_ref: str | None = None
+    """Where the answer is kept when it is not."""
     attempts: tuple[Attempt, ...] = ()
     fingerprint: str | None = None
     """Hash of the create request, to tell a retry of it from another request with the same key."""

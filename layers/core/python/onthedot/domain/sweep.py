@@ -1,18 +1,23 @@
 """What to do with a run found in a watch slot whose time has come: a pure decision with its reason."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from onthedot.domain import lifecycle
 from onthedot.domain.lifecycle import Plan
 from onthedot.domain.run import Move, Record, Status
 
+PATIENCE_MS: Final = 10 * 60_000
+"""How long a backlog is waited for at the price of a read a minute; after that, of a write at growing intervals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Apply the move; if it succeeds and leaves the run DISPATCHED, send its message."""
+    """Apply the move; if it succeeds, and its message may be gone, send that again."""
 
     move: Move
     what: str
+    send: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +40,11 @@ def decide(
         return Nothing()
     if run.status is Status.RUNNING:
         return _look_after_attempt(run, now, generation, plan)
-    if backlogged:
+    if backlogged and now - run.fire_at < PATIENCE_MS:
         return Leave("its queue is backlogged")
+    if backlogged:
+        # Perhaps nobody serves its pool for days: slots that hold progress back would be read at every tick.
+        return Act(lifecycle.look_later(run, now, plan), "waits", send=False)
     if run.resends >= lifecycle.MAX_RESENDS:
         return Act(lifecycle.undeliverable(run, now, plan), "undeliverable")
     return Act(lifecycle.resend(run, now, token=token, plan=plan), "resent")

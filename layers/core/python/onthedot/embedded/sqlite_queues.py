@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +14,11 @@ from onthedot.embedded.messages import Counts, Delivery, Letter, MessageTable
 from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage, Tick
 from onthedot.schema import queue_key
 
+_LOG: Final = logging.getLogger(__name__)
 MAX_DELAY_SECONDS: Final = 900
-RUN_VISIBILITY_MS: Final = 960_000
+MAX_MESSAGES: Final = 10
+LOOK_EVERY_MS: Final = 100
+"""How often somebody who waits for a message looks whether there is one."""
 RUN_RECEIVES: Final = 20
 TICK_VISIBILITY_MS: Final = 100_000
 TICK_RECEIVES: Final = 5
@@ -24,16 +28,9 @@ _TICKS: Final = "ticks"
 class SqliteRunQueues:
     """A `RunQueues`, and the receiving side for a worker in this process."""
 
-    def __init__(
-        self,
-        database: Database,
-        clock: Clock,
-        visibility_ms: int = RUN_VISIBILITY_MS,
-        max_receives: int = RUN_RECEIVES,
-    ) -> None:
+    def __init__(self, database: Database, clock: Clock, max_receives: int = RUN_RECEIVES) -> None:
         self._messages = MessageTable(database, clock)
         self._clock = clock
-        self._visibility_ms = visibility_ms
         self._max_receives = max_receives
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:  # noqa: ARG002
@@ -45,11 +42,22 @@ class SqliteRunQueues:
             self._messages.send(queue, posted)
         return ()
 
-    def receive(self, pool: str, priority: Priority, maximum: int = 10) -> list[Received]:
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        until = self._clock.now() + wait_ms
+        while True:
+            received = self._receive_now(queue_key(pool, priority), maximum, visibility_ms)
+            now = self._clock.now()
+            if received or now >= until:
+                return received
+            self._clock.sleep_until(min(now + LOOK_EVERY_MS, until))
+
+    def _receive_now(self, queue: str, maximum: int, visibility_ms: int) -> list[Received]:
         deliveries = self._messages.receive(
-            queue_key(pool, priority), maximum, visibility_ms=self._visibility_ms, max_receives=self._max_receives
+            queue, min(maximum, MAX_MESSAGES), visibility_ms=visibility_ms, max_receives=self._max_receives
         )
-        return [_received(delivery) for delivery in deliveries]
+        return [received for delivery in deliveries if (received := _received(delivery)) is not None]
 
     def delete(self, received: Received) -> None:
         self._messages.delete(received.receipt)
@@ -117,9 +125,13 @@ def _letter(message: RunMessage, now: int) -> Letter:
     return Letter(json.dumps(dataclasses.asdict(message)), message.tenant, seconds * 1000)
 
 
-def _received(delivery: Delivery) -> Received:
-    fields = json.loads(delivery.body)
-    message = RunMessage(**{**fields, "priority": Priority(fields["priority"])})
+def _received(delivery: Delivery) -> Received | None:
+    try:
+        fields = json.loads(delivery.body)
+        message = RunMessage(**{**fields, "priority": Priority(fields["priority"])})
+    except (ValueError, KeyError, TypeError):
+        _LOG.error("unreadable_message", extra={"message_id": delivery.message_id})
+        return None
     return Received(message, delivery.receipt, delivery.receive_count)
 
 

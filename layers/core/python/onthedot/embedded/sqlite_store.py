@@ -11,6 +11,7 @@ from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotEntry, 
 
 PURGED_AT_ONCE: Final = 100
 _ID_BATCH: Final = 500
+_END_OF_TIME: Final = 2**63 - 1
 
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
 _VALUES: Final = ", ".join(f":{name}" for name in FIELDS)
@@ -72,6 +73,17 @@ class SqliteRunStore:
             rows = connection.execute(query, (slot, *_position(cursor), self._page_size + 1)).fetchall()
         page = [_entry(row) for row in rows[: self._page_size]]
         return SlotPage(page, _cursor(page[-1]) if len(rows) > len(page) else None)
+
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+        query = (
+            "SELECT * FROM runs WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
+            " ORDER BY finished_at DESC, run_id DESC LIMIT ?"
+        )
+        before = (_END_OF_TIME, "") if cursor is None else _position(cursor)
+        with self._database.transaction() as connection:
+            rows = connection.execute(query, (tenant, *before, limit + 1)).fetchall()
+        runs = [decode(_record(row)) for row in rows[:limit]]
+        return RunPage(runs, f"{runs[-1].finished_at}/{runs[-1].run_id}" if len(rows) > limit else None)
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:

@@ -6,6 +6,7 @@ from typing import Final
 from onthedot.domain import lifecycle
 from onthedot.domain.admission import why_not
 from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
+from onthedot.domain.pools import missing, needs_of
 from onthedot.domain.recurrence import OverlapPolicy
 from onthedot.domain.run import TERMINAL, Definition, Record, Status
 from onthedot.ports import Deadline, Engine, Moved, Refused, RunMessage
@@ -37,9 +38,33 @@ def admit_run(engine: Engine, message: RunMessage) -> Admitted | NotNow:
     why = why_not(job, message.run_id)
     if why is not None or job is None:
         return _skip(engine, message, why or "job deleted")
+    if _needs_other_workers(engine, job, message):
+        return _reroute(engine, job, message)
     if job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW:
         return Admitted(job.definition)
     return _take_turn(engine, job, job.recurrence.overlap, message)
+
+
+def _needs_other_workers(engine: Engine, job: Record, message: RunMessage) -> bool:
+    """A change of the job may have made it one for another pool after this run was stamped."""
+    pool = engine.plan.pools.get(message.pool)
+    if pool is None or job.definition is None or job.pool == message.pool:
+        return False
+    definition = job.definition
+    needs = needs_of(definition.target, definition.requirements, definition.timeout_seconds)
+    return bool(missing(pool, needs))
+
+
+def _reroute(engine: Engine, job: Record, message: RunMessage) -> NotNow:
+    now = engine.clock.now()
+    run = engine.store.get(message.run_id)
+    if run is None or run.generation != message.generation or run.status is not Status.DISPATCHED:
+        return NotNow("stale")
+    why = f"its job needs workers of pool {job.pool} by now"
+    move = lifecycle.reroute(run, job.pool, now, why, generation=fresh_generation(), plan=engine.plan)
+    if not isinstance(engine.store.move(move), Refused):
+        hand_over(engine, [lifecycle.applied(run, move)], Deadline(now + SEND_PATIENCE_MS))
+    return NotNow(why)
 
 
 def _skip(engine: Engine, message: RunMessage, why: str) -> NotNow:

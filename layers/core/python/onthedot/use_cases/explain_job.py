@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from onthedot.domain.explain import WAITING, QueueState, Reason, explain
-from onthedot.domain.run import Kind, Record, Status
+from onthedot.domain.explain_workers import whose_turn, why_no_worker
+from onthedot.domain.pools import PoolKind, worker_needs
+from onthedot.domain.run import Definition, Kind, Record, Status
 from onthedot.domain.slots import is_near
 from onthedot.ports import Engine
 from onthedot.use_cases.list_runs import recent_runs
@@ -22,7 +24,9 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     now = engine.clock.now()
     latest = _latest_due(engine, job, now) if job.kind is Kind.RECURRING else None
     run = latest or job
-    return Explained(job, explain(job, now, _backlog(engine, run, now), latest, _limit(engine, run, now)))
+    backlog, limit = _backlog(engine, run, now), _limit(engine, run, now)
+    workers = _workers(engine, run, run.definition or job.definition, now)
+    return Explained(job, explain(job, now, backlog, latest, limit, workers=workers))
 
 
 def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
@@ -42,7 +46,25 @@ def _limit(engine: Engine, run: Record, now: int) -> str | None:
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
     """Asked for only where it explains something."""
-    if run.status is not Status.DISPATCHED or run.fire_at > now:
+    if not _waits_in_queue(run, now):
         return None
     backlog = engine.queues.backlog(run.pool, run.priority)
     return QueueState(backlog.visible, backlog.oldest_age_ms)
+
+
+def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:
+    """Who a run waits for that is due in a pull pool: a worker by name, or one that is not there."""
+    pool = engine.plan.pools.get(run.pool)
+    if definition is None or pool is None or pool.kind is not PoolKind.PULL or not _waits_in_queue(run, now):
+        return []
+    workers = [worker for worker in engine.registry.workers() if worker.tenant in (None, run.tenant)]
+    turn = whose_turn(run.run_id, workers, now)
+    if turn is not None:
+        return [Reason("assigned", turn)]
+    needs = worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
+    lacking = why_no_worker(pool.name, needs, workers, now)
+    return [] if lacking is None else [Reason("no_worker", lacking)]
+
+
+def _waits_in_queue(run: Record, now: int) -> bool:
+    return run.status is Status.DISPATCHED and run.fire_at <= now

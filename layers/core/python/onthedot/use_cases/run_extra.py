@@ -84,7 +84,12 @@ def _is_ours(run: Record, outcome: Moved | Refused | Undecided) -> bool:
 
 def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:
     job = read_job(engine, tenant, job_id)
+    refuse_stopped(job, what)
+    return job
+
+
+def refuse_stopped(job: Record, what: str) -> None:
+    """Raises JobConflict."""
     if job.status in _STOPPED:
         advice = "; resume it first" if job.status is Status.PAUSED else ""
         raise JobConflict(f"a job that is {job.status} cannot {what}{advice}")
-    return job

@@ -13,11 +13,12 @@ from onthedot.domain.fairness import Limits
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.run import Kind, Record, Status
 from onthedot.domain.slots import horizon
-from onthedot.ports import Deadline, Engine, LimitsStore, Moved, Refused, Undecided
+from onthedot.domain.workers import WorkerRecord
+from onthedot.ports import Deadline, Engine, LimitsStore, Moved, Refused, Undecided, WorkerRegistry
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.payloads import store_payload
 from onthedot.use_cases.stamp_runs import stamp_jobs
-from onthedot.use_cases.submit_job import JobRequest, record_for
+from onthedot.use_cases.submit_job import JobRequest, pool_for, record_for
 
 CREATE_PATIENCE_MS: Final = 10_000
 SEND_PATIENCE_MS: Final = 8_000
@@ -42,10 +43,30 @@ class _LimitsReadOnce:
         return self._known
 
 
+class _WorkersReadOnce:
+    """Every job that needs what no pool promises asks for the live workers; also that nobody could tell is kept."""
+
+    def __init__(self, registry: WorkerRegistry) -> None:
+        self._registry = registry
+        self._known: Sequence[WorkerRecord] | Unavailable | None = None
+        self.register, self.find, self.beat = registry.register, registry.find, registry.beat
+        self.assign, self.unassign = registry.assign, registry.unassign
+
+    def workers(self) -> Sequence[WorkerRecord]:
+        if self._known is None:
+            try:
+                self._known = self._registry.workers()
+            except Unavailable as error:
+                self._known = error
+        if isinstance(self._known, Unavailable):
+            raise self._known
+        return self._known
+
+
 def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
     """One answer for each request, in order: InvalidRequest, IdempotencyConflict and Unavailable are such answers."""
-    engine = replace(engine, limits=_LimitsReadOnce(engine.limits))
-    stored = _with_stored_payloads(engine, requests)
+    engine = replace(engine, limits=_LimitsReadOnce(engine.limits), registry=_WorkersReadOnce(engine.registry))
+    stored = _with_stored_payloads(engine, [_with_pool(engine, tenant, request) for request in requests])
     wanted = [request if isinstance(request, OnthedotError) else _record(engine, tenant, request) for request in stored]
     # The same key twice is the same id: the first of them is written, all are compared with what stands then.
     records = {record.run_id: record for record in reversed(wanted) if isinstance(record, Record)}
@@ -54,10 +75,21 @@ def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) ->
     return [_accepted(record, standing) if isinstance(record, Record) else record for record in wanted]
 
 
-def _with_stored_payloads(engine: Engine, requests: Sequence[JobRequest]) -> list[JobRequest | OnthedotError]:
+def _with_pool(engine: Engine, tenant: str, request: JobRequest) -> JobRequest | OnthedotError:
+    try:
+        return replace(request, pool=pool_for(engine, tenant, request))
+    except OnthedotError as error:
+        return error
+
+
+def _with_stored_payloads(
+    engine: Engine, requests: Sequence[JobRequest | OnthedotError]
+) -> list[JobRequest | OnthedotError]:
     """Large payloads go apart, side by side, before the clock is read for the slots."""
 
-    def store(request: JobRequest) -> JobRequest | OnthedotError:
+    def store(request: JobRequest | OnthedotError) -> JobRequest | OnthedotError:
+        if isinstance(request, OnthedotError):
+            return request
         try:
             return replace(request, definition=store_payload(engine.blobs, request.definition))
         except Unavailable as error:

@@ -13,6 +13,7 @@ from onthedot.ports import Engine
 from onthedot.use_cases.change_job import schedule_soon
 from onthedot.use_cases.payloads import store_payload
 from onthedot.use_cases.place_run import place_run
+from onthedot.use_cases.route_job import route_job
 
 LISTING_SHARDS: Final = 8
 """No tenant is bound to the 1,000 writes/s of one index partition."""
@@ -20,12 +21,15 @@ LISTING_SHARDS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A validated request. At most one of `recurrence`, `at` and `delay_ms` is given; none means now."""
+    """A validated request. At most one of `recurrence`, `at` and `delay_ms` is given; none means now.
+
+    Without a pool it goes to the smallest one that fits.
+    """
 
     definition: Definition
     fingerprint: str
     priority: Priority
-    pool: str
+    pool: str | None = None
     recurrence: Recurrence | None = None
     at: int | None = None
     delay_ms: int | None = None
@@ -35,7 +39,7 @@ class JobRequest:
 def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
     """The stored run: new, or the one that an earlier request with the same key and body made.
 
-    Raises IdempotencyConflict when the key was used with another body.
+    Raises IdempotencyConflict when the key was used with another body, and InvalidRequest for what cannot run here.
     """
     run = record_for(engine, tenant, request)
     existing = engine.store.create(run)
@@ -48,9 +52,16 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
     return run
 
 
+def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
+    """The pool that the request names or needs. Raises InvalidRequest and Unavailable."""
+    return request.pool or route_job(engine, tenant, request.definition)
+
+
 def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
-    """The record that the request makes, placed as of now. Raises InvalidRequest."""
-    # The payload first: a slot must be written soon after the clock was read for it.
+    """The record that the request makes, placed as of now. Raises InvalidRequest and Unavailable."""
+    # Before its payload is put away: whether it can run at all.
+    pool = pool_for(engine, tenant, request)
+    # The payload before the clock: a slot must be written soon after the clock was read for it.
     definition = store_payload(engine.blobs, request.definition)
     now = engine.clock.now()
     key = request.idempotency_key
@@ -61,21 +72,21 @@ def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
         tenant=tenant,
         definition=definition,
         priority=request.priority,
-        pool=request.pool,
+        pool=pool,
         created_at=now,
         version=1,
-        **_position(engine, tenant, job_id, request, now),
+        **_position(engine, tenant, job_id, request, pool=pool, now=now),
         generation=fresh_generation(),
         fingerprint=request.fingerprint,
         listed_under=f"{tenant}#{shard_of(job_id, LISTING_SHARDS)}",
     )
 
 
-def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, now: int) -> dict[str, Any]:
+def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
     """Where the job stands first: a recurring one in the fire slot of its first fire time."""
     if request.recurrence is None:
         fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
-        placed = place_run(engine, job_id, fire_at, now, tenant=tenant, pool=request.pool, priority=request.priority)
+        placed = place_run(engine, job_id, fire_at, now, tenant=tenant, pool=pool, priority=request.priority)
         return {"nominal_at": fire_at, "fire_at": fire_at, "status": placed.status, "slot": placed.slot}
     first = next_fire(request.recurrence.schedule, now)
     if first is None:

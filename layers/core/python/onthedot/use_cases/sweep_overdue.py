@@ -76,7 +76,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
             sweep.counts[act.what] += 1
-            if act.move.to is Status.DISPATCHED:
+            if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     if to_send:
         # What stays unsent here is found again in the watch slot it has just been moved to.

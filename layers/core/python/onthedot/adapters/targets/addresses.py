@@ -13,6 +13,7 @@ from socket import SOCK_STREAM
 from typing import Any, Final
 
 from onthedot.domain.errors import OnthedotError
+from onthedot.stopping import Stop
 
 Address = IPv4Address | IPv6Address
 Lookup = Callable[..., Iterable[tuple[Any, ...]]]
@@ -61,16 +62,23 @@ class AddressError(OnthedotError):
     """The target's name leads to an address that may not be called. Trying again does not help."""
 
 
-def resolve(host: str, port: int, *, lookup: Lookup, seconds: float, allow_private: bool) -> tuple[Address, ...]:
+class UnresolvedError(OSError):
+    """The name cannot be resolved now."""
+
+
+def resolve(
+    host: str, port: int, *, lookup: Lookup, seconds: float, allow_private: bool, stop: Stop | None = None
+) -> tuple[Address, ...]:
     """The addresses of a host, all of them checked, in the order of the answer.
 
     :raises AddressError: when one of them may not be called, whatever the others are
     :raises TimeoutError: when there is no answer in time
-    :raises OSError: when the name cannot be resolved
+    :raises UnresolvedError: when the name cannot be resolved, or we were asked to stop meanwhile
     """
-    answers = tuple(dict.fromkeys(str(entry[4][0]) for entry in _look_up(host, port, lookup, seconds)))
+    found = _look_up(host, port, lookup, seconds, stop or Stop())
+    answers = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not answers:
-        raise OSError("the name has no address")
+        raise UnresolvedError("the name has no address")
     return tuple(_checked(host, answer, allow_private) for answer in answers)
 
 
@@ -120,25 +128,27 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _look_up(host: str, port: int, lookup: Lookup, seconds: float) -> Iterable[tuple[Any, ...]]:
+def _look_up(host: str, port: int, lookup: Lookup, seconds: float, stop: Stop) -> Iterable[tuple[Any, ...]]:
     """Ask in a thread: the system's resolver has no time-out of its own that we could set. An address needs none."""
-    if _is_address(host):
-        return lookup(host, port, 0, SOCK_STREAM)
-    outcome: queue.SimpleQueue[Iterable[tuple[Any, ...]] | OSError] = queue.SimpleQueue()
+    outcome: queue.SimpleQueue[Iterable[tuple[Any, ...]] | UnresolvedError] = queue.SimpleQueue()
 
     def ask() -> None:
         try:
             outcome.put(lookup(host, port, 0, SOCK_STREAM))
         except OSError as error:
-            outcome.put(error)
+            outcome.put(UnresolvedError(error.strerror or str(error)))
         except UnicodeError:
-            outcome.put(OSError("not a host name"))
+            outcome.put(UnresolvedError("not a host name"))
 
-    threading.Thread(target=ask, name="resolve", daemon=True).start()
+    if _is_address(host):
+        ask()
+    else:
+        threading.Thread(target=ask, name="resolve", daemon=True).start()
     try:
-        answer = outcome.get(timeout=seconds)
+        with stop.interrupting(lambda: outcome.put(UnresolvedError("asked to stop"))):
+            answer = outcome.get(timeout=seconds)
     except queue.Empty:
         raise TimeoutError from None
-    if isinstance(answer, OSError):
+    if isinstance(answer, UnresolvedError):
         raise answer
     return answer

@@ -7,17 +7,16 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Final, cast
-from urllib.parse import urlsplit
 
+from onthedot.adapters.targets.answers import printable, result_text
+from onthedot.adapters.targets.http_redirects import REDIRECTS
 from onthedot.adapters.targets.http_wire import Wire
-from onthedot.ports import Answer
+from onthedot.ports import RESULT_BYTES, Answer
 
-MAX_BODY: Final = 64 * 1024
-"""Bytes of a body that are read; the rest is left unread."""
-MAX_RESULT: Final = 1024
-"""Characters of a body that are kept."""
 MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 _MAX_EXCERPT: Final = 200
+_MAX_ERROR_BODY: Final = 4096
+"""Bytes read of a body that only an excerpt is shown of."""
 _MAX_INTERIM: Final = 10
 _MAY_PASS: Final = frozenset({408, 425, 429})
 """Answers of the 4xx kind that speak of the moment, not of the request."""
@@ -39,11 +38,11 @@ class Reply:
 
     @property
     def is_redirect(self) -> bool:
-        return 300 <= self.status < 400
+        return self.status in REDIRECTS
 
     @property
     def retryable(self) -> bool:
-        return not (self.is_redirect or 400 <= self.status < 500) or self.status in _MAY_PASS
+        return not 300 <= self.status < 500 or self.status in _MAY_PASS
 
 
 def receive(wire: Wire, method: str) -> Reply:
@@ -78,10 +77,14 @@ def _whole(response: HTTPResponse) -> Reply:
 
 
 def _body(response: HTTPResponse, head: Reply) -> bytes:
-    """The body: all that is asked for when the call succeeded, else what there is of it, for the error."""
+    """The body, as much as a result may be, when the call succeeded; else what there is of it, for the error.
+
+    The rest is left unread.
+    """
+    limit = RESULT_BYTES if head.ok else _MAX_ERROR_BODY
     try:
-        body = response.read(MAX_BODY)
-        if response.length and len(body) < MAX_BODY:
+        body = response.read(limit)
+        if response.length and len(body) < limit:
             raise IncompleteRead(body, response.length)
     except (OSError, HTTPException, ValueError):
         if head.ok:
@@ -93,10 +96,11 @@ def _body(response: HTTPResponse, head: Reply) -> bytes:
 def judge(reply: Reply, now: int) -> Answer:
     """What the reply means; `now` is what a date in `Retry-After` is compared with."""
     if reply.ok:
-        return Answer(ok=True, result=_text(reply.body)[:MAX_RESULT] or None)
+        return Answer(ok=True, result=result_text(reply.body))
     return Answer(
         ok=False,
-        error=_redirected(reply) if reply.is_redirect else _answered(reply),
+        error=_answered(reply),
+        error_class=f"http_{reply.status}",
         retryable=reply.retryable,
         retry_after_ms=retry_after_ms(reply.retry_after, now) if reply.retryable else None,
     )
@@ -119,24 +123,5 @@ def _until(value: str, now: int) -> int | None:
 
 
 def _answered(reply: Reply) -> str:
-    excerpt = printable(_text(reply.body), _MAX_EXCERPT)
+    excerpt = printable(reply.body.decode("utf-8", errors="replace"), _MAX_EXCERPT)
     return f"answered {reply.status}: {excerpt}" if excerpt else f"answered {reply.status}"
-
-
-def _redirected(reply: Reply) -> str:
-    try:
-        host = urlsplit(reply.location).hostname
-    except ValueError:
-        host = None
-    where = f"to {printable(host, 100)}" if host else "without another host"
-    return f"answered {reply.status}, a redirect {where}; redirects are not followed"
-
-
-def _text(body: bytes) -> str:
-    return body.decode("utf-8", errors="replace")
-
-
-def printable(text: str, limit: int) -> str:
-    """One line of what a peer sent, fit for an error message."""
-    line = " ".join(text[: limit * 4].split())
-    return "".join(letter if letter.isprintable() else "?" for letter in line)[:limit]

@@ -1,0 +1,82 @@
+"""Where a redirect leads: the next request, as carefully made as the first one, or why there is none."""
+
+import re
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urljoin
+
+from onthedot.adapters.targets.answers import printable
+from onthedot.adapters.targets.http_place import Place, RequestError, place_of
+from onthedot.adapters.targets.http_request import WITHOUT_BODY, Request, is_ours
+from onthedot.domain.errors import OnthedotError
+from onthedot.domain.redaction import redacted
+
+MAX_REDIRECTS: Final = 5
+_SEE_OTHER: Final = 303
+_MOVED: Final = frozenset({301, 302})
+"""What was meant to repeat the request, and what clients take for a GET: safe only where it is one."""
+REDIRECTS: Final = _MOVED | {_SEE_OTHER, 307, 308}
+
+_ABOUT_THE_BODY: Final = ("content-", "webhook-")
+_SECRET_NAME: Final = re.compile(r"(?i)auth|cookie|key|token|secret|session|passw|credential|signature")
+
+
+class RedirectError(OnthedotError):
+    """The target leads somewhere else in a way that is not followed. Trying again does not help."""
+
+
+def redirected(request: Request, status: int, location: str) -> Request:
+    """The request to make next.
+
+    :raises RedirectError: with a message that says what to change and shows no more of the location than its host
+    """
+    place = _destination(request.place, status, location)
+    if status in _MOVED and request.method not in WITHOUT_BODY:
+        raise RedirectError(
+            f"answered {status}, a redirect to {_shown(place)} that a {request.method} does not follow; "
+            "change the url to where it leads, or have the target answer 307 or 308"
+        )
+    if request.place.secure and not place.secure:
+        raise RedirectError(f"answered {status}, a redirect from https to plain http at {_shown(place)}: not followed")
+    following = _without_body(request) if status == _SEE_OTHER else request
+    if place.origin != request.place.origin:
+        following = _without_secrets(following)
+    return replace(following, place=place)
+
+
+def too_many(request: Request) -> RedirectError:
+    """For the request that would be one too many."""
+    where = _shown(request.place)
+    return RedirectError(f"redirected more than {MAX_REDIRECTS} times, the last time to {where}; change the url")
+
+
+def _destination(base: Place, status: int, location: str) -> Place:
+    if not location:
+        raise RedirectError(f"answered {status}, a redirect that does not say where to")
+    try:
+        return place_of(urljoin(base.url, location))
+    except (RequestError, ValueError) as error:
+        raise RedirectError(f"answered {status}, a redirect that cannot be followed: {error}") from error
+
+
+def _without_body(request: Request) -> Request:
+    """A GET without what described and signed the body; what has no body is asked again as it was."""
+    if request.body is None:
+        return request
+    fields = {name: value for name, value in request.fields.items() if not name.lower().startswith(_ABOUT_THE_BODY)}
+    return replace(request, method="GET", fields=fields, body=None)
+
+
+def _without_secrets(request: Request) -> Request:
+    """For somebody else: what the user entrusted to the first owner stays there, also when the way leads back."""
+    fields = {name: value for name, value in request.fields.items() if is_ours(name) or not _is_secret(name, value)}
+    return replace(request, fields=fields)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    line = f"{name}: {value}"
+    return bool(_SECRET_NAME.search(name)) or redacted(line) != line
+
+
+def _shown(place: Place) -> str:
+    return printable(place.host, 100)

@@ -1,0 +1,173 @@
+"""Stands between a worker and a program that it runs: `python -I -S supervisor.py <fd> program argument…`.
+
+Promises: the program and all that it started, daemons included, end when it ends, when the worker says so, and when
+the worker dies, by whatever cause: the kernel then closes the worker's end of the socket `fd`.
+
+The worker sends `T` (end politely, by force after two seconds) or hangs up (end by force). It is sent lines: `group 7`,
+which it kills itself should the supervisor be killed; `cannot 2`, the errno, if the program could not be started; and
+`exit 3` or `signal 9` when all is over.
+
+It imports little, since each run pays for it, and nothing of onthedot, since `-S` has no packages.
+"""
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
+_GRACE_SECONDS = 2.0
+_NOT_FOUND = 127
+_SET_BY_PYTHON = {"C.UTF-8", "C.utf8", "UTF-8"}
+"""What Python sets for itself in the C locale; the program finds its own way."""
+
+
+def main() -> None:
+    control, argv = int(sys.argv[1]), sys.argv[2:]
+    os.set_inheritable(control, False)
+    _process_control(_PR_SET_CHILD_SUBREAPER, 1)
+    # Its environment may be the worker's, which other programs must not read.
+    _process_control(_PR_SET_DUMPABLE, 0)
+    woken, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waker)
+    program = os.fork()
+    if not program:
+        _become(argv, control)
+    _tell(control, f"group {program}")
+    _let_go_of_the_programs_streams()
+    _wait(program, control, woken)
+    _tell(control, _end_all(program))
+
+
+def _become(argv: list[str], control: int) -> None:
+    """Turn this process into the program, which dies when the supervisor does."""
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        # Python ignores these, and a program would inherit that.
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        _process_control(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.environ.get("LC_CTYPE") in _SET_BY_PYTHON:
+            del os.environ["LC_CTYPE"]
+        os.execvp(argv[0], argv)  # noqa: S606 - that there is no shell is the point
+    except OSError as error:
+        _tell(control, f"cannot {error.errno}")
+    finally:
+        os._exit(_NOT_FOUND)
+
+
+def _wait(program: int, control: int, woken: int) -> None:
+    """Until the program has ended, or the worker wants it dead, or is dead itself."""
+    events = select.poll()
+    for descriptor in (control, woken):
+        events.register(descriptor, select.POLLIN)
+    forced_at: float | None = None
+    while True:
+        left = None if forced_at is None else max(0.0, forced_at - time.monotonic()) * 1000
+        ready = {descriptor for descriptor, _ in events.poll(left)}
+        if not ready:
+            return
+        if woken in ready:
+            os.read(woken, 4096)
+            if _ended(program):
+                return
+            _reap(except_for=program)
+        if control in ready:
+            if not _received(control):
+                return
+            forced_at = forced_at or time.monotonic() + _GRACE_SECONDS
+            _signal_group(program, signal.SIGTERM)
+
+
+def _received(control: int) -> bytes:
+    try:
+        return os.read(control, 1)
+    except ConnectionError:
+        return b""
+
+
+def _ended(program: int) -> str | None:
+    """Its status, if it has ended; it is left for `_end_all` to reap, so that nobody else gets its number till then."""
+    end = os.waitid(os.P_PID, program, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    if end is None:
+        return None
+    return f"{'exit' if end.si_code == os.CLD_EXITED else 'signal'} {end.si_status}"
+
+
+def _end_all(program: int) -> str | None:
+    """Kill the program's group, then whatever was handed to us because its parent died, until nothing is left.
+
+    Returns how the program ended, None if the kernel cannot end it now.
+    """
+    _signal_group(program, signal.SIGKILL)
+    status, until = None, time.monotonic() + _GRACE_SECONDS
+    while time.monotonic() < until:
+        status = status or _ended(program)
+        _reap(except_for=None if status else program)
+        children = list(_children())
+        if status and not children:
+            break
+        for child in children:
+            _kill(child)
+        time.sleep(0.001)
+    return status
+
+
+def _reap(except_for: int | None) -> None:
+    """Take children that ended off the kernel's hands."""
+    for child in _children():
+        if child != except_for:
+            os.waitpid(child, os.WNOHANG)
+
+
+def _children() -> Iterator[int]:
+    """Children of this process, where the system has a /proc."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as listing:  # noqa: PTH123 - pathlib is slow to import
+            yield from map(int, listing.read().split())
+    except FileNotFoundError:
+        return
+
+
+def _signal_group(program: int, number: int) -> None:
+    try:
+        os.killpg(program, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _kill(child: int) -> None:
+    try:
+        os.kill(child, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _tell(control: int, line: str | None) -> None:
+    try:
+        os.write(control, f"{line or ''}\n".encode())
+    except OSError:
+        return
+
+
+def _let_go_of_the_programs_streams() -> None:
+    """Or the worker would wait for their ends for ever."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+
+
+def _process_control(option: int, value: int) -> None:
+    """What Linux has and others do without: there the worker's word alone counts."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+if __name__ == "__main__":
+    main()

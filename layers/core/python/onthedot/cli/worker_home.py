@@ -1,0 +1,100 @@
+"""Where a worker gets its work: the REST API at a URL, or the tables and queues themselves."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from onthedot.cli.where import LOCAL, local_stack, reaching
+from onthedot.ports import Engine
+from onthedot.settings import BadSettings, WorkerSettings
+from onthedot.worker.desk import Desk
+from onthedot.worker.rest_client import RestClient
+from onthedot.worker.rest_desk import RestDesk
+
+URL, TOKEN, TABLE = "ONTHEDOT_URL", "ONTHEDOT_TOKEN", "ONTHEDOT_TABLE"
+LOCAL_STAGE: Final = "local"
+OUTPUT: Final = "WorkerEnvironment"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A desk, and what else follows from where it is."""
+
+    name: str
+    desk: Desk
+    allow_private: bool = False
+    engine: Engine | None = None
+    """Of a worker with AWS credentials."""
+
+
+def find_home(pool: str, *, url: str | None, token: str | None, direct: bool, stage: str | None) -> Home:
+    """As the options say; else as the environment says; else the local stack.
+
+    The token leaves the environment here, before anything is started that would inherit it.
+    """
+    token_around = os.environ.pop(TOKEN, None)
+    if stage is not None and not direct:
+        raise click.UsageError("--stage is for --direct; others say --url")
+    if direct:
+        if url or token:
+            raise click.UsageError("either --direct, or --url and --token")
+        return _direct(pool, stage)
+    url_around = os.environ.get(URL)
+    if url or url_around:
+        return _rest(url or url_around or "", token or token_around)
+    if TABLE in os.environ:
+        return _from_settings(pool, os.environ)
+    stack = local_stack()
+    return _rest(stack["api_url"], token or stack["token"], is_local=True)
+
+
+def _rest(url: str, token: str | None, *, is_local: bool = False) -> Home:
+    if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
+        raise click.UsageError(f"{url} is no URL of an API; give one such as https://host/path")
+    if not token:
+        raise click.UsageError(f"{url} wants a token; give it as {TOKEN}")
+    return Home(url, RestDesk(RestClient(url, token)), allow_private=is_local)
+
+
+def _direct(pool: str, stage: str | None) -> Home:
+    if stage is None and TABLE in os.environ:
+        return _from_settings(pool, os.environ)
+    if stage in {None, LOCAL_STAGE}:
+        _use_local_aws()
+    return _from_settings(pool, _settings_of(stage or LOCAL_STAGE))
+
+
+def _use_local_aws() -> None:
+    """As every client reads it, those of the `lambda` and `aws` targets too."""
+    os.environ["AWS_ENDPOINT_URL"] = local_stack()["endpoint_url"]
+    os.environ["AWS_DEFAULT_REGION"] = LOCAL["region_name"]
+    os.environ["AWS_ACCESS_KEY_ID"] = LOCAL["aws_access_key_id"]
+    os.environ["AWS_SECRET_ACCESS_KEY"] = LOCAL["aws_secret_access_key"]
+
+
+def _settings_of(stage: str) -> Mapping[str, str]:
+    from onthedot.bootstrap import client  # noqa: PLC0415 - boto3 would slow down every other command
+
+    name = f"onthedot-{stage}-workers"
+    with reaching(name):
+        stacks: Any = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
+    for output in stacks[0].get("Outputs", []):
+        if output["OutputKey"] == OUTPUT:
+            return dict(json.loads(output["OutputValue"]))
+    raise click.ClickException(f"{name} has no output {OUTPUT}; deploy it again with this version")
+
+
+def _from_settings(pool: str, environment: Mapping[str, str]) -> Home:
+    from onthedot.bootstrap import direct_desk  # noqa: PLC0415 - as above
+
+    try:
+        settings = WorkerSettings.from_environment(environment)
+    except BadSettings as error:
+        raise click.ClickException(str(error)) from error
+    desk, engine = direct_desk(settings, pool)
+    return Home(f"table {settings.table}", desk, settings.allow_private_targets, engine)

@@ -1,0 +1,32 @@
+"""A worker's log on standard error: a line for people, or a JSON object for programs."""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Final
+
+_OF_EVERY_RECORD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+class JsonLines(logging.Formatter):
+    """One object to a line, with whatever else a record says."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "message": record.getMessage(),
+            **{name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD},
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+def set_up_logging(*, as_json: bool) -> None:
+    """Ours from INFO on, others' warnings."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("onthedot").setLevel(logging.INFO)

@@ -1,0 +1,26 @@
+"""Secrets out of what is recorded of an error: messages quote URLs, headers and answers, and history is kept long."""
+
+import re
+from typing import Final
+
+HIDDEN: Final = "***"
+_WORDS: Final = r"(?:password|passwd|pwd|secret|token|api[-_]?key|access[-_]?key|authorization|credential|signature)"
+_RULES: Final = (
+    # `Bearer …`, `Basic …`
+    (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"), rf"\1 {HIDDEN}"),
+    # `https://user:password@host`
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,30}://)[^\s/@:]*:[^\s/@]+@"), rf"\1{HIDDEN}@"),
+    # `password=…`, `"api_key": "…"`, `X-Auth-Token: …`
+    (re.compile(rf"(?i)({_WORDS}[\w-]{{0,60}}[\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&\"'}}]+)"), rf"\1{HIDDEN}"),
+    # AWS access keys, signing secrets, JSON web tokens
+    (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), HIDDEN),
+    (re.compile(r"\bwhsec_[A-Za-z0-9+/=]{8,}"), HIDDEN),
+    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"), HIDDEN),
+)
+
+
+def redacted(text: str) -> str:
+    """The text without what looks like a secret. It errs towards hiding too much."""
+    for pattern, replacement in _RULES:
+        text = pattern.sub(replacement, text)
+    return text

@@ -1,0 +1,56 @@
+"""Standard-Webhooks signatures: who receives a call can tell that it is ours, whole and recent.
+
+Two keys sign for a while when one is rotated, so that receivers can change theirs at leisure.
+"""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+PREFIX: Final = "whsec_"
+KEY_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A tenant's secret. `retires_at` (epoch ms): until then it signs beside its successor."""
+
+    secret: str
+    created_at: int
+    retires_at: int | None = None
+
+    def signs(self, now: int) -> bool:
+        return self.retires_at is None or now < self.retires_at
+
+
+def fresh_key(now: int) -> SigningKey:
+    return SigningKey(PREFIX + base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode(), now)
+
+
+def rotated(keys: Sequence[SigningKey], now: int, overlap_ms: int) -> tuple[SigningKey, ...]:
+    """A new key first; those before it go on for the overlap at most; those that retired are forgotten."""
+    retiring = [
+        SigningKey(key.secret, key.created_at, min(key.retires_at or now + overlap_ms, now + overlap_ms))
+        for key in keys
+        if key.signs(now)
+    ]
+    return (fresh_key(now), *(key for key in retiring if key.signs(now)))
+
+
+def signature_headers(keys: Sequence[SigningKey], message_id: str, now: int, body: bytes) -> dict[str, str]:
+    """The three headers of a call: by every key that signs now, the newest first."""
+    seconds = str(now // 1000)
+    content = b".".join([message_id.encode(), seconds.encode(), body])
+    signatures = [f"v1,{_signature(key.secret, content)}" for key in keys if key.signs(now)]
+    if not signatures:
+        return {}
+    return {"webhook-id": message_id, "webhook-timestamp": seconds, "webhook-signature": " ".join(signatures)}
+
+
+def _signature(secret: str, content: bytes) -> str:
+    key = base64.b64decode(secret.removeprefix(PREFIX))
+    return base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()

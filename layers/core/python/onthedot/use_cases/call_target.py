@@ -1,0 +1,47 @@
+"""One attempt as its target sees it: the payload, the signature, the time it has."""
+
+from typing import Final
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.run import Definition, Record
+from onthedot.domain.targets import HttpTarget
+from onthedot.domain.webhooks import signature_headers
+from onthedot.ports import Answer, Call, Engine, Target
+from onthedot.stopping import Stop
+from onthedot.use_cases.payloads import load_payload
+from onthedot.use_cases.signing_keys import keys_of
+
+BODILESS: Final = frozenset({"GET", "HEAD"})
+
+
+def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) -> Call:
+    """Raises Unavailable when the payload or the signing key cannot be read now."""
+    payload = load_payload(engine.blobs, definition)
+    signature = {}
+    if isinstance(definition.target, HttpTarget):
+        body = b"" if definition.target.method.upper() in BODILESS else payload
+        signature = signature_headers(keys_of(engine, run.tenant), run.run_id, engine.clock.now(), body)
+    return Call(
+        run_id=run.run_id,
+        job_id=run.job_id,
+        attempt=run.attempt,
+        nominal_at=run.nominal_at,
+        definition=definition,
+        payload=payload,
+        timeout_ms=definition.timeout_seconds * 1000,
+        signature=signature,
+        stop=stop,
+    )
+
+
+def perform(engine: Engine, target: Target, run: Record, definition: Definition | None, stop: Stop) -> Answer:
+    """What became of the attempt. Never raises for a passing failure."""
+    if definition is None:
+        return Answer(
+            ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
+        )
+    try:
+        call = call_for(engine, run, definition, stop)
+    except Unavailable as error:
+        return Answer(ok=False, error=str(error), error_class="unavailable")
+    return target.perform(call)

@@ -1,0 +1,105 @@
+"""The end of an attempt, wherever it ran: record what became of it, once, and send what is tried again."""
+
+import random
+from typing import Final
+
+from onthedot.domain import lifecycle
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.lifecycle import Failure
+from onthedot.domain.redaction import redacted
+from onthedot.domain.retry import GiveUp, after_failure
+from onthedot.domain.run import Definition, Move, Record, RetryPolicy, Status
+from onthedot.ports import Answer, Engine, Moved, Refused
+from onthedot.use_cases.results import store_result
+from onthedot.use_cases.start_run import send_if_dispatched
+
+FINISH_PAUSE_MS: Final = 500
+ERROR_CHARACTERS: Final = 300
+CLASS_CHARACTERS: Final = 60
+FENCED_OFF: Final = "fenced off"
+
+
+def finish_run(
+    engine: Engine,
+    run: Record,
+    definition: Definition | None,
+    answer: Answer,
+    *,
+    chance: random.Random,
+    patience_ms: int = lifecycle.LEASE_MS,
+) -> str:
+    """The run's status after it, in lower case; or that another attempt owns the run by now, and nothing was written.
+
+    Raises Unavailable when the store stays away for longer than the patience.
+    """
+    now = engine.clock.now()
+    until = now + patience_ms
+    move = _finishing_move(engine, run, definition, answer, now=now, chance=chance)
+    outcome = _move_persistently(engine, move, until)
+    if isinstance(outcome, Refused) and _asks_to_stop(outcome.current, run):
+        move = lifecycle.stop(run, now, failure_of(answer), engine.plan)
+        outcome = _move_persistently(engine, move, until)
+    if isinstance(outcome, Refused) and not _shows(outcome.current, run, move):
+        return FENCED_OFF
+    send_if_dispatched(engine, lifecycle.applied(run, move))
+    return move.to.value.lower()
+
+
+def _finishing_move(
+    engine: Engine, run: Record, definition: Definition | None, answer: Answer, *, now: int, chance: random.Random
+) -> Move:
+    plan = engine.plan
+    if answer.ok:
+        stored = store_result(engine.blobs, run, answer.result)
+        return lifecycle.succeed(run, now, stored.inline, plan, result_ref=stored.ref)
+    failure = failure_of(answer)
+    if run.cancel_requested is not None:
+        return lifecycle.stop(run, now, failure, plan)
+    if answer.lost:
+        return lifecycle.lose(run, now, generation=fresh_generation(), plan=plan, how=failure.error)
+    if answer.released:
+        return lifecycle.release(run, now, failure.error, generation=fresh_generation(), plan=plan)
+    decision = after_failure(
+        RetryPolicy() if definition is None else definition.retry,
+        run.failures + 1,
+        error=failure.error,
+        retryable=answer.retryable,
+        retry_after_ms=answer.retry_after_ms,
+        now=now,
+        chance=chance,
+    )
+    if isinstance(decision, GiveUp):
+        return lifecycle.fail(run, now, failure=failure, why=decision.why, plan=plan)
+    return lifecycle.retry(run, now, at=decision.at, failure=failure, generation=fresh_generation(), plan=plan)
+
+
+def failure_of(answer: Answer) -> Failure:
+    """Bounded and without secrets: it is kept, and shown to whoever may see the run."""
+    error = redacted(answer.error or "failed without a reason")[:ERROR_CHARACTERS]
+    return Failure(error, answer.error_class and answer.error_class[:CLASS_CHARACTERS])
+
+
+def _move_persistently(engine: Engine, move: Move, until: int) -> Moved | Refused:
+    """The work is done: a store that is away for a moment must not make us do it again."""
+    while True:
+        try:
+            return engine.store.move(move)
+        except Unavailable:
+            if engine.clock.now() + FINISH_PAUSE_MS >= until:
+                raise
+            engine.clock.sleep_until(engine.clock.now() + FINISH_PAUSE_MS)
+
+
+def _asks_to_stop(current: Record | None, run: Record) -> bool:
+    """Our attempt still, but a cancel came while it ran: it is not tried again."""
+    if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
+        return False
+    return current.cancel_requested is not None
+
+
+def _shows(current: Record | None, run: Record, move: Move) -> bool:
+    """Whether what refused our finish is that very finish, its reply lost."""
+    if current is None or current.attempt != run.attempt or current.attempt_token != run.attempt_token:
+        return False
+    return current.status is move.to and current.generation == move.changes.get("generation", run.generation)

@@ -1,0 +1,181 @@
+"""Give runs to a pull worker: taken from its pool's queues in the order it asks for, checked, and started for it.
+
+A message is hidden for little longer than a lease. If the worker dies, it comes again just after the lease's end,
+and whoever gets it takes the lost attempt back.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from onthedot.domain import lifecycle
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.pools import Needs, worker_needs
+from onthedot.domain.run import Definition, Priority, Record, Status
+from onthedot.domain.workers import Resources, WorkerRecord
+from onthedot.ports import Engine, Received, RunMessage
+from onthedot.schema import PRIORITIES
+from onthedot.use_cases.hand_over import message_for
+from onthedot.use_cases.start_run import Done, GiveBack, Started, Verdict, start_run
+
+VISIBILITY_MS: Final = lifecycle.LEASE_MS + lifecycle.CLOCK_MARGIN_MS + 2_000
+HOLD_MS: Final = 2_000
+NOT_FOR_US_MS: Final = 3_000
+"""How long a message rests that this worker cannot take, for another one to have it."""
+NO_ROOM_MS: Final = 1_000
+UNAVAILABLE_MS: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A run that the worker has now. `received` is None for one that was handed to it by name."""
+
+    run: Record
+    definition: Definition | None
+    received: Received | None
+    alone: bool
+    """It lost a worker before: nothing else should run beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """`alone_waiting`: a run that must be alone found the worker busy; it should take nothing more until it is idle."""
+
+    leases: Sequence[Lease]
+    alone_waiting: bool = False
+    not_ours: frozenset[Priority] = frozenset()
+    """Queues in which something waits for another worker: whoever looks there again at once only keeps it from them."""
+
+
+@dataclass(slots=True)
+class _Tray:
+    """What one call gathers, within what is free."""
+
+    engine: Engine
+    worker: WorkerRecord
+    most: int
+    free: Resources
+    idle: bool
+    leases: list[Lease]
+    alone_waiting: bool = False
+    not_ours: set[Priority] = field(default_factory=set)
+
+    @property
+    def full(self) -> bool:
+        return len(self.leases) >= self.most or any(lease.alone for lease in self.leases)
+
+    def judge(self, message: RunMessage, definition: Definition | None) -> Verdict | None:
+        """Looked at before it is started: a start that is given back would count as an attempt."""
+        run = self.engine.store.get(message.run_id)
+        if run is None or run.generation != message.generation:
+            return Done("stale")
+        definition = definition or run.definition
+        if definition is None or run.status is not Status.DISPATCHED:
+            return None  # whatever is wrong with it, the start will tell
+        needs = _needs(definition)
+        if not self.worker.can_do(needs):
+            lacking = ", ".join(sorted(needs.capabilities - self.worker.capabilities)) or "resources"
+            return self.leave_to_others(message, f"worker {self.worker.worker_id} lacks {lacking}")
+        if not self.free.holds(needs):
+            return GiveBack(NO_ROOM_MS, "no room for it now")
+        if run.losses and not (self.idle and not self.leases):
+            self.alone_waiting = True
+            return GiveBack(NO_ROOM_MS, "it must run alone")
+        return None
+
+    def leave_to_others(self, message: RunMessage, why: str) -> GiveBack:
+        self.not_ours.add(message.priority)
+        return GiveBack(NOT_FOR_US_MS, why)
+
+    def add(self, started: Started, received: Received | None) -> None:
+        self.leases.append(Lease(started.run, started.definition, received, alone=started.run.losses > 0))
+        if started.definition is not None:
+            self.free = self.free.less(_needs(started.definition))
+
+
+def lease_runs(
+    engine: Engine,
+    worker: WorkerRecord,
+    *,
+    most: int,
+    priorities: Sequence[Priority] = PRIORITIES,
+    free: Resources | None = None,
+    idle: bool = True,
+    wait_ms: int = 0,
+) -> Leased:
+    """Up to `most` started runs. With `wait_ms` it waits for the first of the last queue named."""
+    free = free or worker.resources
+    # No more than there is room for: what is taken and given back is late for somebody else.
+    most = min(most, free.slots)
+    tray = _Tray(engine, worker, most, free, idle, [])
+    _take_assigned(tray)
+    for priority in dict.fromkeys(priorities):
+        if tray.full:
+            break
+        wait = wait_ms if priority == priorities[-1] and not tray.leases else 0
+        wanted = min(most - len(tray.leases), 10)
+        received = engine.queues.receive(worker.pool, priority, wanted, visibility_ms=VISIBILITY_MS, wait_ms=wait)
+        for one in sorted(received, key=lambda each: each.message.fire_at):
+            _take(tray, one)
+    return Leased(tray.leases, tray.alone_waiting, frozenset(tray.not_ours))
+
+
+def _take(tray: _Tray, received: Received) -> None:
+    verdict = _try_to_start(tray, received.message)
+    if isinstance(verdict, Started):
+        tray.add(verdict, received)
+    elif isinstance(verdict, Done):
+        _settle(tray.engine, received, None)
+    else:
+        _settle(tray.engine, received, verdict.after_ms)
+
+
+def _try_to_start(tray: _Tray, message: RunMessage) -> Started | Verdict:
+    clock = tray.engine.clock
+    early = message.fire_at - clock.now()
+    if tray.worker.tenant not in (None, message.tenant):
+        return tray.leave_to_others(message, "it is another tenant's")
+    if tray.full:
+        return GiveBack(0, "no room for it now")
+    if early > HOLD_MS:
+        return GiveBack(early, "early")
+    clock.sleep_until(message.fire_at)
+    try:
+        return start_run(tray.engine, message, tray.worker.worker_id, tray.judge)
+    except Unavailable as error:
+        return GiveBack(UNAVAILABLE_MS, f"unavailable: {error}")
+
+
+def _settle(engine: Engine, received: Received, after_ms: int | None) -> None:
+    """Whatever fails here comes again by itself."""
+    try:
+        if after_ms is None:
+            engine.queues.delete(received)
+        else:
+            engine.queues.hide(received, after_ms)
+    except Unavailable:
+        return
+
+
+def _take_assigned(tray: _Tray) -> None:
+    """Runs that were handed to this worker by name; no message stands for them but the watch slot's."""
+    assigned = sorted(tray.worker.assigned)
+    if not assigned:
+        return
+    for run in _assigned_runs(tray.engine, assigned, tray.worker):
+        if not tray.full:
+            verdict = _try_to_start(tray, message_for(run))
+            if isinstance(verdict, Started):
+                tray.add(verdict, None)
+            elif isinstance(verdict, GiveBack):
+                assigned.remove(run.run_id)
+    tray.engine.registry.unassign(tray.worker.worker_id, assigned)
+
+
+def _assigned_runs(engine: Engine, run_ids: Iterable[str], worker: WorkerRecord) -> list[Record]:
+    found = [engine.store.get(run_id) for run_id in run_ids]
+    return [run for run in found if run is not None and worker.tenant in (None, run.tenant)]
+
+
+def _needs(definition: Definition) -> Needs:
+    return worker_needs(definition.target, definition.requirements, definition.timeout_seconds)

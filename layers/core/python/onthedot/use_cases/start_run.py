@@ -1,0 +1,91 @@
+"""The beginning of an attempt, wherever it runs: admit what a message names, and start it. It may happen twice."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.domain import lifecycle
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.run import Definition, Record, Status
+from onthedot.ports import Deadline, Engine, Moved, RunMessage
+from onthedot.use_cases.admit_run import NotNow, admit_run
+from onthedot.use_cases.hand_over import hand_over
+
+SEND_PATIENCE_MS: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The message has served and may be deleted."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveBack:
+    """The message is still needed: deliver it again after this time."""
+
+    after_ms: int
+    why: str
+
+
+Verdict = Done | GiveBack
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An attempt that is ours, and what it is to do."""
+
+    run: Record
+    definition: Definition | None
+
+
+Judge = Callable[[RunMessage, Definition | None], Verdict | None]
+"""Whether this worker can take the run now; it is given a stamped run's definition. None: it can."""
+
+
+def start_run(engine: Engine, message: RunMessage, worker_id: str, judge: Judge | None = None) -> Started | Verdict:
+    """Start what the message names, if it is still meant to run, is due, and nobody else runs it."""
+    admitted = admit_run(engine, message)
+    if isinstance(admitted, NotNow):
+        return Done(admitted.what)
+    refusal = None if judge is None else judge(message, admitted.definition)
+    if refusal is not None:
+        return refusal
+    begun = _begin(engine, message, worker_id)
+    return Started(begun, admitted.definition or begun.definition) if isinstance(begun, Record) else begun
+
+
+def _begin(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verdict:
+    now = engine.clock.now()
+    token = fresh_generation()
+    move = lifecycle.start(message.run_id, message.generation, now=now, worker=worker_id, attempt_token=token)
+    outcome = engine.store.move(move)
+    current = outcome.run if isinstance(outcome, Moved) else outcome.current
+    if current is None or current.generation != message.generation:
+        return Done("stale")
+    if current.status is Status.RUNNING and current.attempt_token == token:
+        return current  # started by us, even if the reply to the first try was lost
+    if current.status is Status.RUNNING and lifecycle.lease_is_over(current, now):
+        return _take_over(engine, current, now)
+    if current.status is Status.RUNNING:
+        left = (current.lease_until or now) + lifecycle.CLOCK_MARGIN_MS - now
+        return GiveBack(left + 1000, "another attempt is alive")
+    if current.status is Status.DISPATCHED:
+        return GiveBack(current.fire_at - now, "early")
+    return Done(f"already {current.status}")
+
+
+def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
+    """The attempt before this delivery died: the same transition that the sweep would make."""
+    move = lifecycle.lose(run, now, generation=fresh_generation(), plan=engine.plan)
+    outcome = engine.store.move(move)
+    if isinstance(outcome, Moved):
+        send_if_dispatched(engine, lifecycle.applied(run, move))
+    return Done("lost attempt taken back")
+
+
+def send_if_dispatched(engine: Engine, run: Record) -> None:
+    """What cannot be sent now stands in its watch slot."""
+    if run.status is Status.DISPATCHED:
+        hand_over(engine, [run], Deadline(engine.clock.now() + SEND_PATIENCE_MS))

@@ -1,0 +1,97 @@
+"""Keeps what runs alive: extends every lease, says that the worker lives, and stops what may not go on."""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from onthedot.domain.errors import Unavailable
+from onthedot.ports import Answer
+from onthedot.use_cases.keep_leases import CANCELLED, FENCED, STOP_MARGIN_MS, UNHEARD
+from onthedot.worker.bench import Bench, Running
+from onthedot.worker.desk import Desk, Kept
+
+STOP_PATIENCE: Final = 3.0
+"""Seconds that a target has to end after it was asked to; then it is left behind."""
+OVERRUN_SECONDS: Final = 15.0
+"""Targets keep their own time-out; one that outlasts it by this long is stopped from outside."""
+STOPPED: Final = "the worker was stopped"
+OVERRUN: Final = "it outlasted its time-out"
+AT_ONCE: Final = 8
+
+log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """`beat` and `watch` are called by a thread each: the first may hang in a call, the second never does."""
+
+    def __init__(
+        self, desk: Desk, bench: Bench, monotonic: Callable[[], float], abandon: Callable[[Running], None]
+    ) -> None:
+        self._desk = desk
+        self._bench = bench
+        self._monotonic = monotonic
+        self._abandon = abandon
+        self._unheard = False
+
+    def beat(self, *, stopping: bool = False) -> None:
+        """Extend every lease and say what runs. Raises NotAllowed; what passes is left to the next beat."""
+        running = self._bench.running()
+        if running:
+            with ThreadPoolExecutor(min(len(running), AT_ONCE), "keep") as pool:
+                list(pool.map(self._keep, running))
+        try:
+            self._desk.beat(self._bench.load(stopping=stopping))
+        except Unavailable as error:
+            self._tell_once("heartbeat_failed", error)
+        else:
+            self._unheard = False
+
+    def _keep(self, running: Running) -> None:
+        if running.fenced:
+            return
+        try:
+            kept = self._desk.keep(running.task)
+        except Unavailable as error:
+            self._tell_once("lease_not_extended", error)  # it outlasts a missed beat; else the watch stops its target
+            return
+        if isinstance(kept, Kept):
+            running.lease_end = kept.lease_end
+            if kept.cancel_requested:
+                running.ask_to_stop(CANCELLED, self._monotonic())
+        else:
+            running.fenced = True
+            running.ask_to_stop(FENCED, self._monotonic())
+
+    def watch(self) -> None:
+        """Ask those to stop whose lease is about to end, and leave those behind who do not."""
+        now = self._monotonic()
+        for running in self._bench.running():
+            if running.lease_end - STOP_MARGIN_MS / 1000 <= now:
+                running.ask_to_stop(UNHEARD, now)
+            if running.began + running.task.needs.seconds + OVERRUN_SECONDS <= now:
+                running.ask_to_stop(OVERRUN, now)
+            asked = running.asked_to_stop_at
+            if asked is not None and asked + STOP_PATIENCE <= now and running.may_report():
+                self._abandon(running)
+
+    def _tell_once(self, action: str, error: Unavailable) -> None:
+        if not self._unheard:
+            self._unheard = True
+            log.warning("%s: %s", action, error)
+
+
+def answer_for_stopped(reason: str, answer: Answer | None) -> Answer:
+    """What is reported of a task that was asked to stop; `answer` is what its target said then, if it ended at all.
+
+    What ended well is well. What the worker had to break off is not held against the run.
+    """
+    if answer is not None and answer.ok:
+        return answer
+    if reason in (STOPPED, UNHEARD):
+        return Answer(ok=False, released=True, error=reason, error_class="released")
+    if reason == OVERRUN:
+        return Answer(ok=False, error=reason, error_class="timeout")
+    if answer is not None and not answer.lost:
+        return answer
+    return Answer(ok=False, error=reason, error_class="cancelled", retryable=False)

@@ -1,0 +1,80 @@
+"""Leases as the API writes them, read as tasks; and answers as the API reads them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from onthedot.api.times import parse_instant
+from onthedot.domain import targets
+from onthedot.domain.pools import Requirements, worker_needs
+from onthedot.domain.run import Definition, Priority
+from onthedot.ports import Answer, Call, Target
+from onthedot.stopping import Stop
+from onthedot.worker.desk import Task
+
+ERROR_CHARACTERS: Final = 2_000
+CLASS_CHARACTERS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the API wants to have back."""
+
+    receipt: str | None
+    lease_seconds: float
+
+
+def task_from(view: Mapping[str, Any], asked_at: float) -> Task:
+    """Raises KeyError, TypeError or ValueError for what is no lease. The lease counts from when we asked for it."""
+    target = targets.from_json(view["target"])
+    required = view["requirements"]
+    requirements = Requirements(tuple(required["capabilities"]), required["cpu"], required["memory_mb"])
+    definition = Definition(target, requirements=requirements, timeout_seconds=int(view["timeout_seconds"]))
+    call = Call(
+        run_id=view["execution_id"],
+        job_id=view["job_id"],
+        attempt=int(view["attempt"]),
+        nominal_at=parse_instant(view["fire_time"]),
+        definition=definition,
+        payload=_text(view["payload"]),
+        timeout_ms=definition.timeout_seconds * 1000,
+        signature=dict(view["signature"]),
+    )
+    return Task(
+        run_id=call.run_id,
+        attempt=call.attempt,
+        priority=Priority(view["priority"]),
+        needs=worker_needs(target, requirements, definition.timeout_seconds),
+        alone=bool(view["alone"]),
+        lease_end=asked_at + float(view["lease_seconds"]),
+        perform=partial(_perform, call),
+        desk_note=Note(view["receipt"], float(view["lease_seconds"])),
+    )
+
+
+def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
+    """The body of a `complete`."""
+    status = "SUCCEEDED" if answer.ok else "LOST" if answer.lost else "RELEASED" if answer.released else "FAILED"
+    whole = {
+        "status": status,
+        "attempt": task.attempt,
+        "worker_id": worker_id,
+        "receipt": task.desk_note.receipt,
+        "result": answer.result if answer.ok else None,
+        "error": None if answer.ok else (answer.error or "failed without a reason")[:ERROR_CHARACTERS],
+        "error_class": answer.error_class and answer.error_class[:CLASS_CHARACTERS],
+        "retryable": None if answer.ok else answer.retryable,
+        "retry_after_seconds": None if answer.retry_after_ms is None else answer.retry_after_ms / 1000,
+    }
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def _perform(call: Call, target: Target, stop: Stop) -> Answer:
+    return target.perform(replace(call, stop=stop))
+
+
+def _text(payload: Any) -> bytes:
+    """Byte by byte what was signed: the spelling of `use_cases.payloads`."""
+    return json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()

@@ -1,0 +1,233 @@
+"""Pull workers with only a URL and a token: killed, stopped, cancelled, murdered by their jobs, saturated."""
+
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.deployment import Api, Deployment
+from tests.e2e.worker_process import APP, a_pull_worker, start_worker
+
+LEASE_SECONDS, RECOVERY_SECONDS = 30, 15
+SHELL = {"type": "shell", "argv": ["sleep", "30"]}
+
+
+def instant(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def execution(api: Api, run_id: str) -> dict[str, Any]:
+    status, view = api.call("GET", f"/v1/executions/{run_id}")
+    assert status == 200, view
+    return dict(view)
+
+
+def sleepers() -> set[int]:
+    """Processes of `sleep 30`."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cmdline").read_bytes() == b"sleep\x0030\x00":
+                found.add(int(process.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def test_a_killed_workers_run_starts_again_within_lease_and_fifteen_seconds(deployment: Deployment, api: Api) -> None:
+    before = sleepers()
+    victim = start_worker(deployment, "--shell", worker_id="victim")
+    job = api.submit(target=SHELL, timeout_seconds=120)
+    api.wait_for(job["job_id"], "RUNNING")
+    time.sleep(3)  # in the middle of it
+    killed_at = victim.kill()
+    with a_pull_worker(deployment, "--shell", worker_id="heir"):
+        deadline = time.monotonic() + LEASE_SECONDS + RECOVERY_SECONDS + 10
+        while (run := execution(api, job["job_id"]))["attempts"][-1]["attempt"] < 2:
+            assert time.monotonic() < deadline, run
+            time.sleep(0.3)
+        assert instant(run["attempts"][-1]["started_at"]) <= killed_at + LEASE_SECONDS + RECOVERY_SECONDS
+        assert run["attempts"][0]["outcome"] == "lost"
+        assert len(sleepers() - before) == 1, "the killed worker's program died with it"
+        path = f"/v1/executions/{job['job_id']}/complete"
+        status, refusal = api.call("POST", path, {"status": "SUCCEEDED", "result": "late", "attempt": 1})
+        assert (status, refusal["error"]["code"]) == (409, "stale_attempt")
+        api.wait_for(job["job_id"], "SUCCEEDED", seconds=60)
+    run = execution(api, job["job_id"])
+    assert [attempt["outcome"] for attempt in run["attempts"]] == ["lost", "succeeded"]
+    assert [attempt["worker"] for attempt in run["attempts"]] == ["victim", "heir"]
+    status, view = api.call("GET", "/v1/workers/victim")
+    assert (status, view["status"]) == (200, "LOST")
+
+
+def test_a_stopped_worker_finishes_what_is_short_and_hands_back_what_is_long(deployment: Deployment, api: Api) -> None:
+    worker = start_worker(deployment, "--shell", "--grace", "4", worker_id="leaving")
+    short = api.submit(target={"type": "shell", "argv": ["sleep", "2"]})
+    long = api.submit(target={"type": "shell", "argv": ["sleep", "20"]}, timeout_seconds=60)
+    for job in (short, long):
+        api.wait_for(job["job_id"], "RUNNING")
+    assert worker.stop() == 0
+    api.wait_for(short["job_id"], "SUCCEEDED", seconds=5)
+    run = execution(api, long["job_id"])
+    assert (run["attempts"][-1]["outcome"], run["lost_attempts"]) == ("released", 0)
+    status, view = api.call("GET", "/v1/workers/leaving")
+    assert (status, view["status"]) == (200, "STOPPED")
+    with a_pull_worker(deployment, "--shell", worker_id="next"):
+        api.wait_for(long["job_id"], "SUCCEEDED", seconds=40)
+
+
+def test_a_cancel_reaches_the_program_by_the_next_heartbeat(deployment: Deployment, api: Api) -> None:
+    before = sleepers()
+    with a_pull_worker(deployment, "--shell", worker_id="obedient"):
+        job = api.submit(target=SHELL, timeout_seconds=60)
+        api.wait_for(job["job_id"], "RUNNING")
+        asked_at = time.monotonic()
+        assert api.call("PUT", f"/v1/jobs/{job['job_id']}/cancel")[0] == 200
+        api.wait_for(job["job_id"], "CANCELLED", seconds=15)
+        assert time.monotonic() - asked_at < 14
+        assert sleepers() <= before
+
+
+def test_a_job_that_kills_its_process_ends_in_the_dead_letters_and_the_worker_goes_on(
+    deployment: Deployment, api: Api
+) -> None:
+    with a_pull_worker(deployment, "--app", APP, worker_id="survivor") as worker:
+        job = api.submit(target={"type": "python", "handler": "die"}, name="poison")
+        api.wait_for(job["job_id"], "FAILED", seconds=60)
+        run = execution(api, job["job_id"])
+        assert [attempt["outcome"] for attempt in run["attempts"]] == ["lost"] * 5
+        assert "5 attempts were lost" in run["reason"]
+        assert job["job_id"] in dead_letters(api)
+        other = api.submit(target={"type": "python", "handler": "echo"}, payload={"n": 1})
+        api.wait_for(other["job_id"], "SUCCEEDED")
+        assert worker.is_alive()
+
+
+def test_a_job_that_kills_its_worker_every_time_ends_in_the_dead_letters(deployment: Deployment, api: Api) -> None:
+    """Begun when the stack came up: five leases have to end."""
+    job = deployment.slow["murderer"]
+    api.wait_for(job["job_id"], "FAILED", seconds=300)
+    run = execution(api, job["job_id"])
+    assert [attempt["outcome"] for attempt in run["attempts"]] == ["lost"] * 5
+    assert job["job_id"] in dead_letters(api)
+    other = api.submit(
+        target={"type": "python", "handler": "echo"}, requirements={"capabilities": ["victim"]}, payload="alive"
+    )
+    api.wait_for(other["job_id"], "SUCCEEDED", seconds=60)
+    deployment.restarting.stop()
+    assert deployment.restarting.deaths >= 5
+
+
+def dead_letters(api: Api) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    cursor = ""
+    while True:
+        status, page = api.call("GET", f"/v1/dead-letters?limit=100{cursor}")
+        assert status == 200, page
+        found |= {letter["execution_id"]: letter for letter in page["dead_letters"]}
+        if page["next_cursor"] is None:
+            return found
+        cursor = f"&cursor={page['next_cursor']}"
+
+
+def test_a_dead_letter_is_run_again_and_ends_well(deployment: Deployment, api: Api, tmp_path: Path) -> None:
+    switch = tmp_path / "exists"
+    with a_pull_worker(deployment, "--shell", worker_id="second-chance"):
+        job = api.submit(target={"type": "shell", "argv": ["cat", str(switch)]}, retry={"max_retries": 0})
+        api.wait_for(job["job_id"], "FAILED")
+        letter = dead_letters(api)[job["job_id"]]
+        assert "No such file" in letter["error"]
+        assert letter["attempts"][0]["error_class"] == "exit_1"
+        switch.write_text("found")
+        status, answer = api.call("POST", "/v1/dead-letters/redrive", {"ids": [job["job_id"], "job_nobody"]})
+        assert (status, answer["redriven"]) == (202, 1)
+        assert [refused["id"] for refused in answer["refused"]] == ["job_nobody"]
+        api.wait_for(job["job_id"], "SUCCEEDED")
+        assert job["job_id"] not in dead_letters(api)
+
+
+JOBS_EACH = 167
+SLOTS = 4
+RUN_SECONDS = 0.1
+
+
+def test_a_saturated_pool_serves_high_before_medium_before_low_and_low_is_not_starved(
+    deployment: Deployment, api: Api
+) -> None:
+    """LOW's bound: with one lease in ten at least, the n-th LOW run waits at most as long as 10 n runs take."""
+    at = time.time() + 12
+    with a_pull_worker(deployment, "--app", APP, "--slots", str(SLOTS), worker_id="saturated"):
+        ids: dict[str, list[str]] = {}
+        for priority in ("LOW", "MEDIUM", "HIGH"):
+            target = {"type": "python", "handler": "nap"}
+            crowd = [
+                {"target": target, "payload": RUN_SECONDS, "at": at, "priority": priority} for _ in range(JOBS_EACH)
+            ]
+            status, answer = api.call("POST", "/v1/jobs/batch", {"jobs": crowd})
+            assert status == 202, answer
+            ids[priority] = [entry["job_id"] for entry in answer["jobs"]]
+        assert time.time() < at, "they were to be due together"
+        for priority in ("HIGH", "MEDIUM", "LOW"):
+            for job_id in ids[priority]:
+                api.wait_for(job_id, "SUCCEEDED", seconds=180)
+    with ThreadPoolExecutor(8) as pool:
+        runs = {name: list(pool.map(lambda one: execution(api, one), them)) for name, them in ids.items()}
+    waits = {name: sorted(run["lateness_ms"] / 1000 for run in them) for name, them in runs.items()}
+    medians = {name: statistics.median(them) for name, them in waits.items()}
+    ends = [instant(run["finished_at"]) for them in runs.values() for run in them]
+    seconds_each = (max(ends) - at) / len(ends)
+    assert medians["HIGH"] < medians["MEDIUM"] < medians["LOW"], medians
+    for n, wait in enumerate(waits["LOW"], start=1):
+        assert wait <= 10 * (n + SLOTS) * seconds_each + 5, (n, wait, seconds_each)
+    assert waits["LOW"][0] < medians["HIGH"], "LOW moves while HIGH is still crowded"
+
+
+def test_a_job_handed_to_one_worker_runs_there(deployment: Deployment, api: Api) -> None:
+    with (
+        a_pull_worker(deployment, "--app", APP, worker_id="one"),
+        a_pull_worker(deployment, "--app", APP, worker_id="two"),
+    ):
+        for name in ("one", "two"):
+            job = api.submit(target={"type": "python", "handler": "echo"}, delay=3600)
+            status, run = api.call("POST", f"/v1/jobs/{job['job_id']}/execute", {"worker_id": name})
+            assert (status, run["execution_id"]) == (202, job["job_id"])
+            api.wait_for(job["job_id"], "SUCCEEDED")
+            assert execution(api, job["job_id"])["worker"] == name
+
+
+def test_what_no_pool_can_do_is_refused_by_name(api: Api) -> None:
+    target = {"type": "python", "handler": "echo"}
+    status, answer = api.call("POST", "/v1/jobs", {"target": target, "requirements": {"capabilities": ["quantum"]}})
+    assert status == 422
+    assert [problem["field"] for problem in answer["error"]["details"]] == ["requirements.capabilities"]
+    assert "quantum" in answer["error"]["details"][0]["message"]
+
+
+def test_a_live_worker_brings_a_capability_of_its_own(deployment: Deployment, api: Api) -> None:
+    with a_pull_worker(deployment, "--shell", "--capability", "printer", worker_id="printing"):
+        wanted = {"capabilities": ["printer"]}
+        job = api.submit(target={"type": "shell", "argv": ["echo", "page"]}, requirements=wanted)
+        api.wait_for(job["job_id"], "SUCCEEDED")
+        status, found = api.call("GET", "/v1/workers?status=ACTIVE&capabilities=printer,shell")
+        assert status == 200
+        assert [worker["worker_id"] for worker in found["workers"]] == ["printing"]
+
+
+def test_a_workers_use_is_visible_while_it_works(deployment: Deployment, api: Api) -> None:
+    with a_pull_worker(deployment, "--app", APP, "--cpu", "2", "--memory-mb", "512", worker_id="visible"):
+        requirements = {"cpu": 1.5, "memory_mb": 256}
+        job = api.submit(
+            target={"type": "python", "handler": "nap"}, payload=14, requirements=requirements, timeout_seconds=60
+        )
+        api.wait_for(job["job_id"], "RUNNING")
+        deadline = time.monotonic() + 12
+        while True:
+            _, view = api.call("GET", "/v1/workers/visible")
+            if view["running"] == [job["job_id"]]:
+                break
+            assert time.monotonic() < deadline, view
+            time.sleep(0.5)
+        assert (view["used"]["cpu"], view["used"]["memory_mb"]) == (1.5, 256)
+        api.wait_for(job["job_id"], "SUCCEEDED", seconds=30)

@@ -1,0 +1,52 @@
+"""Handlers that the pull workers of these tests run: well-behaved ones, slow ones, and ones that kill."""
+
+import os
+import signal
+import time
+from typing import Any
+
+from onthedot import NonRetryable, job
+
+
+@job("echo")
+def echo(payload: Any, context: Any) -> Any:
+    return {"payload": payload, "run": context.run_id, "attempt": context.attempt}
+
+
+@job("nap")
+def nap(payload: Any) -> str:
+    time.sleep(float(payload))
+    return "rested"
+
+
+@job("fail-once")
+def fail_once(payload: Any, context: Any) -> str:
+    if context.attempt == 1:
+        raise ValueError(f"not yet, and password={payload} is a secret")
+    return "at last"
+
+
+@job("refuse")
+def refuse(payload: Any) -> None:
+    raise NonRetryable("never")
+
+
+@job("garbage")
+def garbage(payload: Any) -> Any:
+    return {1, 2, 3}
+
+
+@job("large")
+def large(payload: Any) -> str:
+    return "x" * int(payload)
+
+
+@job("die")
+def die(payload: Any) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@job("kill-the-worker")
+def kill_the_worker(payload: Any) -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(60)

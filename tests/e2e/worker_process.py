@@ -1,0 +1,135 @@
+"""Pull workers as processes: the command that is also the image's."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from tests.e2e.deployment import Deployment
+
+ROOT = Path(__file__).parents[2]
+APP = "tests.e2e.worker_app"
+READY_SECONDS = 30
+
+
+@dataclass
+class WorkerProcess:
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+    def kill(self) -> float:
+        """As the kernel kills; when it happened."""
+        self.process.kill()
+        self.process.wait(timeout=10)
+        return time.time()
+
+    def stop(self, seconds: float = 40) -> int:
+        """As an orchestrator stops; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=seconds)
+
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def said(self) -> str:
+        return self.log.read_text()
+
+
+def start_worker(deployment: Deployment, *options: str, worker_id: str) -> WorkerProcess:
+    """A worker that has only a URL and a token, and says when it is ready."""
+    logs = deployment.home / "workers"
+    logs.mkdir(exist_ok=True)
+    log = logs / f"{worker_id}-{time.time_ns()}.log"
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "ONTHEDOT_"))},
+        "ONTHEDOT_URL": deployment.stack.api_url,
+        "ONTHEDOT_TOKEN": deployment.stack.token,
+        "PYTHONPATH": str(ROOT),
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "onthedot.cli.main",
+        "worker",
+        "--worker-id",
+        worker_id,
+        "--allow-private",
+        *options,
+    ]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+    worker = WorkerProcess(process, log)
+    _wait_until_registered(deployment, worker, worker_id)
+    return worker
+
+
+def _wait_until_registered(deployment: Deployment, worker: WorkerProcess, worker_id: str) -> None:
+    began = time.time()
+    while True:
+        status, view = deployment.api.call("GET", f"/v1/workers/{worker_id}")
+        if status == 200 and view["status"] == "ACTIVE" and _since(view["registered_at"]) >= began - 1:
+            return
+        assert worker.is_alive(), worker.said()
+        assert time.time() - began < READY_SECONDS, worker.said()
+        time.sleep(0.1)
+
+
+def _since(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+@contextmanager
+def a_pull_worker(deployment: Deployment, *options: str, worker_id: str) -> Iterator[WorkerProcess]:
+    worker = start_worker(deployment, *options, worker_id=worker_id)
+    try:
+        yield worker
+    finally:
+        if worker.is_alive():
+            worker.stop()
+
+
+class Restarting:
+    """A worker that is started again whenever it dies, as an orchestrator does."""
+
+    def __init__(self, deployment: Deployment, *options: str, worker_id: str) -> None:
+        self._deployment, self._options, self._worker_id = deployment, options, worker_id
+        self._ended = threading.Event()
+        self._started = threading.Event()
+        self.deaths = 0
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            worker = start_worker(self._deployment, *self._options, worker_id=self._worker_id)
+            self._started.set()
+            while worker.is_alive() and not self._ended.wait(0.2):
+                pass
+            if worker.is_alive():
+                worker.stop()
+            else:
+                self.deaths += 1
+
+    def wait_until_started(self) -> None:
+        assert self._started.wait(60)
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._thread.join(timeout=60)
+
+
+def begin_murderer(deployment: Deployment) -> Restarting:
+    """A job that kills its worker every time, and a worker that always comes back."""
+    victim = {"capabilities": ["victim"]}
+    restarting = Restarting(deployment, "--app", APP, "--capability", "victim", worker_id="phoenix")
+    restarting.wait_until_started()
+    target = {"type": "python", "handler": "kill-the-worker"}
+    deployment.slow["murderer"] = deployment.api.submit(target=target, requirements=victim, timeout_seconds=50)
+    return restarting

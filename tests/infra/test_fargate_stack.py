@@ -1,0 +1,300 @@
+"""Workers on Fargate: nothing runs until something waits, nobody can call in, and each task may do what it must."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onthedot.domain.pools import pools_from_json
+from onthedot.settings import WorkerSettings
+from tests.infra.conftest import FARGATE_POOLS
+from tests.infra.kit import STACKS, Assembly, by_action, resolve, statements_of, synthesize
+
+POOLS = ["pull", "render"]
+OWN_QUEUES = {"RenderHighQueue", "RenderMediumQueue", "RenderLowQueue"}
+RUNS = {
+    "LongQueue",
+    *(f"{pool}{priority}Queue" for pool in ("Default", "Pull", "Render") for priority in ("High", "Medium", "Low")),
+}
+# A task that works on the queues itself: exactly this, and what the stage's allow-list grants.
+DIRECT_MAY = {
+    "dynamodb:GetItem": {"Jobs"},
+    "dynamodb:UpdateItem": {"Jobs"},
+    "dynamodb:PutItem": {"Jobs"},
+    "sqs:ReceiveMessage": OWN_QUEUES,
+    "sqs:DeleteMessage": OWN_QUEUES,
+    "sqs:ChangeMessageVisibility": OWN_QUEUES,
+    "sqs:SendMessage": {"arn:aws:sqs:*:*:inbox-*", *RUNS},
+    "s3:GetObject": {"Blobs/*"},
+    "s3:PutObject": {"Blobs/results/*"},
+    "s3:ListBucket": {"Blobs"},
+    "sns:Publish": {"*"},
+    "lambda:InvokeFunction": {
+        "arn:<AWS::Partition>:lambda:eu-west-1:123456789012:function:billing-*",
+        "arn:<AWS::Partition>:lambda:eu-west-1:123456789012:function:report",
+    },
+}
+
+
+def task(assembly: Assembly, pool: str) -> dict[str, Any]:
+    return assembly.named("AWS::ECS::TaskDefinition", "Family", f"worker-{pool}")
+
+
+def container(assembly: Assembly, pool: str) -> dict[str, Any]:
+    [only] = task(assembly, pool)["ContainerDefinitions"]
+    assert isinstance(only, dict)
+    return only
+
+
+def service(assembly: Assembly, pool: str) -> dict[str, Any]:
+    return assembly.named("AWS::ECS::Service", "ServiceName", f"worker-{pool}")
+
+
+def environment(assembly: Assembly, pool: str) -> dict[str, str]:
+    return {entry["Name"]: resolve(entry["Value"]) for entry in container(assembly, pool)["Environment"]}
+
+
+def alarm(assembly: Assembly, name: str) -> dict[str, Any]:
+    return assembly.named("AWS::CloudWatch::Alarm", "AlarmName", name)
+
+
+def math_of(alarm_: dict[str, Any]) -> tuple[str, dict[str, tuple[str, str, str]]]:
+    """The expression, and for each of its metrics the name, the statistic and the queue or service."""
+    [expression] = [metric["Expression"] for metric in alarm_["Metrics"] if metric["ReturnData"]]
+    parts = {m["Id"]: m["MetricStat"] for m in alarm_["Metrics"] if not m["ReturnData"]}
+    assert {part["Period"] for part in parts.values()} == {60}
+    return expression, {
+        key: (part["Metric"]["MetricName"], part["Stat"], resolve(part["Metric"]["Dimensions"][-1]["Value"]))
+        for key, part in parts.items()
+    }
+
+
+def policy_of(assembly: Assembly, alarm_: dict[str, Any]) -> dict[str, Any]:
+    [action] = alarm_["AlarmActions"]
+    policies = assembly.of_type("AWS::ApplicationAutoScaling::ScalingPolicy")
+    steps = policies[action["Ref"]]["Properties"]["StepScalingPolicyConfiguration"]
+    assert isinstance(steps, dict)
+    return steps
+
+
+def test_there_is_no_such_stack_without_such_a_pool(prod: Assembly, fargate: Assembly) -> None:
+    assert prod.stacks == tuple(sorted(STACKS))
+    assert fargate.stacks == tuple(sorted([*STACKS, "fargate"]))
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_service_begins_with_no_task_and_without_a_load_balancer(fargate: Assembly, pool: str) -> None:
+    made = service(fargate, pool)
+    assert made["DesiredCount"] == 0
+    assert made["LaunchType"] == "FARGATE"
+    assert "LoadBalancers" not in made
+    assert "ServiceRegistries" not in made
+    assert made["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
+
+
+def test_nothing_in_the_stack_is_paid_by_the_hour_while_no_task_runs(fargate: Assembly) -> None:
+    types = {resource["Type"] for resource in fargate.template("fargate")["Resources"].values()}
+    paid = ("NatGateway", "EIP", "LoadBalancer", "Instance", "TransitGateway")
+    assert [t for t in sorted(types) if t.endswith(paid)] == []
+    endpoints = fargate.properties("AWS::EC2::VPCEndpoint")
+    assert {endpoint["VpcEndpointType"] for endpoint in endpoints} == {"Gateway"}
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_nobody_can_call_in(fargate: Assembly, pool: str) -> None:
+    assert "PortMappings" not in container(fargate, pool)
+    [group] = fargate.of_type("AWS::EC2::SecurityGroup").items()
+    network = service(fargate, pool)["NetworkConfiguration"]["AwsvpcConfiguration"]
+    assert network["SecurityGroups"] == [{"Fn::GetAtt": [group[0], "GroupId"]}]
+    assert "SecurityGroupIngress" not in group[1]["Properties"]
+    assert not fargate.of_type("AWS::EC2::SecurityGroupIngress")
+
+
+def test_the_network_has_two_zones_of_any_region_and_is_logged(fargate: Assembly) -> None:
+    subnets = fargate.properties("AWS::EC2::Subnet")
+    zones = [subnet["AvailabilityZone"] for subnet in subnets]
+    assert zones == [{"Fn::Select": [number, {"Fn::GetAZs": ""}]} for number in range(2)]
+    [flows] = fargate.properties("AWS::EC2::FlowLog")
+    assert flows["TrafficType"] == "ALL"
+    manifest = json.loads((fargate.directory / "manifest.json").read_text())
+    assert "missing" not in manifest, "synthesis would ask an account"
+
+
+def test_a_network_that_is_given_is_used_and_leads_out_by_itself(tmp_path: Path) -> None:
+    given = synthesize(
+        tmp_path,
+        stage="prod",
+        pools=FARGATE_POOLS,
+        vpc_id="vpc-12345678",
+        vpc_subnets="subnet-12345678,subnet-87654321",
+    )
+    network = service(given, "render")["NetworkConfiguration"]["AwsvpcConfiguration"]
+    assert network["Subnets"] == ["subnet-12345678", "subnet-87654321"]
+    assert network["AssignPublicIp"] == "DISABLED"
+    assert not given.of_type("AWS::EC2::VPC")
+    [group] = given.properties("AWS::EC2::SecurityGroup")
+    assert group["VpcId"] == "vpc-12345678"
+
+
+@pytest.mark.parametrize(("pool", "cpu", "memory"), [("pull", "1024", "2048"), ("render", "512", "1024")])
+def test_tasks_have_the_size_that_the_pool_says(fargate: Assembly, pool: str, cpu: str, memory: str) -> None:
+    made = task(fargate, pool)
+    assert (made["Cpu"], made["Memory"]) == (cpu, memory)
+    assert made["RuntimePlatform"] == {"CpuArchitecture": "ARM64", "OperatingSystemFamily": "LINUX"}
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_task_can_change_nothing_but_its_scratch_volume(fargate: Assembly, pool: str) -> None:
+    made = container(fargate, pool)
+    assert made["ReadonlyRootFilesystem"] is True
+    assert made["MountPoints"] == [{"ContainerPath": "/tmp", "ReadOnly": False, "SourceVolume": "scratch"}]
+    assert task(fargate, pool)["Volumes"] == [{"Name": "scratch"}]
+    assert made["LinuxParameters"]["Capabilities"] == {"Drop": ["ALL"]}
+    assert "Privileged" not in made
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_task_that_must_end_has_two_minutes(fargate: Assembly, pool: str) -> None:
+    assert container(fargate, pool)["StopTimeout"] == 120
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_task_logs_into_a_group_that_forgets_and_never_waits_for_it(fargate: Assembly, pool: str) -> None:
+    logging = container(fargate, pool)["LogConfiguration"]
+    assert (logging["LogDriver"], logging["Options"]["mode"]) == ("awslogs", "non-blocking")
+    group = fargate.of_type("AWS::Logs::LogGroup")[logging["Options"]["awslogs-group"]["Ref"]]["Properties"]
+    assert (group["LogGroupName"], group["RetentionInDays"]) == (f"/onthedot/prod/worker-{pool}", 30)
+
+
+def test_an_ordinary_task_is_told_what_the_worker_function_is_told(fargate: Assembly) -> None:
+    told = environment(fargate, "render")
+    settings = WorkerSettings.from_environment(told)
+    assert pools_from_json(settings.pools).all == fargate.config.all_pools
+    assert settings.allow_private_targets is False
+    function = fargate.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
+    ours = {name: value for name, value in told.items() if name.startswith("ONTHEDOT_")}
+    assert ours == {name: resolve(value) for name, value in function.items() if name.startswith("ONTHEDOT_")}
+    assert "Secrets" not in container(fargate, "render")
+
+
+def test_an_ordinary_task_may_do_exactly_what_it_needs(fargate: Assembly) -> None:
+    assert by_action(statements_of(fargate, task(fargate, "render")["TaskRoleArn"]["Fn::GetAtt"][0])) == DIRECT_MAY
+
+
+def test_an_ordinary_task_puts_only_keys_and_itself_into_the_table(fargate: Assembly) -> None:
+    granted = statements_of(fargate, task(fargate, "render")["TaskRoleArn"]["Fn::GetAtt"][0])
+    puts = [statement["Condition"] for statement in granted if statement["Action"] == "dynamodb:PutItem"]
+    under = [condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] for condition in puts]
+    assert sorted(under) == [["signing#*"], ["workers"]]
+
+
+def test_tasks_of_a_pool_that_calls_nothing_in_awss_name_may_not(tmp_path: Path) -> None:
+    plain = {**FARGATE_POOLS[1], "capabilities": ["http"]}
+    made = synthesize(tmp_path, stage="prod", pools=[plain], lambda_functions="*", aws_calls="sns:Publish")
+    granted = by_action(statements_of(made, task(made, "render")["TaskRoleArn"]["Fn::GetAtt"][0]))
+    assert not {"lambda:InvokeFunction", "sns:Publish"} & set(granted)
+    assert "--aws" not in container(made, "render")["Command"]
+
+
+def test_a_task_with_a_shell_has_a_role_that_allows_nothing(fargate: Assembly) -> None:
+    role = task(fargate, "pull")["TaskRoleArn"]["Fn::GetAtt"][0]
+    assert statements_of(fargate, role) == []
+    made = fargate.of_type("AWS::IAM::Role")[role]["Properties"]
+    assert not {"ManagedPolicyArns", "Policies"} & set(made)
+
+
+def test_a_task_with_a_shell_knows_the_api_and_a_token_and_nothing_else(fargate: Assembly) -> None:
+    told = environment(fargate, "pull")
+    assert set(told) == {"ONTHEDOT_URL", "LOG_LEVEL", "POWERTOOLS_SERVICE_NAME"}
+    assert told["ONTHEDOT_URL"].startswith("https://<onthedot-prod-api:")
+    assert told["ONTHEDOT_URL"].endswith(".execute-api.eu-west-1.<AWS::URLSuffix>/prod")
+    [secret] = container(fargate, "pull")["Secrets"]
+    assert secret["Name"] == "ONTHEDOT_TOKEN"
+    [(logical_id, made)] = fargate.of_type("AWS::SecretsManager::Secret").items()
+    assert secret["ValueFrom"] == {"Ref": logical_id}
+    assert made["Properties"]["Name"] == "onthedot/prod/worker-token"
+
+
+def test_only_what_starts_a_task_with_a_shell_reads_its_token(fargate: Assembly) -> None:
+    readers = {
+        role
+        for role in fargate.of_type("AWS::IAM::Role")
+        if "secretsmanager:GetSecretValue" in by_action(statements_of(fargate, role))
+    }
+    assert readers == {task(fargate, "pull")["ExecutionRoleArn"]["Fn::GetAtt"][0]}
+
+
+def test_beside_a_shell_no_process_shows_the_token_in_its_environment(fargate: Assembly) -> None:
+    assert container(fargate, "pull")["LinuxParameters"]["InitProcessEnabled"] is False
+    assert container(fargate, "render")["LinuxParameters"]["InitProcessEnabled"] is True
+
+
+@pytest.mark.parametrize(("pool", "most"), [("pull", 5), ("render", 10)])
+def test_tasks_are_none_to_as_many_as_the_pool_says(fargate: Assembly, pool: str, most: int) -> None:
+    targets = fargate.properties("AWS::ApplicationAutoScaling::ScalableTarget")
+    [target] = [t for t in targets if f"<{pool.capitalize()}Service" in resolve(t["ResourceId"])]
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (0, most)
+    assert target["ScalableDimension"] == "ecs:service:DesiredCount"
+
+
+def test_as_soon_as_one_run_waits_a_task_is_missing_and_more_by_the_backlog_of_each(fargate: Assembly) -> None:
+    missing = alarm(fargate, "render-missing-tasks")
+    expression, metrics = math_of(missing)
+    waiting = " + ".join(f"FILL(q{number}, 0)" for number in range(6))
+    assert expression == f"CEIL(({waiting}) / 10) - FILL(tasks, 0)"
+    assert metrics.pop("tasks")[:2] == ("CPUUtilization", "SampleCount")
+    assert {(name, statistic) for name, statistic, _ in metrics.values()} == {
+        ("ApproximateNumberOfMessagesVisible", "Maximum"),
+        ("ApproximateNumberOfMessagesDelayed", "Maximum"),
+    }
+    assert len({queue for _, _, queue in metrics.values()}) == 3
+    assert (missing["Threshold"], missing["EvaluationPeriods"]) == (1, 1)
+    assert missing["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+    assert missing["TreatMissingData"] == "notBreaching"
+
+
+@pytest.mark.parametrize(("pool", "steps"), [("pull", [1, 2, 4]), ("render", [1, 2, 4, 8])])
+def test_missing_tasks_are_started_in_doubling_steps(fargate: Assembly, pool: str, steps: list[int]) -> None:
+    policy = policy_of(fargate, alarm(fargate, f"{pool}-missing-tasks"))
+    assert policy["AdjustmentType"] == "ChangeInCapacity"
+    assert policy["Cooldown"] == 120
+    # Bounds count from the threshold: so many missing, and one.
+    begins = [1 + step["MetricIntervalLowerBound"] for step in policy["StepAdjustments"]]
+    assert begins == [step["ScalingAdjustment"] for step in policy["StepAdjustments"]] == steps
+    ends = [step.get("MetricIntervalUpperBound") for step in policy["StepAdjustments"]]
+    assert ends == [*(step - 1 for step in steps[1:]), None]
+
+
+def test_all_tasks_end_when_nothing_waited_or_ran_for_ten_minutes(fargate: Assembly) -> None:
+    idle = alarm(fargate, "render-idle")
+    expression, metrics = math_of(idle)
+    assert expression == " + ".join(f"FILL({metric}, 0)" for metric in metrics)
+    assert sorted(name for name, _, _ in metrics.values()) == sorted(
+        3 * [f"ApproximateNumberOfMessages{state}" for state in ("Visible", "NotVisible", "Delayed")]
+    )
+    assert (idle["Threshold"], idle["EvaluationPeriods"]) == (0, 10)
+    assert idle["ComparisonOperator"] == "LessThanOrEqualToThreshold"
+    assert idle["TreatMissingData"] == "notBreaching"
+    policy = policy_of(fargate, idle)
+    assert policy["AdjustmentType"] == "ExactCapacity"
+    assert policy["StepAdjustments"] == [{"MetricIntervalUpperBound": 0, "ScalingAdjustment": 0}]
+
+
+def test_the_backlog_of_a_task_is_for_the_stage_to_say(tmp_path: Path) -> None:
+    made = synthesize(tmp_path, stage="prod", pools=FARGATE_POOLS, backlog_per_task="3")
+    assert "/ 3)" in math_of(alarm(made, "pull-missing-tasks"))[0]
+
+
+def test_queues_whose_metrics_start_tasks_are_touched_before_sqs_forgets_them(fargate: Assembly) -> None:
+    touches = fargate.properties("AWS::Scheduler::Schedule", "fargate")
+    assert {touch["ScheduleExpression"] for touch in touches} == {"rate(3 hours)"}
+    assert {resolve(touch["Target"]["Arn"]) for touch in touches} == {
+        "arn:<AWS::Partition>:scheduler:::aws-sdk:sqs:tagQueue"
+    }
+    inputs = [json.loads(resolve(touch["Target"]["Input"])) for touch in touches]
+    assert len({one["QueueUrl"] for one in inputs}) == 6
+    # A tag that the queue has anyway: nothing changes.
+    tags = [tag for queue in fargate.properties("AWS::SQS::Queue") for tag in queue["Tags"]]
+    for one in inputs:
+        assert {"Key": "application", "Value": one["Tags"]["application"]} in tags

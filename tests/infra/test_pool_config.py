@@ -1,0 +1,114 @@
+"""The pools of a stage: what can be added, and that what makes no sense is refused by the field's name."""
+
+import json
+from typing import Any
+
+import pytest
+
+from context_values import BadContext
+from onthedot.domain.pools import DEFAULT_POOLS, LONGEST_PULL, Pool, PoolKind
+from pool_config import Fargate
+from stage_config import StageConfig
+
+RENDER: dict[str, Any] = {"name": "render", "capabilities": ["http", "chromium"], "cpu": 2, "memory_mb": 3900}
+TASKS: dict[str, Any] = {"cpu": 2048, "memory_mb": 4096}
+
+
+def config(*pools: dict[str, Any], **context: Any) -> StageConfig:
+    return StageConfig.from_context({"stage": "prod", "pools": list(pools), **context})
+
+
+def test_without_a_word_a_stage_has_the_default_pools_and_none_on_fargate() -> None:
+    plain = StageConfig.from_context({"stage": "prod"})
+    assert plain.all_pools == DEFAULT_POOLS
+    assert not [known for known in plain.pools if known.fargate]
+
+
+def test_a_pool_is_added_to_them() -> None:
+    added = Pool(
+        "render", PoolKind.PULL, frozenset({"http", "chromium"}), cpu=2, memory_mb=3900, longest_seconds=LONGEST_PULL
+    )
+    assert config(RENDER).all_pools == (*DEFAULT_POOLS, added)
+
+
+def test_the_pull_pool_can_be_changed_and_keeps_what_is_not_said() -> None:
+    [_, _, changed] = config({"name": "pull", "memory_mb": 512, "longest_seconds": 60}).all_pools
+    [_, _, before] = DEFAULT_POOLS
+    assert (changed.memory_mb, changed.longest_seconds) == (512, 60)
+    assert (changed.cpu, changed.capabilities) == (before.cpu, before.capabilities)
+
+
+def test_a_pool_says_how_its_tasks_are() -> None:
+    [*_, render] = config({**RENDER, "fargate": {**TASKS, "max_tasks": 3}}).pools
+    assert render.fargate == Fargate(cpu=2048, memory_mb=4096, max_tasks=3, shell=False)
+
+
+def test_text_and_typed_values_mean_the_same() -> None:
+    pools = [{**RENDER, "fargate": TASKS}]
+    assert StageConfig.from_context({"stage": "prod", "pools": json.dumps(pools)}) == config(*pools)
+
+
+@pytest.mark.parametrize(
+    ("field", "pool"),
+    [
+        ("name is required", {"capabilities": ["http"]}),
+        ("name must match", {**RENDER, "name": "Render"}),
+        ("name must match", {**RENDER, "name": "r" * 21}),
+        ("name is that of a pool on Lambda", {**RENDER, "name": "default"}),
+        ("name is that of a pool on Lambda", {**RENDER, "name": "long"}),
+        ("speed is not known", {**RENDER, "speed": 1}),
+        ("kind is not known", {**RENDER, "kind": "push"}),
+        ("capabilities is required", {"name": "render", "cpu": 1, "memory_mb": 100}),
+        ("capabilities must be a list", {**RENDER, "capabilities": "http"}),
+        ("capabilities must be a list", {**RENDER, "capabilities": []}),
+        ("capabilities has 'a b'", {**RENDER, "capabilities": ["a b"]}),
+        ("cpu is required", {"name": "render", "capabilities": ["http"], "memory_mb": 100}),
+        ("cpu must be a number from", {**RENDER, "cpu": 0}),
+        ("cpu must be a number from", {**RENDER, "cpu": True}),
+        ("memory_mb must be a number from", {**RENDER, "memory_mb": "100"}),
+        ("memory_mb must be a whole number", {**RENDER, "memory_mb": 100.5}),
+        ("longest_seconds must be a number from", {**RENDER, "longest_seconds": LONGEST_PULL + 1}),
+        ("fargate must be an object", {**RENDER, "fargate": True}),
+        ("fargate.cpus is not known", {**RENDER, "fargate": {"cpus": 1}}),
+        ("fargate.cpu must be one of", {**RENDER, "fargate": {**TASKS, "cpu": 1000}}),
+        ("fargate.memory_mb must be a number from 4096", {**RENDER, "fargate": {**TASKS, "memory_mb": 2048}}),
+        ("fargate.memory_mb must be a multiple of 1024", {**RENDER, "fargate": {**TASKS, "memory_mb": 4100}}),
+        ("fargate.max_tasks must be a number from 1", {**RENDER, "fargate": {**TASKS, "max_tasks": 0}}),
+        ("fargate.shell must be true or false", {**RENDER, "fargate": {**TASKS, "shell": "no"}}),
+        ("cpu is 2, more than the 1 of a task", {**RENDER, "fargate": {"cpu": 1024, "memory_mb": 4096}}),
+        ("memory_mb is 4000, more than the 3968", {**RENDER, "memory_mb": 4000, "fargate": TASKS}),
+        ("capabilities has shell if", {**RENDER, "fargate": {**TASKS, "shell": True}}),
+        ("capabilities has shell if", {**RENDER, "capabilities": ["shell"], "fargate": TASKS}),
+        ("capabilities has python if", {**RENDER, "capabilities": ["python"], "fargate": TASKS}),
+        ("capabilities has python if", {**RENDER, "fargate": {**TASKS, "app": "shop.jobs"}}),
+        ("fargate.app must match", {**RENDER, "fargate": {**TASKS, "app": "shop jobs"}}),
+        ("fargate.image must be a directory with", {**RENDER, "fargate": {**TASKS, "image": "no/such/place"}}),
+        ("fargate.slots must be a number from 1", {**RENDER, "fargate": {**TASKS, "slots": 0}}),
+        (
+            "capabilities has aws, for which",
+            {**RENDER, "capabilities": ["shell", "aws"], "fargate": {**TASKS, "shell": True}},
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_its_name(field: str, pool: dict[str, Any]) -> None:
+    with pytest.raises(BadContext, match=rf"context pools=.*{field}") as refused:
+        config(pool)
+    assert refused.value.key == "pools"
+
+
+def test_a_pool_is_not_given_twice() -> None:
+    with pytest.raises(BadContext, match="name is there twice"):
+        config(RENDER, RENDER)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory_mb"), [(256, 512), (256, 2048), (1024, 8192), (8192, 20_480), (16_384, 122_880)]
+)
+def test_every_size_of_fargate_is_accepted(cpu: int, memory_mb: int) -> None:
+    small = {**RENDER, "cpu": 0.1, "memory_mb": 100, "fargate": {"cpu": cpu, "memory_mb": memory_mb}}
+    assert config(small).pools[-1].fargate == Fargate(cpu=cpu, memory_mb=memory_mb)
+
+
+def test_the_local_aws_has_no_fargate() -> None:
+    with pytest.raises(BadContext, match="the local AWS has no Fargate"):
+        config({**RENDER, "fargate": TASKS}, local=True)

@@ -1,0 +1,92 @@
+"""The worker's image: what is in it, and that it runs the command which the local tests run as a process."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onthedot.cli.main import main
+from tests.infra.kit import ROOT, Assembly, synthesize
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+OPTIONS = {
+    "pull": "--shell --json --slots 4 --cpu 1 --memory-mb 1920 --grace 105",
+    "render": "--direct --json --slots 2 --cpu 0.5 --memory-mb 896 --grace 105 --aws --capability chromium",
+}
+
+
+def instruction(name: str) -> str:
+    """The last instruction of this name, on one line."""
+    found = re.findall(rf"^{name} +((?:.*\\\n)*.*)$", DOCKERFILE, re.MULTILINE)
+    return str(found[-1]).replace("\\\n", " ")
+
+
+def command(assembly: Assembly, pool: str) -> list[str]:
+    task = assembly.named("AWS::ECS::TaskDefinition", "Family", f"worker-{pool}")
+    [container] = task["ContainerDefinitions"]
+    assert "EntryPoint" not in container, "the image has the only say in that"
+    return list(container["Command"])
+
+
+def image(assembly: Assembly) -> tuple[Path, dict[str, Any]]:
+    """Where the content of the image is, and how it is built."""
+    assets = json.loads((assembly.directory / f"{assembly.config.name('fargate')}.assets.json").read_text())
+    [built] = [asset["source"] for asset in assets["dockerImages"].values()]
+    return assembly.directory / built["directory"], built
+
+
+@pytest.mark.parametrize("pool", sorted(OPTIONS))
+def test_a_task_runs_the_images_own_command_for_its_pool(fargate: Assembly, pool: str) -> None:
+    entry, default = json.loads(instruction("ENTRYPOINT")), json.loads(instruction("CMD"))
+    assert (entry, default) == (["onthedot"], ["worker"])
+    assert command(fargate, pool) == [*default, "--pool", pool, *OPTIONS[pool].split()]
+
+
+@pytest.mark.parametrize("pool", sorted(OPTIONS))
+def test_what_a_task_runs_is_a_command_of_ours(fargate: Assembly, pool: str) -> None:
+    name, *arguments = command(fargate, pool)
+    worker = main.commands[name]
+    parsed = worker.make_context(name, arguments)
+    assert parsed.params["pool"] == pool
+    assert parsed.params["grace"] < 120, "the rest is for handing back"
+
+
+def test_a_pool_can_have_an_app_in_an_image_of_its_own(tmp_path: Path) -> None:
+    (own := tmp_path / "own").mkdir()
+    (own / "Dockerfile").write_text("FROM onthedot-worker\nCOPY shop shop\n")
+    tasks = {"cpu": 512, "memory_mb": 1024, "app": "shop.jobs", "image": str(own)}
+    pool = {"name": "shop", "capabilities": ["python"], "cpu": 0.5, "memory_mb": 800, "fargate": tasks}
+    made = synthesize(tmp_path, stage="prod", pools=[pool])
+    assert " --app shop.jobs" in " ".join(command(made, "shop"))
+    assert "shop" in (image(made)[0] / "Dockerfile").read_text()
+
+
+def test_the_image_runs_as_nobody_in_particular() -> None:
+    assert instruction("USER") == "10001"
+    assert DOCKERFILE.index("\nUSER") > DOCKERFILE.rindex("\nRUN"), "it must not be able to change what is installed"
+
+
+def test_a_volume_over_tmp_can_be_written_by_everybody_as_tmp_can() -> None:
+    # Fargate takes the rights of a mounted volume from the image, if it says that it is one.
+    assert json.loads(instruction("VOLUME")) == ["/tmp"]
+
+
+def test_packages_are_installed_by_their_hashes_and_the_base_can_be_chosen() -> None:
+    assert "pip install --require-hashes --only-binary :all: -r worker.lock" in DOCKERFILE
+    assert re.search(r"^ARG BASE=python:3\.\d+-slim\nFROM \$\{BASE\}$", DOCKERFILE, re.MULTILINE)
+    assert "://" not in DOCKERFILE, "no place is named"
+
+
+def test_everything_that_is_copied_is_there_and_nothing_else_is_sent(fargate: Assembly) -> None:
+    directory, built = image(fargate)
+    assert built["platform"] == "linux/arm64"
+    copied = [line.split()[1:-1] for line in DOCKERFILE.splitlines() if line.startswith("COPY")]
+    wanted = {source for sources in copied for source in sources}
+    assert all((directory / source).exists() for source in wanted)
+    sent = {path.name for path in directory.iterdir()}
+    assert sent == {"Dockerfile", ".dockerignore", *(source.split("/")[0] for source in wanted)}
+    files = {path.relative_to(directory) for path in (directory / "layers").rglob("*") if path.is_file()}
+    assert all(path.is_relative_to("layers/core/python/onthedot") for path in files)
+    assert not [path for path in files if path.suffix == ".pyc"]

@@ -1,0 +1,42 @@
+"""Watching processes come and go."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from onthedot.stopping import Stop
+
+
+def until(condition: Callable[[], object], seconds: float = 10) -> None:
+    """Wait for something that another process does; fail when it does not."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def runs(pid: int) -> bool:
+    """Whether there is such a process, and it is not only waiting to be reaped."""
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def pids_in(*files: Path) -> list[int]:
+    """The process ids that programs wrote there, when all of them have."""
+    until(lambda: all(file.exists() and file.read_text().endswith("\n") for file in files))
+    return [int(file.read_text()) for file in files]
+
+
+def asking_when_it_runs(stop: Stop, *files: Path) -> threading.Thread:
+    """Ask to stop as soon as programs have written these files."""
+
+    def ask() -> None:
+        pids_in(*files)
+        stop.ask("cancelled")
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    return thread

@@ -1,0 +1,126 @@
+"""An app as users write them, with handlers that behave as badly as a test asks for."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+from onthedot import NonRetryable, RetryAfter, job
+from onthedot.jobs import Context
+
+
+@job("echo")
+def echo(payload: Any) -> Any:
+    return payload
+
+
+@job("context")
+def context_of(_payload: Any, context: Context) -> Any:
+    return [context.job_id, context.run_id, context.attempt, context.idempotency_key, context.fire_time.isoformat()]
+
+
+@job("optional")
+def with_an_option(payload: Any, repeat: int = 2) -> Any:
+    return payload * repeat
+
+
+@job("coroutine")
+async def coroutine(payload: Any, context: Context) -> Any:
+    await asyncio.sleep(0)
+    return [payload, context.attempt]
+
+
+@job("pid")
+def pid(_payload: Any) -> int:
+    return os.getpid()
+
+
+@job("together")
+def together(payload: dict[str, Any]) -> int:
+    """Wait until as many as are expected are at it at the same time."""
+    folder = Path(payload["folder"])
+    (folder / str(os.getpid())).touch()
+    while len(list(folder.iterdir())) < payload["expected"]:
+        time.sleep(0.01)
+    return os.getpid()
+
+
+@job("print")
+def loud(_payload: Any) -> str:
+    print('{"ok": false}')  # noqa: T201
+    sys.stdout.buffer.write(b"\xff\n")
+    os.write(1, b"raw\n")
+    return "said"
+
+
+@job("raise")
+def raising(payload: Any) -> NoReturn:
+    raise {"KeyError": KeyError, "NonRetryable": NonRetryable, "SystemExit": SystemExit}[payload["kind"]](
+        payload["text"]
+    )
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@job("speechless")
+def speechless(_payload: Any) -> NoReturn:
+    raise Speechless
+
+
+@job("later")
+def later(payload: Any) -> NoReturn:
+    raise RetryAfter(payload)
+
+
+@job("no-json")
+def no_json(payload: Any) -> Any:
+    loop: list[Any] = []
+    loop.append(loop)
+    return {"object": object(), "nan": float("nan"), "loop": loop, "set": {1}, "key": {(1, 2): 3}}[payload]
+
+
+@job("long")
+def long(payload: int) -> str:
+    return '"' * payload
+
+
+@job("die")
+def die(payload: Any) -> None:
+    match payload:
+        case "exit":
+            os._exit(3)
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "segfault":
+            ctypes.string_at(0)
+        case "fork":
+            # One that goes on for longer than its parent, with all that it had open.
+            if os.fork():
+                os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(60)
+
+
+@job("sleep")
+def sleep(folder: str) -> None:
+    """In Python, in C without letting anybody else run, and in a process of its own."""
+    Path(folder, "a").write_text(f"{os.getpid()}\n")
+    child = subprocess.Popen(["sleep", "60"])
+    Path(folder, "b").write_text(f"{child.pid}\n")
+    time.sleep(60)
+
+
+@job("stuck")
+def stuck(folder: str) -> None:
+    """Holds the interpreter's lock: no other thread of this process can do anything."""
+    threading.Timer(0, time.sleep, [60]).start()
+    Path(folder, "a").write_text(f"{os.getpid()}\n")
+    ctypes.PyDLL(None).sleep(60)

@@ -1,0 +1,51 @@
+"""What is recorded of an error holds no secret."""
+
+import pytest
+
+from onthedot.domain.redaction import redacted
+
+SECRET = "s3cr3t-Value.42"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"answered 401 to Authorization: Bearer {SECRET}",
+        f"basic {SECRET}=",
+        f"GET https://user:{SECRET}@example.com/x",
+        f"https://example.com/?api_key={SECRET}&page=2",
+        f'{{"password": "{SECRET} with spaces"}}',
+        f"client_secret={SECRET};scope=all",
+        f"X-Auth-Token: {SECRET}",
+        f"?X-Amz-Signature={SECRET}",
+    ],
+)
+def test_a_secret_beside_its_name_is_hidden(text: str) -> None:
+    assert SECRET not in redacted(text)
+    assert "***" in redacted(text)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "AKIAIOSFODNN7EXAMPLE",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N",
+    ],
+)
+def test_what_looks_like_a_key_is_hidden_without_a_name(secret: str) -> None:
+    assert redacted(f"it said {secret}, sorry") == "it said ***, sorry"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "answered 503: try again later",
+        "timed out after 60000 ms while connecting to example.com port 443",
+        "ValueError: order 42 has no token left to spend",
+        "https://example.com/path?page=2&size=10",
+        "the secretary of the basic unit",
+    ],
+)
+def test_ordinary_words_stay(text: str) -> None:
+    assert redacted(text) == text

@@ -1,0 +1,229 @@
+"""A worker with access to the tables and queues, on the embedded engine."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from onthedot.domain.pools import Requirements
+from onthedot.domain.run import Definition, Priority, Record, Status
+from onthedot.domain.targets import HttpTarget, ShellTarget
+from onthedot.domain.workers import Load, Resources, WorkerStatus
+from onthedot.ports import Answer, Call, Target
+from onthedot.schema import PRIORITIES
+from onthedot.stopping import Stop
+from onthedot.use_cases.change_job import cancel_job
+from onthedot.use_cases.lease_runs import VISIBILITY_MS
+from onthedot.use_cases.submit_job import JobRequest, submit_job
+from onthedot.worker.desk import Fenced, Kept, NotAllowed, Task
+from onthedot.worker.direct_desk import DirectDesk
+from tests.builders import World
+from tests.unit.worker_kit import FINE, PATIENCE, an_offer, working
+from tests.unit.worker_world import a_passing_world
+
+ROOM = Resources(4, 4, 1024)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_passing_world() as world:
+        yield world
+        for thread in threading.enumerate():
+            if thread.name.startswith("poll-"):  # they read the world until their time is over
+                thread.join(PATIENCE)
+
+
+@pytest.fixture
+def desk(world: World) -> DirectDesk:
+    desk = DirectDesk(world.engine, "pull")
+    desk.register(an_offer())
+    return desk
+
+
+def a_job(world: World, tenant: str = "acme", priority: Priority = Priority.MEDIUM, cpu: float = 0) -> Record:
+    definition = Definition(ShellTarget(("true",)), requirements=Requirements(cpu=cpu), timeout_seconds=45)
+    request = JobRequest(definition=definition, fingerprint="f", priority=priority, pool="pull")
+    return submit_job(world.engine, tenant, request)
+
+
+def take(desk: DirectDesk, most: int = 1, free: Resources = ROOM) -> list[Task]:
+    return list(desk.take(most, PRIORITIES, free, idle=True).tasks)
+
+
+def stored(world: World, run: Record) -> Record:
+    found = world.store.get(run.run_id)
+    assert found is not None
+    return found
+
+
+def test_it_takes_the_runs_of_every_tenant(world: World, desk: DirectDesk) -> None:
+    wanted = {a_job(world, tenant).run_id for tenant in ("acme", "globex")}
+    tasks = take(desk, most=10)
+    assert {task.run_id for task in tasks} == wanted
+    assert all(task.attempt == 1 and not task.alone for task in tasks)
+
+
+def test_a_task_says_what_it_takes_and_when_its_lease_ends(world: World) -> None:
+    desk = DirectDesk(world.engine, "pull", monotonic=lambda: 500.0)
+    desk.register(an_offer())
+    a_job(world, cpu=1.5)
+    [task] = take(desk)
+    assert (task.needs.cpu, task.needs.seconds) == (1.5, 45)
+    assert 529 < task.lease_end <= 530
+
+
+def test_what_does_not_fit_stays_for_others(world: World, desk: DirectDesk) -> None:
+    run = a_job(world, cpu=2)
+    assert take(desk, free=Resources(4, 1, 1024)) == []
+    assert stored(world, run).status is Status.DISPATCHED
+
+
+def test_a_report_ends_the_run_and_its_message(world: World, desk: DirectDesk) -> None:
+    run = a_job(world)
+    [task] = take(desk)
+    assert desk.report(task, FINE) is None
+    assert stored(world, run).status is Status.SUCCEEDED
+    world.clock.advance(VISIBILITY_MS / 1000 + 1)
+    assert world.received(pool="pull") == []
+
+
+def test_keeping_extends_the_lease_and_the_hiding_of_the_message(world: World, desk: DirectDesk) -> None:
+    run = a_job(world)
+    [task] = take(desk)
+    for _ in range(5):
+        world.clock.advance(20)
+        kept = desk.keep(task)
+        assert isinstance(kept, Kept)
+        assert not kept.cancel_requested
+    assert world.received(pool="pull") == []
+    assert (stored(world, run).lease_until or 0) > world.clock.now() + 29_000
+
+
+def test_a_cancel_is_seen_when_the_lease_is_kept(world: World, desk: DirectDesk) -> None:
+    run = a_job(world)
+    [task] = take(desk)
+    cancel_job(world.engine, "acme", run.job_id)
+    kept = desk.keep(task)
+    assert isinstance(kept, Kept)
+    assert kept.cancel_requested
+    assert desk.report(task, Answer(ok=False, error="stopped")) is None
+    assert stored(world, run).status is Status.CANCELLED
+
+
+def test_another_worker_has_the_run_of_a_dead_one_and_the_late_report_is_fenced_off(
+    world: World, desk: DirectDesk
+) -> None:
+    run = a_job(world)
+    [task] = take(desk)
+    world.clock.advance(VISIBILITY_MS / 1000 + 1)
+    heir = DirectDesk(world.engine, "pull")
+    heir.register(an_offer())
+    assert take(heir) == [], "the message of the lost attempt: it takes the run back"
+    world.clock.advance(10)
+    [again] = take(heir)
+    assert (again.run_id, again.attempt, again.alone) == (run.run_id, 2, True)
+    assert isinstance(desk.keep(task), Fenced)
+    assert isinstance(desk.report(task, FINE), Fenced)
+    assert heir.report(again, FINE) is None
+    assert stored(world, run).status is Status.SUCCEEDED
+
+
+def test_what_is_handed_back_is_tried_again_at_once_and_counts_as_nothing(world: World, desk: DirectDesk) -> None:
+    run = a_job(world)
+    [task] = take(desk)
+    desk.report(task, Answer(ok=False, released=True, error="the worker was stopped"))
+    assert (stored(world, run).failures, stored(world, run).losses) == (0, 0)
+    [again] = take(desk)
+    assert not again.alone
+
+
+def test_it_performs_with_the_payload_and_the_signature_of_the_run(world: World) -> None:
+    desk = DirectDesk(world.engine, "pull")
+    desk.register(replace(an_offer(), capabilities=frozenset({"http"})))
+    definition = Definition(HttpTarget("http://127.0.0.1:9/"), payload={"a": "ü"})
+    submit_job(world.engine, "acme", JobRequest(definition, "f", Priority.HIGH, "pull"))
+    [task] = take(desk)
+    calls: list[Call] = []
+
+    class Noting(Target):
+        def perform(self, call: Call) -> Answer:
+            calls.append(call)
+            return FINE
+
+    stop = Stop()
+    assert task.perform(Noting(), stop) == FINE
+    [call] = calls
+    assert (call.run_id, call.payload, call.stop) == (task.run_id, '{"a":"ü"}'.encode(), stop)
+    assert call.signature["webhook-id"] == task.run_id
+
+
+def test_a_run_handed_to_this_very_worker_is_heard_of_by_the_next_beat(world: World) -> None:
+    desk = DirectDesk(world.engine, "pull", poll_seconds=0.2)
+    worker_id = desk.register(an_offer())
+    job = a_job(world)
+    for received in world.received(pool="pull"):
+        world.queues.delete(received)
+    assert world.registry.assign(worker_id, job.run_id)
+    assert take(desk) == []
+    desk.beat(Load())
+    assert desk.wait(3600) is True
+    [task] = take(desk)
+    assert task.run_id == job.run_id
+    assert desk.report(task, FINE) is None
+    assert take(desk) == []
+
+
+def test_a_worker_that_was_forgotten_registers_again_with_its_beat(world: World) -> None:
+    desk = DirectDesk(world.engine, "pull")
+    worker_id = desk.register(an_offer())
+    with world.database.transaction() as connection:
+        connection.execute("DELETE FROM workers")
+    desk.beat(Load(running=("a",)))
+    worker = world.registry.find(worker_id)
+    assert worker is not None
+    assert worker.load.running == ("a",)
+
+
+def test_a_pool_that_does_not_exist_is_refused_by_name(world: World) -> None:
+    with pytest.raises(NotAllowed, match="there is no pool 'nowhere'"):
+        DirectDesk(world.engine, "nowhere").register(replace(an_offer(), pool="nowhere"))
+
+
+def test_a_machine_whose_clock_is_off_does_not_work(world: World) -> None:
+    def off() -> None:
+        raise NotAllowed("the clock is 3 s ahead")
+
+    with pytest.raises(NotAllowed, match="clock"):
+        DirectDesk(world.engine, "pull", check=off).register(an_offer())
+
+
+class Waiting(DirectDesk):
+    """Tells when its worker begins to wait."""
+
+    waiting = threading.Event()
+
+    def wait(self, seconds: float) -> bool:
+        self.waiting.set()
+        return super().wait(seconds)
+
+
+def test_an_idle_worker_starts_a_run_as_soon_as_it_comes(world: World) -> None:
+    desk = Waiting(world.engine, "pull", poll_seconds=0.2)
+    performed = threading.Event()
+
+    class Performing(Target):
+        def perform(self, call: Call) -> Answer:
+            performed.set()
+            return FINE
+
+    with working(desk, Performing()):
+        assert desk.waiting.wait(PATIENCE)
+        run = a_job(world)
+        assert performed.wait(PATIENCE)
+    started = stored(world, run)
+    assert started.status is Status.SUCCEEDED
+    assert started.started_at is not None
+    assert started.started_at - started.nominal_at < 1000
+    [worker] = world.registry.workers()
+    assert worker.status(world.clock.now()) is WorkerStatus.STOPPED
