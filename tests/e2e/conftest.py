@@ -11,7 +11,7 @@ import pytest
 from localstack import local
 from tests.e2e.deployment import Api, Deployment
 from tests.e2e.listener import Listener, listening
-from tests.e2e.worker_process import begin_murderer
+from tests.e2e.worker_process import begin_murderer, end_of_murderer
 
 HOME = Path(__file__).parents[2] / ".onthedot-e2e"
 SHARDS = 4
@@ -67,3 +67,9 @@ def api(deployment: Deployment) -> Api:
 @pytest.fixture(scope="session")
 def listener(deployment: Deployment) -> Listener:
     return deployment.listener
+
+
+@pytest.fixture(scope="session")
+def quiet_pool(deployment: Deployment) -> None:
+    """A pull pool in which only a test's own workers are."""
+    end_of_murderer(deployment)

@@ -110,12 +110,17 @@ def function(deployment: Deployment) -> Iterator[str]:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as files:
         files.writestr("handler.py", CODE)
+    trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    role = deployment.client("iam").create_role(
+        RoleName="onthedot-e2e-function",
+        AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trusted]}),
+    )
     functions = deployment.client("lambda")
     functions.create_function(
         FunctionName=FUNCTION,
         Runtime="python3.13",
         Handler="handler.handle",
-        Role="arn:aws:iam::000000000000:role/none",
+        Role=role["Role"]["Arn"],
         Code={"ZipFile": archive.getvalue()},
         Timeout=20,
     )
@@ -193,7 +198,7 @@ def test_grpc_time_out_refusal_and_garbage(api: Api) -> None:
         run = ended(api, "FAILED", target=target, payload={"noSuchField": 1})
         assert error_class(run) == "bad_request"
         run = ended(api, "FAILED", target={**target, "method": "shop.Orders/Nothing"})
-        assert error_class(run) == "grpc_UNIMPLEMENTED"
+        assert error_class(run) == "unknown_method"
     with a_babbler() as port:
         target = {"type": "grpc", "address": f"127.0.0.1:{port}", "method": "a.B/C"}
         run = ended(api, "FAILED", target=target, timeout_seconds=3)
@@ -207,7 +212,7 @@ def test_grpc_time_out_refusal_and_garbage(api: Api) -> None:
 
 
 @pytest.fixture(scope="module")
-def shell_worker(deployment: Deployment) -> Iterator[None]:
+def shell_worker(deployment: Deployment, quiet_pool: None) -> Iterator[None]:
     with a_pull_worker(deployment, "--shell", "--app", APP, "--slots", "4", worker_id="all-rounder"):
         yield
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 from onthedot import NonRetryable, job
@@ -48,5 +49,7 @@ def die(payload: Any) -> None:
 
 @job("kill-the-worker")
 def kill_the_worker(payload: Any) -> None:
-    os.kill(os.getppid(), signal.SIGKILL)
+    """The worker is its grandparent: a supervisor stands in between."""
+    stat = Path(f"/proc/{os.getppid()}/stat").read_text()
+    os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
     time.sleep(60)

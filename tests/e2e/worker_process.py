@@ -133,3 +133,15 @@ def begin_murderer(deployment: Deployment) -> Restarting:
     target = {"type": "python", "handler": "kill-the-worker"}
     deployment.slow["murderer"] = deployment.api.submit(target=target, requirements=victim, timeout_seconds=50)
     return restarting
+
+
+def end_of_murderer(deployment: Deployment) -> None:
+    """Its fifth victim is lost, the worker that came back went on with others, and leaves the pool to the tests."""
+    if "survivor" in deployment.slow:
+        return
+    api = deployment.api
+    api.wait_for(deployment.slow["murderer"]["job_id"], "FAILED", seconds=300)
+    echo = {"type": "python", "handler": "echo"}
+    deployment.slow["survivor"] = api.submit(target=echo, requirements={"capabilities": ["victim"]}, payload="alive")
+    api.wait_for(deployment.slow["survivor"]["job_id"], "SUCCEEDED", seconds=60)
+    deployment.restarting.stop()

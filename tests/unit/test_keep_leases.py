@@ -38,6 +38,9 @@ class Kept:
         self.run: Record = started.run
         self.stop = Stop()
 
+    def asked_to_stop(self) -> str | None:
+        return self.stop.reason
+
 
 @pytest.fixture
 def kept() -> object:
@@ -53,7 +56,7 @@ def test_a_beat_extends_the_lease(kept: tuple[Kept, World]) -> None:
     stored = world.store.get(attempt.run.run_id)
     assert stored is not None
     assert stored.lease_until == attempt.clock.now() + lifecycle.LEASE_MS
-    assert attempt.stop.reason is None
+    assert attempt.asked_to_stop() is None
 
 
 def test_a_beat_brings_back_a_cancel(kept: tuple[Kept, World]) -> None:
@@ -64,7 +67,7 @@ def test_a_beat_brings_back_a_cancel(kept: tuple[Kept, World]) -> None:
     world.store.move(asked)
     with attempt.keeper.keeping(attempt.run, attempt.stop):
         attempt.keeper.beat()
-    assert attempt.stop.reason == CANCELLED
+    assert attempt.asked_to_stop() == CANCELLED
 
 
 def test_an_attempt_that_was_taken_over_is_stopped(kept: tuple[Kept, World]) -> None:
@@ -74,7 +77,7 @@ def test_an_attempt_that_was_taken_over_is_stopped(kept: tuple[Kept, World]) -> 
     world.store.move(lifecycle.lose(run, attempt.clock.now(), generation="new", plan=world.plan))
     with attempt.keeper.keeping(attempt.run, attempt.stop):
         attempt.keeper.beat()
-    assert attempt.stop.reason == FENCED
+    assert attempt.asked_to_stop() == FENCED
 
 
 def test_a_worker_that_cannot_heartbeat_stops_its_target_before_its_lease_ends(kept: tuple[Kept, World]) -> None:
@@ -85,10 +88,10 @@ def test_a_worker_that_cannot_heartbeat_stops_its_target_before_its_lease_ends(k
             attempt.clock.advance(10)
             attempt.keeper.beat()
             attempt.keeper.watch()
-        assert attempt.stop.reason is None, "the lease outlasts two missed beats"
+        assert attempt.asked_to_stop() is None, "the lease outlasts two missed beats"
         attempt.clock.advance(5)
         attempt.keeper.watch()
-    assert attempt.stop.reason == UNHEARD
+    assert attempt.asked_to_stop() == UNHEARD
     assert attempt.clock.now() < (attempt.run.lease_until or 0)
 
 
@@ -102,4 +105,4 @@ def test_a_store_that_comes_back_in_time_changes_nothing(kept: tuple[Kept, World
         attempt.keeper.beat()
         attempt.clock.advance(20)
         attempt.keeper.watch()
-    assert attempt.stop.reason is None
+    assert attempt.asked_to_stop() is None

@@ -67,12 +67,15 @@ def test_what_a_program_leaves_behind_holds_nothing_up_and_is_ended(tmp_path: Pa
 
 @pytest.mark.parametrize("script", [DEAF, ESCAPED + "; sleep 60"])
 def test_a_worker_that_is_killed_takes_the_program_and_what_it_started_with_it(tmp_path: Path, script: str) -> None:
-    worker = subprocess.Popen([sys.executable, "-c", WORKER, script.format(tmp_path)])
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, script.format(tmp_path)], env=environment)
     pids = pids_in(tmp_path / "a", tmp_path / "b")
     assert all(map(runs, pids))
     worker.send_signal(signal.SIGKILL)
     worker.wait()
     until(lambda: not any(map(runs, pids)))
+    until(lambda: not list((tmp_path / "tmp").iterdir()))
 
 
 WORKER = """
@@ -83,7 +86,9 @@ sh(sys.argv[1])
 
 
 def test_a_program_that_kills_its_supervisor_is_lost_and_ended(tmp_path: Path) -> None:
-    answer = sh(DEAF.format(tmp_path).replace("& sleep 60", f"& while ! test -s {tmp_path}/b; do :; done; kill -9 $PPID"))
+    answer = sh(
+        DEAF.format(tmp_path).replace("& sleep 60", f"& while ! test -s {tmp_path}/b; do :; done; kill -9 $PPID")
+    )
     assert (answer.ok, answer.lost, answer.error_class) == (False, True, "lost")
     until(lambda: not any(map(runs, pids_in(tmp_path / "a", tmp_path / "b"))))
 

@@ -34,7 +34,7 @@ class PolledQueues(RunQueues):
         self._error: Exception | None = None
 
     def wait(self, seconds: float, priorities: Sequence[Priority] = PRIORITIES) -> bool:
-        """Poll these: whether something was brought, or somebody woke us. Raises what a poll did, mostly Unavailable."""
+        """Poll these: whether something was brought, or somebody woke us. Raises what a poll did."""
         with self._changed:
             self._wanted = True
             for priority in priorities:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Final
 
 _SUPERVISOR: Final = str(Path(__file__).with_name("supervisor.py"))
+_GROUP: Final = "group "
 _SECONDS_TO_END: Final = 0.5
 """What the supervisor has for killing; more only if the kernel cannot kill something now."""
 
@@ -28,17 +29,27 @@ class Supervised:
         directory: str | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Streams, directory and environment as `subprocess.Popen` has them.
+        """Streams and environment as `subprocess.Popen` has them. A `directory` is the program's own to run in; if
+        this process is killed it is removed, else that is the caller's to do.
 
         :raises OSError: there is no room for another process, or the arguments are too long
         :raises ValueError: the arguments hold what no program can get
         """
         self._said = b""
+        whose = "own" if directory else "shared"
         self.line, theirs = socket.socketpair()
         with theirs:
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", _SUPERVISOR, str(theirs.fileno()), *argv],
+                    [
+                        sys.executable,
+                        "-I",
+                        "-S",
+                        _SUPERVISOR,
+                        str(theirs.fileno()),
+                        whose,
+                        *argv,
+                    ],
                     stdin=stdin,
                     stdout=stdout,
                     stderr=stderr,
@@ -63,8 +74,8 @@ class Supervised:
     @property
     def status(self) -> str:
         """How it ended: `exit 3`, `signal 9`, `cannot 2` (the errno: it did not begin), or nothing known."""
-        said = [line for line in self._lines() if not line.startswith("group ")]
-        return min(said, default="")  # `cannot` is followed by an exit that means nothing
+        # The first word counts: after `cannot` comes an exit that means nothing.
+        return next((line for line in self._lines() if not line.startswith(_GROUP)), "")
 
     def _lines(self) -> list[str]:
         return self._said.decode("ascii", errors="replace").splitlines()
@@ -118,5 +129,6 @@ class Supervised:
     def _kill_group(self) -> None:
         """In the place of the supervisor, which was killed; the program itself died with it."""
         for line in self._lines():
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(int(line.removeprefix("group ")), signal.SIGKILL)
+            if line.startswith(_GROUP):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(int(line.removeprefix(_GROUP)), signal.SIGKILL)

@@ -1,11 +1,12 @@
-"""Stands between a worker and a program that it runs: `python -I -S supervisor.py <fd> program argument…`.
+"""Stands between a worker and a program that it runs: `python -I -S supervisor.py <fd> own|shared program …`.
 
 Promises: the program and all that it started, daemons included, end when it ends, when the worker says so, and when
 the worker dies, by whatever cause: the kernel then closes the worker's end of the socket `fd`.
 
 The worker sends `T` (end politely, by force after two seconds) or hangs up (end by force). It is sent lines: `group 7`,
 which it kills itself should the supervisor be killed; `cannot 2`, the errno, if the program could not be started; and
-`exit 3` or `signal 9` when all is over.
+`exit 3` or `signal 9` when all is over. The directory that it starts in is the program's `own`, or `shared`:
+an own one is removed here should the worker not be there any more to do it.
 
 It imports little, since each run pays for it, and nothing of onthedot, since `-S` has no packages.
 """
@@ -26,7 +27,8 @@ _SET_BY_PYTHON = {"C.UTF-8", "C.utf8", "UTF-8"}
 
 
 def main() -> None:
-    control, argv = int(sys.argv[1]), sys.argv[2:]
+    control, directory, argv = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    home = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
     os.set_inheritable(control, False)
     _process_control(_PR_SET_CHILD_SUBREAPER, 1)
     # Its environment may be the worker's, which other programs must not read.
@@ -41,7 +43,8 @@ def main() -> None:
     _tell(control, f"group {program}")
     _let_go_of_the_programs_streams()
     _wait(program, control, woken)
-    _tell(control, _end_all(program))
+    if not _tell(control, _end_all(program)) and directory == "own":
+        _remove(home)
 
 
 def _become(argv: list[str], control: int) -> None:
@@ -149,11 +152,19 @@ def _kill(child: int) -> None:
         return
 
 
-def _tell(control: int, line: str | None) -> None:
+def _tell(control: int, line: str | None) -> bool:
+    """Whether the worker is there to hear it."""
     try:
         os.write(control, f"{line or ''}\n".encode())
     except OSError:
-        return
+        return False
+    return True
+
+
+def _remove(directory: str) -> None:
+    import shutil  # noqa: PLC0415 - slow, and only workers that were killed leave something to do
+
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _let_go_of_the_programs_streams() -> None:
