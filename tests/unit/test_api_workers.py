@@ -122,7 +122,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"pool": "swimming"}, "pool", "default, long, pull"),
     ({"pool": None}, "pool", "leave it out"),
     ({"capabilities": "shell"}, "capabilities", "list"),
-    ({"capabilities": ["x"] * 51}, "capabilities", "at most 50"),
+    ({"capabilities": ["x"] * 201}, "capabilities", "at most 200"),
     ({"capabilities": ["x" * 81]}, "capabilities.0", "at most 80"),
     ({"capabilities": ["a,b"]}, "capabilities.0", "comma"),
     ({"capabilities": [" a"]}, "capabilities.0", "spaces"),

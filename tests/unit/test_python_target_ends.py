@@ -21,7 +21,7 @@ from tests.unit.test_python_target import APP, a_call
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file for an app called `app`, found as workers find it: in the current directory."""
     monkeypatch.chdir(tmp_path)
-    return tmp_path / "app.py"
+    return tmp_path / "an_app.py"
 
 
 @pytest.mark.parametrize("handler", ["sleep", "stuck"])
@@ -87,14 +87,14 @@ PythonRunner(APP).perform(a_call(*sys.argv[1:]))
 
 def test_the_handlers_of_an_app_are_listed_without_importing_it_here(app: Path) -> None:
     app.write_text('from onthedot import job\n@job("b")\ndef b(p): ...\n@job("a")\nasync def a(p): ...\n')
-    assert handlers_of("app") == ["a", "b"]
-    assert "app" not in sys.modules
+    assert handlers_of("an_app") == ["a", "b"]
+    assert "an_app" not in sys.modules
 
 
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        (None, "ModuleNotFoundError: No module named 'app'"),
+        (None, "ModuleNotFoundError: No module named 'an_app'"),
         ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("def f(:", "SyntaxError: invalid syntax"),
         ("import sys; sys.exit('not now')", "SystemExit: not now"),
@@ -104,25 +104,25 @@ def test_the_handlers_of_an_app_are_listed_without_importing_it_here(app: Path) 
 def test_an_app_that_cannot_be_imported_says_why(app: Path, source: str | None, why: str) -> None:
     if source is not None:
         app.write_text(source)
-    with pytest.raises(OnthedotError, match=r"^app cannot be imported: ") as caught:
-        handlers_of("app")
-    assert str(caught.value) == f"app cannot be imported: {why}"
-    with PythonRunner("app") as runner:
+    with pytest.raises(OnthedotError, match=r"^an_app cannot be imported: ") as caught:
+        handlers_of("an_app")
+    assert str(caught.value) == f"an_app cannot be imported: {why}"
+    with PythonRunner("an_app") as runner:
         answer = runner.perform(a_call("echo"))
     assert (answer.ok, answer.retryable, answer.error) == (False, True, str(caught.value))
 
 
 def test_the_time_for_the_import_counts(app: Path) -> None:
     app.write_text("import time; time.sleep(60)")
-    with PythonRunner("app") as runner:
+    with PythonRunner("an_app") as runner:
         answer = runner.perform(a_call("echo", timeout_ms=1000))
-    assert answer.error == "timed out after 1000 ms while importing app"
+    assert answer.error == "timed out after 1000 ms while importing an_app"
 
 
 def test_one_name_for_two_handlers_is_an_error_that_names_both(app: Path) -> None:
     app.write_text('from onthedot import job\n@job("a")\ndef f(p): ...\n\n@job("a")\ndef g(p): ...\n')
     with pytest.raises(OnthedotError) as caught:
-        handlers_of("app")
+        handlers_of("an_app")
     assert f"two handlers are marked @job('a'): {app}:2 and {app}:5" in str(caught.value)
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Final
 
 from onthedot.worker.runtime import Runtime
@@ -15,6 +15,8 @@ from onthedot.worker.runtime import Runtime
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 HURRY_SECONDS: Final = 1.0
 """For programs that are killed with the worker, when it is to end at once."""
+
+LOOK_SECONDS: Final = 0.5
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +30,7 @@ def run_until_stopped(runtime: Runtime) -> None:
         running = pool.submit(runtime.run)
         running.add_done_callback(lambda _: events.put(None))
         asked = False
-        while (got := events.get()) is not None:
+        while (got := _next(events)) is not None:
             name = signal.Signals(got).name
             if asked:
                 log.warning("%s again: ending at once", name)
@@ -44,6 +46,13 @@ def run_until_stopped(runtime: Runtime) -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
         pool.shutdown(wait=False)
+
+
+def _next(events: "SimpleQueue[int | None]") -> int | None:
+    """Waits in short steps: a signal that another thread received, or that came just before a wait, ends none."""
+    while True:
+        with suppress(Empty):
+            return events.get(timeout=LOOK_SECONDS)
 
 
 def _leave_stuck_threads() -> None:
