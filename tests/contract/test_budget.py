@@ -187,7 +187,7 @@ def test_the_computed_units_are_those_that_update_item_reports(life: Life) -> No
         lifecycle.extend_lease(running, now + 1),
         lifecycle.repark(running, now + 600_000, PLAN),
         lifecycle.fail(running, now, failure=Failure("e" * 2_000), why="w", plan=PLAN),
-        lifecycle.delete(running, now, "g"),
+        lifecycle.delete(running, now, "g", PLAN),
     ]
     for move in moves:
         before = life.store.item(move.run_id)

@@ -118,7 +118,7 @@ def test_what_the_index_shows_but_is_failed_no_more_is_left_out(store: RunStore,
 
 def test_a_deleted_run_is_a_dead_letter_no_more(store: RunStore, clock: Clock) -> None:
     dead = a_dead_letter(store, clock)
-    store.move(lifecycle.delete(dead, clock.now(), "tomb"))
+    store.move(lifecycle.delete(dead, clock.now(), "tomb", PLAN))
 
     assert list(store.failed("acme", 10).runs) == []
 

@@ -97,7 +97,7 @@ def test_a_transaction_that_fails_leaves_nothing() -> None:
 def test_an_expired_record_frees_its_id_and_a_live_one_never_does() -> None:
     with a_world() as world:
         dead, live = (a_run(world.clock).stored_in(world.store) for _ in range(2))
-        world.store.move(lifecycle.delete(dead, world.clock.now(), "tomb"))
+        world.store.move(lifecycle.delete(dead, world.clock.now(), "tomb", world.plan))
 
         world.clock.advance(lifecycle.TOMBSTONE_DAYS * 86_400 - 1)
         assert world.store.create(dead) is not None

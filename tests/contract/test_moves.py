@@ -47,7 +47,7 @@ def test_a_move_from_another_status_is_refused_with_the_current_run(store: RunSt
 def test_any_of_the_expected_statuses_will_do(store: RunStore, clock: Clock, before: Status) -> None:
     run = a_run(clock).standing(before, "fire#0#1").stored_in(store)
 
-    outcome = store.move(lifecycle.delete(run, clock.now(), "tomb"))
+    outcome = store.move(lifecycle.delete(run, clock.now(), "tomb", PLAN))
 
     assert isinstance(outcome, Moved)
     assert outcome.run is not None

@@ -3,7 +3,7 @@
 from onthedot.domain import lifecycle
 from onthedot.domain.run import Priority, Status
 from onthedot.ports import Clock, Moved, RunStore, SlotEntry
-from tests.builders import a_run, the_claim_of
+from tests.builders import PLAN, a_run, the_claim_of
 from tests.contract.kit import PAGE_SIZE
 
 SLOT = "fire#0#29539440"
@@ -84,7 +84,7 @@ def test_what_is_claimed_between_two_pages_makes_the_reader_miss_nothing(store: 
     ]
     first = store.read_slot(SLOT)
     for entry in first.entries:
-        store.move(lifecycle.delete(next(r for r in runs if r.run_id == entry.run_id), base, "tomb"))
+        store.move(lifecycle.delete(next(r for r in runs if r.run_id == entry.run_id), base, "tomb", PLAN))
 
     second = store.read_slot(SLOT, first.cursor)
 
@@ -112,6 +112,6 @@ def test_a_claimed_run_is_found_in_its_new_slot_only(store: RunStore, clock: Clo
 def test_a_run_without_a_slot_has_left_the_index(store: RunStore, clock: Clock) -> None:
     run = a_run(clock).standing(Status.PENDING, SLOT).stored_in(store)
 
-    store.move(lifecycle.delete(run, clock.now(), "tomb"))
+    store.move(lifecycle.delete(run, clock.now(), "tomb", PLAN))
 
     assert read_whole(store, SLOT) == []

@@ -36,9 +36,9 @@ def test_a_move_is_legal_exactly_when_the_table_says_so(before: Status, after: S
 
 def test_nothing_leads_out_of_an_end_but_deletion_and_the_redrive_of_a_dead_letter() -> None:
     for end in (Status.SUCCEEDED, Status.CANCELLED):
-        assert TRANSITIONS[end] == {Status.DELETED}
-    assert TRANSITIONS[Status.FAILED] == {Status.DELETED, Status.PENDING, Status.DISPATCHED}
-    assert TRANSITIONS[Status.DELETED] == frozenset()
+        assert TRANSITIONS[end] - {end} == {Status.DELETED}
+    assert TRANSITIONS[Status.FAILED] - {Status.FAILED} == {Status.DELETED, Status.PENDING, Status.DISPATCHED}
+    assert TRANSITIONS[Status.DELETED] == {Status.DELETED}
 
 
 def test_a_status_cannot_be_smuggled_into_the_changes() -> None:
@@ -53,7 +53,7 @@ def test_a_status_cannot_be_smuggled_into_the_changes() -> None:
         lifecycle.fail(running(), LATER, failure=Failure("e"), why="w", plan=PLAN),
         lifecycle.lose(running(losses=4), LATER, generation="g", plan=PLAN),
         lifecycle.undeliverable(a_run(VirtualClock()).dispatched().build(), LATER, PLAN),
-        lifecycle.delete(running(), LATER, "g"),
+        lifecycle.delete(running(), LATER, "g", PLAN),
     ],
     ids=["succeed", "fail", "lose for good", "undeliverable", "delete"],
 )
@@ -62,6 +62,20 @@ def test_what_ends_a_run_takes_it_out_of_the_due_index_and_lets_it_expire(move: 
     assert move.changes["slot"] is None
     assert move.changes["expires_at"] >= LATER // 1000 + 14 * 86_400
     assert move.changes["lease_until"] is None
+
+
+def test_a_run_with_children_is_looked_after_until_they_know() -> None:
+    parent = running(children=frozenset({"child"}), dependents=1)
+    for move in (
+        lifecycle.succeed(parent, LATER, None, PLAN),
+        lifecycle.fail(parent, LATER, failure=Failure("e"), why="w", plan=PLAN),
+        lifecycle.stop(parent, LATER, Failure("e"), PLAN),
+        lifecycle.lose(replace(parent, losses=4), LATER, generation="g", plan=PLAN),
+        lifecycle.delete(parent, LATER, "g", PLAN),
+    ):
+        assert move.expect.equals["dependents"] == 1, "nobody ends it without knowing all its children"
+        assert move.changes["slot"].startswith("watch#")
+        assert (move.changes["release_pending"], move.changes["expires_at"]) == (1, None)
 
 
 @pytest.mark.parametrize(

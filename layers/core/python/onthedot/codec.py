@@ -14,8 +14,11 @@ from onthedot.domain.run import Attempt, Definition, Kind, Priority, Record, Ret
 from onthedot.domain.targets import HttpTarget
 
 Scalar = str | int | bool
+Stored = Scalar | frozenset[str]
 
 FIELDS: Final = tuple(field.name for field in dataclasses.fields(Record))
+SETS: Final = frozenset({"waits_for", "children"})
+"""Fields that engines can add to and remove from."""
 INTEGERS: Final = frozenset(field.name for field in dataclasses.fields(Record) if field.type in (int, int | None))
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "method": "POST",
@@ -30,16 +33,19 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 }
 
 
-def encode_field(name: str, value: Any) -> Scalar:
+_EMPTY: Final[tuple[Any, ...]] = ((), frozenset())
+
+
+def encode_field(name: str, value: Any) -> Stored:
     """One field's value as it is stored."""
     encoder = _ENCODERS.get(name)
     return value if encoder is None else encoder(value)
 
 
-def encode(run: Record) -> dict[str, Scalar]:
+def encode(run: Record) -> dict[str, Stored]:
     """The whole run; fields without a value are left out."""
     values = ((name, getattr(run, name)) for name in FIELDS)
-    return {name: encode_field(name, value) for name, value in values if value is not None and value != ()}
+    return {name: encode_field(name, value) for name, value in values if value is not None and value not in _EMPTY}
 
 
 def decode(record: Mapping[str, Any]) -> Record:
@@ -112,9 +118,10 @@ def _decode_recurrence(text: str) -> Recurrence:
 
 
 _KNOWN: Final = frozenset(FIELDS)
-_ENCODERS: Final[Mapping[str, Callable[[Any], Scalar]]] = {
+_ENCODERS: Final[Mapping[str, Callable[[Any], Stored]]] = {
     "definition": lambda value: _dump(_definition(value)),
     "recurrence": lambda value: _dump(recurrences.to_json(value)),
+    "parents": lambda value: _dump(list(value)),
     "attempts": lambda value: _dump([_attempt(attempt) for attempt in value]),
     "status": str,
     "priority": str,
@@ -125,6 +132,8 @@ _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "definition": _decode_definition,
     "recurrence": _decode_recurrence,
     "attempts": _decode_attempts,
+    "parents": lambda text: tuple(json.loads(text)),
+    **dict.fromkeys(SETS, frozenset),
     "status": Status,
     "priority": Priority,
     "kind": Kind,

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from onthedot.adapters.dynamodb_keys import run_key
-from onthedot.codec import Scalar, encode_field
+from onthedot.codec import Stored, encode_field
 from onthedot.domain.run import Move, Status
 from onthedot.schema import PARTITION_KEY, SORT_KEY
 
 Attribute = dict[str, Any]
 
 
-def to_attribute(value: Scalar) -> Attribute:
+def to_attribute(value: Stored) -> Attribute:
+    if isinstance(value, frozenset):
+        return {"SS": sorted(value)}
     return {"S": value} if isinstance(value, str) else {"N": str(int(value))}
 
 
@@ -49,11 +51,16 @@ def update_item_arguments(move: Move) -> dict[str, Any]:
         return f":{prefix}_{field}"
 
     sets = [f"{name(f)} = {value('to', f, v)}" for f, v in _written(move).items()]
-    sets += [f"{name(f)} = {name(f)} + {value('add', f, n)}" for f, n in move.increments.items()]
-    removes = [name(f) for f in _removed(move)]
+    clauses = {
+        "SET": sets,
+        "REMOVE": [name(f) for f in _removed(move)],
+        # A counter that is not there yet counts from nothing; what is not in a set is removed all the same.
+        "ADD": [f"{name(f)} {value('add', f, n)}" for f, n in {**move.increments, **move.adds}.items()],
+        "DELETE": [f"{name(f)} {value('del', f, gone)}" for f, gone in move.removes.items()],
+    }
     return {
         "Key": run_key(move.run_id),
-        "UpdateExpression": "SET " + ", ".join(sets) + (" REMOVE " + ", ".join(removes) if removes else ""),
+        "UpdateExpression": " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses.items() if parts),
         "ConditionExpression": _condition(move, name, value),
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": values,
@@ -75,6 +82,8 @@ def _condition(move: Move, name: Any, value: Any) -> str:
 
 def partiql_statement(move: Move, table: str) -> dict[str, Any]:
     """One entry of `BatchExecuteStatement`; a refused one gives back the item that stands there."""
+    if move.adds or move.removes:
+        raise ValueError("sets are changed one move at a time")
     parameters: list[Attribute] = []
 
     def parameter(field: str, content: Any) -> str:

@@ -8,7 +8,7 @@ from onthedot.api.present_targets import target_view
 from onthedot.api.target_views import RequirementsView
 from onthedot.api.times import format_instant
 from onthedot.api.views import AcceptedView, ExplanationView, JobView, RetryView, StatusView
-from onthedot.domain.explain import WAITING
+from onthedot.domain.explain import SCHEDULED
 from onthedot.domain.pools import Requirements
 from onthedot.domain.run import Definition, Kind, Record, RetryPolicy, Status
 from onthedot.ports import Blobs
@@ -23,7 +23,7 @@ def shown_status(job: Record, next_at: int | None) -> str:
 
     And a schedule has not ended before its last run has had its time, though the job has nothing more to stamp.
     """
-    if job.status in WAITING and job.attempt:
+    if job.status in SCHEDULED and job.attempt:
         return RETRYING
     over = job.status is Status.COMPLETED and next_at is not None
     return Status.ACTIVE.value if over else job.status.value

@@ -4,7 +4,7 @@ from typing import Final
 
 from onthedot.api.times import format_instant
 from onthedot.api.views import AttemptView, ExecutionsView, ExecutionView, SkippedView
-from onthedot.domain.explain import WAITING
+from onthedot.domain.explain import SCHEDULED
 from onthedot.domain.run import Attempt, Kind, Record, Status
 from onthedot.ports import Blobs
 from onthedot.use_cases.list_runs import Runs
@@ -37,12 +37,12 @@ def execution_view(run: Record, blobs: Blobs) -> ExecutionView:
     return {
         "execution_id": run.run_id,
         "job_id": run.job_id,
-        "status": RETRYING if run.status in WAITING and run.attempt else run.status.value,
+        "status": RETRYING if run.status in SCHEDULED and run.attempt else run.status.value,
         "trigger": trigger(run),
         "priority": run.priority.value,
         "pool": run.pool,
         "fire_time": format_instant(run.nominal_at),
-        "next_fire_time": format_instant(run.fire_at) if run.status in WAITING else None,
+        "next_fire_time": format_instant(run.fire_at) if run.status in SCHEDULED else None,
         "started_at": maybe_time(run.started_at),
         "finished_at": maybe_time(run.finished_at),
         "lateness_ms": lateness_ms(run),

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from onthedot.domain.errors import JobConflict
 from onthedot.domain.ids import fresh_generation
-from onthedot.domain.lifecycle import Placement, Plan, closed, place
+from onthedot.domain.lifecycle import Placement, Plan, concluded, place
 from onthedot.domain.recurrence import Recurrence
 from onthedot.domain.run import Definition, Expect, Kind, Move, Priority, Record, Status
 from onthedot.domain.schedule import fires_between, next_fire
 from onthedot.domain.slots import fire_slot, shard_of
 
 MOST_STAMPED_AHEAD: Final = 10_000
-WAITING: Final = frozenset({Status.PENDING, Status.DISPATCHED})
+SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def pause(job: Record, now: int) -> Move | None:
     if job.status is Status.ACTIVE or _has_runs_ahead(job, now):
         changes = {**_touched(job), **_moved_back(job, now), "slot": None, "finished_at": None, "expires_at": None}
         return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
-    if job.status in WAITING:
+    if job.status in SCHEDULED:
         changes = {**_touched(job), "slot": None, "generation": fresh_generation()}
         return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
     raise JobConflict(f"a job that is {job.status} cannot be paused")
@@ -41,7 +41,7 @@ def pause(job: Record, now: int) -> Move | None:
 
 def resume(job: Record, now: int, plan: Plan) -> Move | None:
     """Back to work; what was missed meanwhile is the misfire policy's. None: it is not paused."""
-    if job.status in (*WAITING, Status.ACTIVE, Status.RUNNING):
+    if job.status in (*SCHEDULED, Status.ACTIVE, Status.RUNNING):
         return None
     if job.status is not Status.PAUSED:
         raise JobConflict(f"a job that is {job.status} cannot be resumed")
@@ -58,9 +58,10 @@ def cancel(job: Record, now: int, plan: Plan) -> Move | None:
         return None
     if job.status is Status.RUNNING:
         return Move(job.run_id, _as_read(job), Status.RUNNING, {**_touched(job), "cancel_requested": now})
-    if job.status in (*WAITING, Status.PAUSED, Status.ACTIVE, Status.COMPLETED):
-        changes = {**closed(now, plan), "generation": fresh_generation(), "reason": "cancelled"}
-        return Move(job.run_id, _as_read(job), Status.CANCELLED, {**_touched(job), **changes})
+    if job.status in (*SCHEDULED, Status.WAITING, Status.PAUSED, Status.ACTIVE, Status.COMPLETED):
+        changes = {**concluded(job, now, plan), "generation": fresh_generation(), "reason": "cancelled"}
+        expect = _as_read(job, dependents=job.dependents)
+        return Move(job.run_id, expect, Status.CANCELLED, {**_touched(job), **changes})
     raise JobConflict(f"a job that is {job.status} cannot be cancelled")
 
 
@@ -86,7 +87,7 @@ def assign(job: Record, pool: str, now: int, plan: Plan) -> Move:
 
 
 def _change_recurring(job: Record, wanted: Change, changes: dict[str, Any], now: int, plan: Plan) -> Move:
-    if job.status not in (Status.ACTIVE, Status.PAUSED, Status.COMPLETED):
+    if job.status not in (Status.ACTIVE, Status.PAUSED, Status.COMPLETED, Status.WAITING):
         raise JobConflict(f"a job that is {job.status} cannot be changed")
     if wanted.recurrence is None:
         return Move(job.run_id, _as_read(job), job.status, changes)
@@ -104,8 +105,8 @@ def _change_recurring(job: Record, wanted: Change, changes: dict[str, Any], now:
         "scheduled_since": first,
         "accounted_until": now,
     }
-    if job.status is Status.PAUSED:
-        return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
+    if job.status in (Status.PAUSED, Status.WAITING):
+        return Move(job.run_id, _as_read(job), job.status, changes)
     changes |= {
         "slot": fire_slot(shard_of(job.job_id, plan.shards), first, now),
         "finished_at": None,
@@ -142,22 +143,22 @@ def _moved_back(job: Record, now: int) -> dict[str, Any]:
 
 
 def _change_one_off(job: Record, wanted: Change, changes: dict[str, Any], now: int, plan: Plan) -> Move:
-    if job.status not in (*WAITING, Status.PAUSED):
+    if job.status not in (*SCHEDULED, Status.PAUSED, Status.WAITING):
         raise JobConflict(f"a job that is {job.status} cannot be changed")
     at = job.fire_at if wanted.at is None else wanted.at
     if wanted.at is not None:
         changes |= {"fire_at": at, "nominal_at": at}
-    if job.status is Status.PAUSED:
-        return Move(job.run_id, _as_read(job), Status.PAUSED, changes)
+    if job.status in (Status.PAUSED, Status.WAITING):
+        return Move(job.run_id, _as_read(job), job.status, changes)
     if wanted.at is None and wanted.priority is None and wanted.pool in (None, job.pool):
         return Move(job.run_id, _as_read(job), job.status, changes)  # its message stays good
     placed = place(job.job_id, at, now, plan)
     return Move(job.run_id, _as_read(job), placed.status, {**changes, **_placed_anew(placed)})
 
 
-def _as_read(job: Record) -> Expect:
+def _as_read(job: Record, **more: Any) -> Expect:
     """Only if nothing happened to the job since it was read: no change, no claim, no start, no advance."""
-    seen = {"version": job.version, "generation": job.generation, "fire_at": job.fire_at}
+    seen = {"version": job.version, "generation": job.generation, "fire_at": job.fire_at, **more}
     return Expect(frozenset({job.status}), seen)
 
 

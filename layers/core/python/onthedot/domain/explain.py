@@ -11,7 +11,7 @@ from typing import Final
 from onthedot.domain.run import Kind, Record, Status
 from onthedot.domain.schedule import next_fire
 
-WAITING: Final = frozenset({Status.PENDING, Status.DISPATCHED})
+SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -35,7 +35,7 @@ def coming_fire(record: Record, now: int) -> int | None:
     A recurring job stands behind the times that are stamped already, so its schedule knows better than its position;
     unless nobody came to stamp it, and it is overdue.
     """
-    if record.status in WAITING:
+    if record.status in SCHEDULED:
         return record.fire_at
     if record.status is not Status.ACTIVE or record.recurrence is None:
         return None
@@ -82,7 +82,7 @@ def _of_run(run: Record, now: int, backlog: QueueState | None) -> list[Reason]:
         return [Reason("paused", "the job is paused; resume it")]
     if run.status is Status.RUNNING:
         return _running(run)
-    if run.status not in WAITING:
+    if run.status not in SCHEDULED:
         return [_ended(run)]
     return [*_held_up(run), _waiting(run, now, backlog)]
 

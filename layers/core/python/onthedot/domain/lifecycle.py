@@ -3,12 +3,13 @@
 The store applies moves; the use cases decide which; nothing else writes a status.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from onthedot.domain.allow_list import AllowList
 from onthedot.domain.pools import Pools
-from onthedot.domain.run import Attempt, Expect, Move, Record, Status
+from onthedot.domain.run import TERMINAL, Attempt, Expect, Move, Record, Status
 from onthedot.domain.slots import (
     BUCKET_MS,
     WATCH_DISTANCE,
@@ -102,9 +103,9 @@ def succeed(run: Record, now: int, result: str | None, plan: Plan, *, result_ref
     ended = _ended(run, now, "succeeded", None)
     return Move(
         run.run_id,
-        _this_attempt(run),
+        _this_attempt(run, **_all_children(run)),
         Status.SUCCEEDED,
-        {**ended, **closed(now, plan), "result": result, "result_ref": result_ref, "reason": None},
+        {**ended, **concluded(run, now, plan), "result": result, "result_ref": result_ref, "reason": None},
     )
 
 
@@ -128,7 +129,7 @@ def fail(run: Record, now: int, *, failure: Failure, why: str, plan: Plan) -> Mo
     """End the run: it becomes a dead letter with its cause, unless a cancel was asked for."""
     return Move(
         run.run_id,
-        _this_attempt(run, cancel_requested=None),
+        _this_attempt(run, cancel_requested=None, **_all_children(run)),
         Status.FAILED,
         {
             **_ended(run, now, "failed", failure),
@@ -140,8 +141,9 @@ def fail(run: Record, now: int, *, failure: Failure, why: str, plan: Plan) -> Mo
 
 def stop(run: Record, now: int, failure: Failure, plan: Plan) -> Move:
     """The attempt ended without success after a cancel was asked for: it is not tried again."""
-    changes = {**_ended(run, now, "cancelled", failure), **closed(now, plan), "reason": f"cancelled; {failure.error}"}
-    return Move(run.run_id, _this_attempt(run), Status.CANCELLED, changes)
+    ended = _ended(run, now, "cancelled", failure)
+    changes = {**ended, **concluded(run, now, plan), "reason": f"cancelled; {failure.error}"}
+    return Move(run.run_id, _this_attempt(run, **_all_children(run)), Status.CANCELLED, changes)
 
 
 def release(run: Record, now: int, why: str, *, generation: str, plan: Plan) -> Move:
@@ -158,10 +160,10 @@ def lose(run: Record, now: int, *, generation: str, plan: Plan, how: str | None 
     why = how or f"worker {run.worker} was lost in attempt {run.attempt}"
     # Who reports the loss itself does not know how far its heartbeats extended the lease.
     lease = {} if how else {"lease_until": run.lease_until}
-    expect = _this_attempt(run, **lease, cancel_requested=run.cancel_requested)
+    expect = _this_attempt(run, **lease, cancel_requested=run.cancel_requested, **_all_children(run))
     ended = {**_ended(run, now, "lost", Failure(why, "lost")), "losses": losses}
     if run.cancel_requested is not None:
-        changes = {**ended, **closed(now, plan), "reason": f"cancelled; {why}"}
+        changes = {**ended, **concluded(run, now, plan), "reason": f"cancelled; {why}"}
         return Move(run.run_id, expect, Status.CANCELLED, changes)
     if losses >= MAX_LOSSES:
         return Move(
@@ -181,7 +183,10 @@ def redrive(run: Record, at: int, now: int, *, generation: str, plan: Plan) -> M
     placed = place(run.job_id, at, now, plan)
     return Move(
         run.run_id,
-        Expect(frozenset({Status.FAILED}), {"generation": run.generation, "finished_at": run.finished_at}),
+        Expect(
+            frozenset({Status.FAILED}),
+            {"generation": run.generation, "finished_at": run.finished_at, "release_pending": None},
+        ),
         placed.status,
         {
             **_rescheduled(at, generation, placed),
@@ -227,7 +232,7 @@ def look_later(run: Record, now: int, plan: Plan) -> Move:
 
 def undeliverable(run: Record, now: int, plan: Plan) -> Move:
     why = f"undeliverable: sent {run.resends + 1} times, never started by any worker of pool {run.pool}"
-    return Move(run.run_id, _not_started(run), Status.FAILED, _dead(run, now, why, plan))
+    return Move(run.run_id, _not_started(run, **_all_children(run)), Status.FAILED, _dead(run, now, why, plan))
 
 
 def repark(run: Record, now: int, plan: Plan) -> Move:
@@ -284,28 +289,33 @@ def hold(job: Record, run_id: str) -> Move:
     return Move(job.run_id, Expect(frozenset({job.status}), {"holder": job.holder}), job.status, {"holder": run_id})
 
 
-def delete(run: Record, now: int, generation: str) -> Move:
+def delete(run: Record, now: int, generation: str, plan: Plan) -> Move:
     """Leave a tombstone that keeps the id taken; whatever message or attempt is under way is fenced off."""
+    tombstone = {"slot": None, "expires_at": now // 1000 + TOMBSTONE_DAYS * 86_400}
     return Move(
         run.run_id,
-        Expect(frozenset(Status) - {Status.DELETED}),
+        Expect(frozenset(Status) - {Status.DELETED}, _all_children(run)),
         Status.DELETED,
         {
-            "slot": None,
+            **(_telling(run, now, plan) if _must_tell(run) else tombstone),
             "listed_under": None,
             "failed_under": None,
             "generation": generation,
             "lease_until": None,
             "finished_at": run.finished_at or now,
-            "expires_at": now // 1000 + TOMBSTONE_DAYS * 86_400,
         },
     )
 
 
 def applied(run: Record, move: Move) -> Record:
     """The run as the move leaves it."""
-    counted = {field: getattr(run, field) + n for field, n in move.increments.items()}
-    return replace(run, status=move.to, **{**move.changes, **counted})
+    counted = {field: (getattr(run, field) or 0) + n for field, n in move.increments.items()}
+    return replace(run, status=move.to, **{**_with_empty_sets(move.changes), **counted})
+
+
+def _with_empty_sets(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a set is taken away, an empty one stands in the record."""
+    return {f: frozenset() if f in ("waits_for", "children") and v is None else v for f, v in changes.items()}
 
 
 def lease_is_over(run: Record, now: int) -> bool:
@@ -317,10 +327,24 @@ def _this_attempt(run: Record, **more: Any) -> Expect:
     return Expect(frozenset({Status.RUNNING}), {"attempt": run.attempt, "attempt_token": run.attempt_token, **more})
 
 
-def _not_started(run: Record) -> Expect:
-    return Expect(
-        frozenset({Status.DISPATCHED}), {"generation": run.generation, "resends": run.resends, "slot": run.slot}
-    )
+def _not_started(run: Record, **more: Any) -> Expect:
+    seen = {"generation": run.generation, "resends": run.resends, "slot": run.slot}
+    return Expect(frozenset({Status.DISPATCHED}), {**seen, **more})
+
+
+def _all_children(run: Record) -> dict[str, Any]:
+    """Nobody ends a run without knowing all that wait for it: a child that came meanwhile refuses the move."""
+    return {"dependents": run.dependents}
+
+
+def _must_tell(run: Record) -> bool:
+    return bool(run.children) and (run.status not in TERMINAL or run.release_pending is not None)
+
+
+def _telling(run: Record, now: int, plan: Plan) -> dict[str, Any]:
+    """It stands in a watch slot until its children know that it has ended, so that a crash strands nobody."""
+    slot = watch_slot(shard_of(run.job_id, plan.shards), now, now)
+    return {"slot": slot, "release_pending": 1, "expires_at": None}
 
 
 def _ended(run: Record, now: int, outcome: str, failure: Failure | None) -> dict[str, Any]:
@@ -340,5 +364,10 @@ def closed(now: int, plan: Plan) -> dict[str, Any]:
     return {"slot": None, "finished_at": now, "expires_at": now // 1000 + days * 86_400}
 
 
+def concluded(run: Record, now: int, plan: Plan) -> dict[str, Any]:
+    """What an ended run has: as every record; one that others wait for is looked after until they know."""
+    return {**closed(now, plan), **(_telling(run, now, plan) if run.children else {})}
+
+
 def _dead(run: Record, now: int, why: str, plan: Plan) -> dict[str, Any]:
-    return {**closed(now, plan), "lease_until": None, "reason": why, "failed_under": run.tenant}
+    return {**concluded(run, now, plan), "lease_until": None, "reason": why, "failed_under": run.tenant}

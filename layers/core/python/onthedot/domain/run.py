@@ -23,6 +23,8 @@ class Status(StrEnum):
     the fire slot of its next fire time. What is PAUSED stands in no slot.
     """
 
+    WAITING = "WAITING"
+    """For its parents. In no slot, but for the moment until all of them know of it."""
     PENDING = "PENDING"
     DISPATCHED = "DISPATCHED"
     RUNNING = "RUNNING"
@@ -49,6 +51,10 @@ _S = Status
 _STOPS: Final = _to(_S.PAUSED, _S.CANCELLED, _S.DELETED)
 TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
     {
+        # WAITING -> WAITING: a parent has ended, or the run was changed; -> FAILED, SKIPPED: a parent did not succeed.
+        _S.WAITING: _to(
+            _S.WAITING, _S.PENDING, _S.DISPATCHED, _S.ACTIVE, _S.FAILED, _S.SKIPPED, _S.CANCELLED, _S.DELETED
+        ),
         # PENDING -> PENDING and DISPATCHED -> PENDING move a changed run to its new time.
         _S.PENDING: _to(_S.PENDING, _S.DISPATCHED, _S.SKIPPED) | _STOPS,
         # DISPATCHED -> DISPATCHED is a message sent again; -> FAILED is one that could never be delivered.
@@ -62,11 +68,12 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
         _S.SKIPPED: _to(_S.SKIPPED, _S.PENDING, _S.DISPATCHED, _S.DELETED),
         # The last run of a completed job may still take its turn.
         _S.COMPLETED: _to(_S.COMPLETED, _S.ACTIVE) | _STOPS,
-        _S.SUCCEEDED: _to(_S.DELETED),
+        # An ended run stays what it is when its children have been told.
+        _S.SUCCEEDED: _to(_S.SUCCEEDED, _S.DELETED),
         # A dead letter is run again when somebody redrives it.
-        _S.FAILED: _to(_S.PENDING, _S.DISPATCHED, _S.DELETED),
-        _S.CANCELLED: _to(_S.DELETED),
-        _S.DELETED: _to(),
+        _S.FAILED: _to(_S.FAILED, _S.PENDING, _S.DISPATCHED, _S.DELETED),
+        _S.CANCELLED: _to(_S.CANCELLED, _S.DELETED),
+        _S.DELETED: _to(_S.DELETED),
     }
 )
 
@@ -88,6 +95,8 @@ class Kind(StrEnum):
     """A job that stamps runs."""
     STAMPED = "stamped"
     """A run of a recurring job; what it does is read from the job when it starts."""
+    EVENT = "event"
+    """A job that stamps a run for each event that matches its pattern."""
     SKIPPED_RANGE = "skipped"
     """Fire times of a recurring job that were not run, many as one record."""
 
@@ -165,10 +174,29 @@ class Record:
     """Of a recurring job: the first fire time of its present schedule, from which on every time has an outcome."""
     stamped: int | None = None
     """Of a recurring job: runs stamped so far, for `max_runs`."""
+    parents: tuple[str, ...] = ()
+    """Jobs whose end it waited for, and whose results it gets."""
+    waits_for: frozenset[str] = frozenset()
+    """Those of them that have not ended, or that it has not heard of yet."""
+    on_parent_failure: str | None = None
+    """What becomes of it when a parent did not succeed: `fail` (None), `run` or `skip`."""
+    children: frozenset[str] = frozenset()
+    """Jobs that wait for its end."""
+    dependents: int | None = None
+    """Counts how often a child was added, so that nobody ends the run without knowing them all."""
+    release_pending: int | None = None
+    """It has ended, and stands in a watch slot until all its children know."""
+    workflow: str | None = None
+    """The run that made the graph it is part of, and its key there:"""
+    key: str | None = None
+    pattern: str | None = None
+    """Of an event job: the EventBridge pattern, as JSON."""
     holder: str | None = None
     """Of a recurring job whose runs must not overlap: the run that started last."""
     trigger: str | None = None
-    """Of a run that the schedule did not make: `manual` or `backfill`."""
+    """Of a run that the schedule did not make: `manual`, `backfill` or `event`."""
+    revision: int = 1
+    """Counts all changes of the record, for those who hear of them out of order."""
     skipped_until: int | None = None
     skipped_count: int | None = None
     """Of a skipped range: its last fire time, and how many there were."""
@@ -216,7 +244,8 @@ class IllegalMove(ValueError):
 class Move:
     """One compare-and-set on one run. `changes` names fields of `Run`; None removes the field.
 
-    `increments` adds to counters whose present value the mover does not know.
+    `increments` adds to counters whose present value the mover does not know, `adds` and `removes` to and from sets;
+    what is in a set already, or is not, changes nothing.
 
     The status is written by nothing else than a move, and every move is checked against the table.
     """
@@ -226,6 +255,8 @@ class Move:
     to: Status
     changes: Mapping[str, Any]
     increments: Mapping[str, int] = field(default_factory=dict)
+    adds: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    removes: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for before in self.expect.status:

@@ -54,7 +54,14 @@ class PythonTarget:
     handler: str
 
 
-Target = HttpTarget | LambdaTarget | AwsTarget | ShellTarget | GrpcTarget | PythonTarget
+@dataclass(frozen=True, slots=True)
+class WorkflowTarget:
+    """Makes a graph of jobs out of the payload. Not for users to name: it comes with `POST /v1/workflows`."""
+
+    name: str = ""
+
+
+Target = WorkflowTarget | HttpTarget | LambdaTarget | AwsTarget | ShellTarget | GrpcTarget | PythonTarget
 
 TYPES: Final[Mapping[str, type[Target]]] = {
     "http": HttpTarget,
@@ -63,6 +70,7 @@ TYPES: Final[Mapping[str, type[Target]]] = {
     "shell": ShellTarget,
     "grpc": GrpcTarget,
     "python": PythonTarget,
+    "workflow": WorkflowTarget,
 }
 """By the name that users give it, which is also the capability that a worker needs for it."""
 _NAMES: Final = {kind: name for name, kind in TYPES.items()}

@@ -1,10 +1,11 @@
 """Runs in SQLite: every move is one conditional UPDATE, as every move on AWS is one conditional write."""
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from onthedot.codec import FIELDS, Scalar, decode, encode, encode_field
+from onthedot.codec import FIELDS, SETS, Scalar, decode, encode, encode_field
 from onthedot.domain.run import Kind, Move, Priority, Record
 from onthedot.embedded.database import Database
 from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotEntry, SlotPage
@@ -87,25 +88,35 @@ class SqliteRunStore:
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
-    record: dict[str, Scalar | None] = {**dict.fromkeys(FIELDS), **encode(run)}
+    record: dict[str, Scalar | None] = {**dict.fromkeys(FIELDS), **{f: _as_text(v) for f, v in encode(run).items()}}
     if connection.execute(_INSERT, record).rowcount:
         return Moved(run)
     return Refused(_find(connection, run.run_id))
 
 
 def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
-    changed, change_values = _changes(move)
+    changed, change_values = _changes(connection, move)
     expected, expected_values = _expectation(move)
     statement = f"UPDATE runs SET {changed} WHERE {expected} RETURNING *"  # noqa: S608 - field names only
     row = connection.execute(statement, (*change_values, *expected_values)).fetchone()
     return Refused(_find(connection, move.run_id)) if row is None else Moved(decode(_record(row)))
 
 
-def _changes(move: Move) -> tuple[str, list[Any]]:
-    sets = {"status": move.to.value, **{name: _stored(name, value) for name, value in move.changes.items()}}
+def _changes(connection: sqlite3.Connection, move: Move) -> tuple[str, list[Any]]:
+    changes = {**move.changes, **_changed_sets(connection, move)}
+    sets = {"status": move.to.value, **{name: _stored(name, value) for name, value in changes.items()}}
     clauses = [f'"{name}" = ?' for name in sets]
     clauses += [f'"{name}" = coalesce("{name}", 0) + ?' for name in move.increments]
     return ", ".join(clauses), [*sets.values(), *move.increments.values()]
+
+
+def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, frozenset[str]]:
+    names = {*move.adds, *move.removes}
+    standing = _find(connection, move.run_id) if names else None
+    if standing is None:
+        return {}
+    nothing: frozenset[str] = frozenset()
+    return {n: getattr(standing, n) - move.removes.get(n, nothing) | move.adds.get(n, nothing) for n in names}
 
 
 def _expectation(move: Move) -> tuple[str, list[Any]]:
@@ -120,7 +131,11 @@ def _expectation(move: Move) -> tuple[str, list[Any]]:
 
 
 def _stored(name: str, value: Any) -> Scalar | None:
-    return None if value is None else encode_field(name, value)
+    return None if value is None or value == frozenset() else _as_text(encode_field(name, value))
+
+
+def _as_text(value: Scalar | frozenset[str]) -> Scalar:
+    return json.dumps(sorted(value)) if isinstance(value, frozenset) else value
 
 
 def _places(values: Sequence[str]) -> str:
@@ -138,7 +153,8 @@ def _find_all(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[sq
 
 
 def _record(row: sqlite3.Row) -> dict[str, Any]:
-    return dict(zip(row.keys(), row, strict=True))
+    record = dict(zip(row.keys(), row, strict=True))
+    return {**record, **{name: json.loads(record[name]) for name in SETS if record[name] is not None}}
 
 
 def _entry(row: sqlite3.Row) -> SlotEntry:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.domain import lifecycle
-from onthedot.domain.changes import WAITING, assign
+from onthedot.domain.changes import SCHEDULED, assign
 from onthedot.domain.errors import InvalidRequest, JobConflict, Problem, Unavailable
 from onthedot.domain.ids import extra_run_id, fresh_generation
 from onthedot.domain.pools import worker_needs
@@ -39,7 +39,7 @@ def hand_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -> 
 
 def _stored(engine: Engine, job: Record, worker: WorkerRecord) -> Record | None:
     now = engine.clock.now()
-    if job.kind is Kind.ONE_OFF and job.status in WAITING:
+    if job.kind is Kind.ONE_OFF and job.status in SCHEDULED:
         move = assign(job, worker.pool, now, engine.plan)
         return lifecycle.applied(job, move) if isinstance(engine.store.move(move), Moved) else None
     run_id = extra_run_id(job.job_id, now, f"manual-{fresh_generation()}")

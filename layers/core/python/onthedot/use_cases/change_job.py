@@ -14,6 +14,7 @@ from onthedot.domain.stamping import given_up
 from onthedot.ports import Deadline, Engine, Moved
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.read_jobs import read_job
+from onthedot.use_cases.release_children import link_to_parents, release_children
 from onthedot.use_cases.stamp_runs import stamp_jobs
 
 TRIES: Final = 8
@@ -61,6 +62,9 @@ def schedule_soon(engine: Engine, job: Record) -> Record:
     """Hand over what is due before the next tick would come. Dying before it costs time, not the run."""
     now = engine.clock.now()
     deadline = Deadline(now + SEND_PATIENCE_MS)
+    if job.status is Status.WAITING:
+        link_to_parents(engine, job)
+        return engine.store.get(job.run_id) or job
     if job.kind is Kind.RECURRING:
         if job.status is Status.ACTIVE and job.fire_at < horizon(now, engine.plan.lookahead):
             stamp_jobs(engine, [job.run_id], f"api/{fresh_generation()}", deadline)
@@ -84,6 +88,7 @@ def _decide(
         # Refused by exactly what we wanted to make of it: our own write, its reply lost.
         if isinstance(outcome, Moved) or outcome.current == changed:
             record_what_is_given_up(engine, job, changed)
+            release_children(engine, changed)
             return job, changed
     raise Unavailable(f"{job_id} keeps changing; try again")
 

@@ -1,23 +1,28 @@
 """Delete a job: it never fires again, and its id stays taken for 14 days."""
 
 from onthedot.domain import lifecycle
-from onthedot.domain.errors import JobNotFound
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.run import Status
-from onthedot.ports import Engine, Refused
-from onthedot.use_cases.change_job import record_what_is_given_up
+from onthedot.ports import Engine, Moved, Refused
+from onthedot.use_cases.change_job import TRIES, record_what_is_given_up
 from onthedot.use_cases.read_jobs import read_job
+from onthedot.use_cases.release_children import release_children
 
 
 def delete_job(engine: Engine, tenant: str, job_id: str) -> None:
     """Raises JobNotFound, also when somebody else deleted it first."""
-    run = read_job(engine, tenant, job_id)
-    generation = fresh_generation()
-    move = lifecycle.delete(run, engine.clock.now(), generation)
-    outcome = engine.store.move(move)
-    if isinstance(outcome, Refused) and not _is_ours(outcome, generation):
-        raise JobNotFound(job_id)
-    record_what_is_given_up(engine, run, lifecycle.applied(run, move))
+    for _ in range(TRIES):
+        run = read_job(engine, tenant, job_id)
+        generation = fresh_generation()
+        move = lifecycle.delete(run, engine.clock.now(), generation, engine.plan)
+        outcome = engine.store.move(move)
+        if isinstance(outcome, Moved) or _is_ours(outcome, generation):
+            deleted = lifecycle.applied(run, move)
+            record_what_is_given_up(engine, run, deleted)
+            release_children(engine, deleted)
+            return
+    raise Unavailable(f"{job_id} keeps changing; try again")
 
 
 def _is_ours(outcome: Refused, generation: str) -> bool:

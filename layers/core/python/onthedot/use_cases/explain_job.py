@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from onthedot.domain.explain import WAITING, QueueState, Reason, explain
+from onthedot.domain.explain import SCHEDULED, QueueState, Reason, explain
 from onthedot.domain.explain_workers import whose_turn, why_no_worker
 from onthedot.domain.pools import PoolKind, worker_needs
 from onthedot.domain.run import Definition, Kind, Record, Status
@@ -32,7 +32,7 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
 def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
     """The latest run that is more than a time to come: due, started, ended or skipped."""
     for run in recent_runs(engine, job):
-        if run.status not in WAITING or run.attempt or run.fire_at <= now:
+        if run.status not in SCHEDULED or run.attempt or run.fire_at <= now:
             return run
     return None
 

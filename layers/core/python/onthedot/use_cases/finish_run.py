@@ -1,6 +1,7 @@
 """The end of an attempt, wherever it ran: record what became of it, once, and send what is tried again."""
 
 import random
+from dataclasses import replace
 from typing import Final
 
 from onthedot.domain import lifecycle
@@ -11,6 +12,7 @@ from onthedot.domain.redaction import redacted
 from onthedot.domain.retry import GiveUp, after_failure
 from onthedot.domain.run import Definition, Move, Record, RetryPolicy, Status
 from onthedot.ports import Answer, Engine, Moved, Refused
+from onthedot.use_cases.release_children import release_children
 from onthedot.use_cases.results import store_result
 from onthedot.use_cases.start_run import send_if_dispatched
 
@@ -37,12 +39,18 @@ def finish_run(
     until = now + patience_ms
     move = _finishing_move(engine, run, definition, answer, now=now, chance=chance)
     outcome = _move_persistently(engine, move, until)
+    while isinstance(outcome, Refused) and (grown := _with_new_children(outcome.current, run)) is not None:
+        run = grown
+        move = _finishing_move(engine, run, definition, answer, now=now, chance=chance)
+        outcome = _move_persistently(engine, move, until)
     if isinstance(outcome, Refused) and _asks_to_stop(outcome.current, run):
         move = lifecycle.stop(run, now, failure_of(answer), engine.plan)
         outcome = _move_persistently(engine, move, until)
     if isinstance(outcome, Refused) and not _shows(outcome.current, run, move):
         return FENCED_OFF
-    send_if_dispatched(engine, lifecycle.applied(run, move))
+    finished = lifecycle.applied(run, move)
+    send_if_dispatched(engine, finished)
+    release_children(engine, finished)
     return move.to.value.lower()
 
 
@@ -89,6 +97,15 @@ def _move_persistently(engine: Engine, move: Move, until: int) -> Moved | Refuse
             if engine.clock.now() + FINISH_PAUSE_MS >= until:
                 raise
             engine.clock.sleep_until(engine.clock.now() + FINISH_PAUSE_MS)
+
+
+def _with_new_children(current: Record | None, run: Record) -> Record | None:
+    """Our attempt still, but others wait for it by now: its end has to name them."""
+    if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
+        return None
+    if current.dependents == run.dependents:
+        return None
+    return replace(run, dependents=current.dependents, children=current.children)
 
 
 def _asks_to_stop(current: Record | None, run: Record) -> bool:

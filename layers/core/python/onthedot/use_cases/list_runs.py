@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, JobNotFound, Problem
-from onthedot.domain.explain import WAITING, coming_fire
+from onthedot.domain.explain import SCHEDULED, coming_fire
 from onthedot.domain.run import Kind, Record, Status
 from onthedot.domain.slots import horizon
 from onthedot.ports import Engine
@@ -60,7 +60,7 @@ def read_outlook(engine: Engine, job: Record) -> Outlook:
         return Outlook(next_at, job)
     waiting: list[int] = []
     for run in recent_runs(engine, job):
-        if run.status in WAITING and not run.attempt:
+        if run.status in SCHEDULED and not run.attempt:
             waiting.append(run.fire_at)
         elif run.kind is Kind.STAMPED and run.status is not Status.SKIPPED:
             return Outlook(_last_ones(job, waiting, next_at), run)

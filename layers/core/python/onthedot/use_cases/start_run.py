@@ -10,6 +10,7 @@ from onthedot.domain.run import Definition, Record, Status
 from onthedot.ports import Deadline, Engine, Moved, RunMessage
 from onthedot.use_cases.admit_run import NotNow, admit_run
 from onthedot.use_cases.hand_over import hand_over
+from onthedot.use_cases.release_children import release_children
 
 SEND_PATIENCE_MS: Final = 5_000
 
@@ -62,6 +63,8 @@ def _begin(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verd
     move = lifecycle.start(message.run_id, message.generation, now=now, worker=worker_id, attempt_token=token)
     outcome = engine.store.move(move)
     current = outcome.run if isinstance(outcome, Moved) else outcome.current
+    if current is not None and current.release_pending is not None:
+        release_children(engine, current)  # whoever ended it died before its children knew
     if current is None or current.generation != message.generation:
         return Done("stale")
     if current.status is Status.RUNNING and current.attempt_token == token:
@@ -81,7 +84,9 @@ def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
     move = lifecycle.lose(run, now, generation=fresh_generation(), plan=engine.plan)
     outcome = engine.store.move(move)
     if isinstance(outcome, Moved):
-        send_if_dispatched(engine, lifecycle.applied(run, move))
+        lost = lifecycle.applied(run, move)
+        send_if_dispatched(engine, lost)
+        release_children(engine, lost)
     return Done("lost attempt taken back")
 
 

@@ -17,6 +17,7 @@ from onthedot.domain.workers import WorkerRecord
 from onthedot.ports import Deadline, Engine, LimitsStore, Moved, Refused, Undecided, WorkerRegistry
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.payloads import store_payload
+from onthedot.use_cases.release_children import link_to_parents
 from onthedot.use_cases.stamp_runs import stamp_jobs
 from onthedot.use_cases.submit_job import JobRequest, pool_for, record_for
 
@@ -141,8 +142,11 @@ def _schedule_soon(engine: Engine, created: Sequence[Record | Unavailable]) -> N
     near = [job for job in jobs if job.kind is not Kind.RECURRING and job.status is Status.DISPATCHED]
     if near:
         hand_over(engine, near, deadline)
+    for child in (job for job in jobs if job.status is Status.WAITING):
+        if deadline.allows(engine.clock.now()):
+            link_to_parents(engine, child)
     until = horizon(now, engine.plan.lookahead)
-    recurring = [job.run_id for job in jobs if job.kind is Kind.RECURRING and job.fire_at < until]
+    recurring = [job.run_id for job in jobs if job.status is Status.ACTIVE and job.fire_at < until]
     token = f"api/{fresh_generation()}"
     for first in range(0, len(recurring), STAMPED_AT_ONCE):
         if deadline.allows(engine.clock.now()):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from onthedot.domain.dependencies import OnParentFailure, waiting
 from onthedot.domain.errors import IdempotencyConflict, InvalidRequest, Problem
 from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
 from onthedot.domain.recurrence import Recurrence
@@ -11,6 +12,7 @@ from onthedot.domain.schedule import next_fire
 from onthedot.domain.slots import fire_slot, shard_of
 from onthedot.ports import Engine
 from onthedot.use_cases.change_job import schedule_soon
+from onthedot.use_cases.check_parents import check_parents
 from onthedot.use_cases.payloads import store_payload
 from onthedot.use_cases.place_run import place_run
 from onthedot.use_cases.route_job import route_job
@@ -34,6 +36,9 @@ class JobRequest:
     at: int | None = None
     delay_ms: int | None = None
     idempotency_key: str | None = None
+    parents: tuple[str, ...] = ()
+    """Jobs whose end it waits for."""
+    on_parent_failure: OnParentFailure = OnParentFailure.FAIL
 
 
 def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
@@ -48,8 +53,7 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
             raise IdempotencyConflict(existing.job_id)
         return existing
     # A generation equal to ours means that the reply to our own put was lost: the run is stored, not sent.
-    schedule_soon(engine, run)
-    return run
+    return schedule_soon(engine, run)
 
 
 def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
@@ -66,7 +70,8 @@ def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
     now = engine.clock.now()
     key = request.idempotency_key
     job_id = fresh_job_id() if key is None else job_id_for_key(tenant, key)
-    return Record(
+    check_parents(engine, tenant, job_id, request.parents)
+    record = Record(
         run_id=job_id,
         job_id=job_id,
         tenant=tenant,
@@ -80,6 +85,9 @@ def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
         fingerprint=request.fingerprint,
         listed_under=f"{tenant}#{shard_of(job_id, LISTING_SHARDS)}",
     )
+    if not request.parents:
+        return record
+    return waiting(record, request.parents, request.on_parent_failure, now, engine.plan)
 
 
 def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:

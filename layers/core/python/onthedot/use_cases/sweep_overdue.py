@@ -2,16 +2,19 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.domain import lifecycle
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.run import Priority, Record, Status
 from onthedot.domain.slots import DECISION_MS
 from onthedot.domain.sweep import Act, Leave, decide, is_backlogged
 from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
 from onthedot.use_cases.hand_over import hand_over
+from onthedot.use_cases.release_children import link_to_parents, release_children
 from onthedot.use_cases.slot_reader import read_entries
 
 RUNS_PER_ROUND: Final = 100
@@ -49,6 +52,9 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
     now = engine.clock.now()
     acts: list[tuple[Record, Act]] = []
     for run in runs:
+        if run.slot == sweep.slot and _is_half_told(run):
+            _tell_the_rest(sweep, run)
+            continue
         decision = decide(
             run,
             sweep.slot,
@@ -67,6 +73,22 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
         _apply(sweep, acts, Deadline(min(sweep.deadline.at, now + DECISION_MS)))
 
 
+def _is_half_told(run: Record) -> bool:
+    return run.release_pending is not None or run.status is Status.WAITING
+
+
+def _tell_the_rest(sweep: Sweep, run: Record) -> None:
+    """Whoever told parents of a child, or children of an ended run, died on the way."""
+    try:
+        if run.release_pending is None:
+            link_to_parents(sweep.engine, run)
+        elif not release_children(sweep.engine, run, sweep.deadline):
+            sweep.whole = False
+        sweep.counts["told"] += 1
+    except Unavailable:
+        sweep.whole = False
+
+
 def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:
     outcomes = sweep.engine.store.move_many([act.move for _, act in acts], deadline)
     to_send: list[Record] = []
@@ -76,11 +98,19 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
             sweep.counts[act.what] += 1
+            _tell_on(sweep, lifecycle.applied(run, act.move))
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     if to_send:
         # What stays unsent here is found again in the watch slot it has just been moved to.
         sweep.counts["unsent_by_sweep"] += hand_over(sweep.engine, to_send, deadline)
+
+
+def _tell_on(sweep: Sweep, run: Record) -> None:
+    """What the sweep has ended may have children; if this fails, its new watch slot has them."""
+    if run.release_pending is not None:
+        with suppress(Unavailable):
+            release_children(sweep.engine, run, sweep.deadline)
 
 
 def _backlogged(sweep: Sweep, run: Record, now: int) -> bool:
