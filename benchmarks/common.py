@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from onthedot.adapters.dynamodb_misc import DynamoLimitsStore
+from onthedot.adapters.dynamodb_patterns import DynamoPatternStore
 from onthedot.adapters.dynamodb_registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.sqs_queues import SqsRunQueues
@@ -158,6 +159,7 @@ def aws_engine(
         limits=CachedLimits(DynamoLimitsStore(dynamodb, table), clock),
         registry=DynamoWorkerRegistry(dynamodb, table, clock),
         signing=CachedSigning(DynamoSigningStore(dynamodb, table), clock),
+        patterns=DynamoPatternStore(dynamodb, table, clock),
     )
 
 

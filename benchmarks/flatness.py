@@ -30,6 +30,7 @@ from onthedot.domain.progress import Progress
 from onthedot.domain.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
 from onthedot.embedded.database import MEMORY, Database
 from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore
+from onthedot.embedded.sqlite_patterns import SqlitePatternStore
 from onthedot.embedded.sqlite_queues import SqliteRunQueues
 from onthedot.embedded.sqlite_registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.embedded.sqlite_store import SqliteRunStore
@@ -132,6 +133,7 @@ def _sqlite_subject(stack: ExitStack, size: int, path: str | Path) -> Subject:
         limits=SqliteLimitsStore(database),
         registry=SqliteWorkerRegistry(database, clock),
         signing=SqliteSigningStore(database),
+        patterns=SqlitePatternStore(database, clock),
     )
     with _telling(f"stored {size:,} jobs in SQLite"):
         fill_sqlite(database, engine, size)

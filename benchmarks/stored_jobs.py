@@ -11,7 +11,8 @@ from onthedot.domain.run import Record
 from onthedot.domain.slots import BUCKET_MS
 from onthedot.embedded.database import Database
 from onthedot.ports import Engine
-from onthedot.use_cases.submit_job import LISTING_SHARDS, submit_job
+from onthedot.use_cases.place_run import LISTING_SHARDS
+from onthedot.use_cases.submit_job import submit_job
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -1,4 +1,4 @@
-"""The CDK app: context in, five stacks out, six where a pool runs on Fargate; checked by cdk-nag."""
+"""The CDK app: context in, six stacks out, seven where a pool runs on Fargate; checked by cdk-nag."""
 
 import os
 import sys
@@ -13,6 +13,7 @@ from layers.build import dependencies_layer
 from stacks.api_stack import ApiStack
 from stacks.data_stack import DataStack
 from stacks.dispatch_stack import DispatchStack
+from stacks.events_stack import EventsStack
 from stacks.fargate_stack import FargateStack
 from stacks.queues_stack import QueuesStack
 from stacks.workers_stack import WorkersStack
@@ -28,10 +29,11 @@ class Stacks:
     dispatch: DispatchStack
     workers: WorkersStack
     api: ApiStack
+    events: EventsStack
     fargate: FargateStack | None
 
     def all(self) -> list[Stack]:
-        always: list[Stack] = [self.data, self.queues, self.dispatch, self.workers, self.api]
+        always: list[Stack] = [self.data, self.queues, self.dispatch, self.workers, self.api, self.events]
         return always if self.fargate is None else [*always, self.fargate]
 
 
@@ -42,12 +44,13 @@ def build(app: App, config: StageConfig, dependencies: Path) -> Stacks:
     dispatch = DispatchStack(app, config, env, data=data, queues=queues, dependencies=dependencies)
     workers = WorkersStack(app, config, env, data=data, queues=queues, dependencies=dependencies)
     api = ApiStack(app, config, env, data=data, queues=queues, dependencies=dependencies)
+    events = EventsStack(app, config, env, data=data, queues=queues, dependencies=dependencies)
     fargate = None
     if any(known.fargate for known in config.pools):
         fargate = FargateStack(app, config, env, data=data, queues=queues, api=api)
     Tags.of(app).add("application", "onthedot")
     Tags.of(app).add("stage", config.stage)
-    return Stacks(data, queues, dispatch, workers, api, fargate)
+    return Stacks(data, queues, dispatch, workers, api, events, fargate)
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ _FUNCTIONS: Final = {
     "dispatch": ("Planner", "Dispatcher", "Auditor"),
     "workers": ("Worker",),
     "api": ("Api", "Authorizer"),
+    "events": ("Events", "Publisher"),
 }
 _OPEN: Final = ("v1/health/GET", "openapi.json/GET", "console/GET")
 _GUARDED: Final = ("v1/{proxy+}/ANY", "{proxy+}/ANY")
@@ -29,6 +30,7 @@ _LOGS_POLICY: Final = "arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonA
 
 _XRAY = "X-Ray has no resources to name: PutTraceSegments takes only *."
 _CALLS = "Some calls on the stage's allow-list name no resources: whoever deploys it leaves them open."
+_STREAMS = "ListStreams takes only *; the event source finds the table's stream by it."
 _METRICS = "GetMetricData takes only *; it reads the age of the queues' oldest messages."
 
 
@@ -43,7 +45,14 @@ class Suppression:
 
 
 def suppressions(config: StageConfig) -> list[Suppression]:
-    return [*_data_and_queues(), *_functions(config), *_grants(config), *_api(config), *_fargate(config)]
+    return [
+        *_data_and_queues(),
+        *_functions(config),
+        *_grants(config),
+        *_api(config),
+        *_events(config),
+        *_fargate(config),
+    ]
 
 
 def _data_and_queues() -> Iterator[Suppression]:
@@ -63,7 +72,8 @@ def _data_and_queues() -> Iterator[Suppression]:
 
 
 def _functions(config: StageConfig) -> Iterator[Suppression]:
-    besides = {"Dispatcher": _METRICS, "Worker": _CALLS if _has_open_calls(config) else ""}
+    calls = _CALLS if _has_open_calls(config) else ""
+    besides = {"Dispatcher": _METRICS, "Worker": calls, "Publisher": _STREAMS}
     for stack, names in _FUNCTIONS.items():
         for name in names:
             why = f"{_XRAY} {besides.get(name, '')}".rstrip()
@@ -101,6 +111,13 @@ def _working(config: StageConfig, stack: str, path: str, *, calls: bool) -> Iter
     for resource in dict.fromkeys(r for r in (*functions, *called) if "*" in r):
         why = "Whoever deploys the stage gave them: its jobs may call these, and the API refuses by the same list."
         yield Suppression(stack, path, f"AwsSolutions-IAM5[Resource::{resource}]", why)
+
+
+def _events(config: StageConfig) -> Iterator[Suppression]:
+    for queue, whose in (("EventsDlqQueue", "the events' rules and function"), ("PublisherDlqQueue", "the publisher")):
+        why = f"It is itself the dead-letter queue of {whose}, which the rule cannot see."
+        yield Suppression("events", f"{queue}/Resource", "AwsSolutions-SQS3", why)
+    yield from _blobs(config, "events", "EventsRole/DefaultPolicy/Resource")
 
 
 def _fargate(config: StageConfig) -> Iterator[Suppression]:

@@ -34,6 +34,13 @@ RETENTION: Final = {
     180: "SIX_MONTHS",
     365: "ONE_YEAR",
 }
+# What the local stage has unless told otherwise. Its one token belongs to the tenant `local`.
+_LOCAL: Final[Mapping[str, Any]] = {
+    "lambda_functions": LOCAL_FUNCTIONS,
+    "aws_calls": LOCAL_CALLS,
+    "bus_tenant": "local",
+    "s3_event_buckets": ("onthedot-local-uploads",),
+}
 # Keys that the CDK CLI itself keeps in the context without a prefix.
 _CDK_KEYS: Final = frozenset({"acknowledged-issue-numbers"})
 _OURS: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -82,6 +89,14 @@ class StageConfig:
     """Names or ARNs of the functions that jobs may call, with `*` and `?`."""
     aws_calls: tuple[AllowedCall, ...] = ()
     """What else jobs may do in AWS's name."""
+    bus_tenant: str = "default"
+    """Whose jobs hear the events of the stage's bus."""
+    s3_event_buckets: tuple[str, ...] = ()
+    """Buckets whose uploads are events for that tenant's jobs; each has EventBridge notifications turned on."""
+    publish_all_changes: bool = False
+    """Whether the bus hears of every change of a job's or run's state, or of ends only."""
+    publish_results: bool = False
+    """Whether those events carry payloads and results."""
     local: bool = False
     """For the local AWS: layers for this machine's interpreter, callbacks to loopback, nothing retained."""
 
@@ -94,7 +109,7 @@ class StageConfig:
         if "stage" not in values:
             raise BadContext("stage", None, "is required, e.g. -c stage=dev")
         if values.get("local"):
-            values = {"lambda_functions": LOCAL_FUNCTIONS, "aws_calls": LOCAL_CALLS, **values}
+            values = {**_LOCAL, **values}
         config = cls(**values)
         _check_together(config)
         return config
@@ -117,6 +132,10 @@ class StageConfig:
     def allow_list(self) -> AllowList:
         """Refuses at the API, is obeyed by workers, and is what they are granted."""
         return AllowList(self.lambda_functions, self.aws_calls)
+
+    @property
+    def bus_name(self) -> str:
+        return f"onthedot-{self.stage}"
 
     def name(self, part: str) -> str:
         """The physical name of a part of this stage."""
@@ -175,6 +194,10 @@ def _subnets(key: str, value: Any) -> tuple[str, ...]:
     return tuple(text(r"subnet-[0-9a-f]{8,17}")(key, subnet) for subnet in listed(key, value))
 
 
+def _buckets(key: str, value: Any) -> tuple[str, ...]:
+    return tuple(text(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")(key, bucket) for bucket in listed(key, value))
+
+
 _READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "stage": text(STAGE_PATTERN),
     "region": text(r"[a-z]{2}(-[a-z]+)+-\d"),
@@ -198,5 +221,9 @@ _READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "vpc_subnets": _subnets,
     "lambda_functions": read_functions,
     "aws_calls": read_calls,
+    "bus_tenant": text(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"),
+    "s3_event_buckets": _buckets,
+    "publish_all_changes": flag,
+    "publish_results": flag,
     "local": flag,
 }

@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 from localstack.bounded_processes import bounded
 from localstack.enforced_iam import adjust_iam
 from localstack.shared_layers import FOLLOW_POINTERS, SharedLayers
+from localstack.streams import adjust_streams
 
 PINNED_MINISTACK = "1.5.33"
 
@@ -177,6 +178,7 @@ def adjust(function_python: Path) -> None:
     adjust_schedules()
     if os.environ.get("AUTH") == "true":
         adjust_iam(with_parameters, replace_value)
+    adjust_streams(with_parameters, replace_value)
     adjust_event_sources()
 
 

@@ -31,6 +31,7 @@ class LocalStack:
     endpoint_url: str
     table: str
     queues: dict[str, str]
+    bus: str
     console_url: str
     pid: int
 
@@ -47,6 +48,7 @@ def describe(home: Home, pid: int) -> LocalStack:
         endpoint_url=home.endpoint_url,
         table=_outputs(home, "data")["TableName"],
         queues=json.loads(_outputs(home, "queues")["QueueUrls"]),
+        bus=_outputs(home, "events")["BusName"],
         console_url=f"{api_url}/console",
         pid=pid,
     )
@@ -85,8 +87,8 @@ def wait_until_api_answers(stack: LocalStack) -> None:
 def warm(home: Home) -> None:
     """Have all processes running that the event sources may use, before the first job waits for one.
 
-    A batch without records is nothing to do, for a worker as for a dispatcher. Calls at the same moment get a
-    process each, as on AWS.
+    A batch without records is nothing to do, for a worker as for a dispatcher and the publisher. Calls at the same
+    moment get a process each, as on AWS.
     """
     functions = client(home, "lambda")
     mappings = functions.list_event_source_mappings()["EventSourceMappings"]
@@ -98,8 +100,7 @@ def warm(home: Home) -> None:
 
 
 def _a_name_for_each_process(mapping: dict[str, Any]) -> list[str]:
-    if ":sqs:" not in mapping["EventSourceArn"]:
-        return []
+    """One for a stream, which is read in order."""
     return [mapping["FunctionArn"]] * int(mapping.get("ScalingConfig", {}).get("MaximumConcurrency", 1))
 
 

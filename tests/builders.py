@@ -14,6 +14,7 @@ from onthedot.domain.slots import fire_slot, shard_of, watch_slot
 from onthedot.domain.targets import HttpTarget
 from onthedot.embedded.database import Database
 from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
+from onthedot.embedded.sqlite_patterns import SqlitePatternStore
 from onthedot.embedded.sqlite_queues import SqliteRunQueues, SqliteTickQueue
 from onthedot.embedded.sqlite_registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.embedded.sqlite_store import SqliteRunStore
@@ -149,6 +150,7 @@ class World:
     limits: SqliteLimitsStore
     registry: SqliteWorkerRegistry
     signing: SqliteSigningStore
+    patterns: SqlitePatternStore
 
     @property
     def engine(self) -> Engine:
@@ -161,6 +163,7 @@ class World:
             limits=self.limits,
             registry=self.registry,
             signing=self.signing,
+            patterns=self.patterns,
         )
 
     def received(self, priority: Priority = Priority.MEDIUM, pool: str = DEFAULT_POOL) -> Sequence[Received]:
@@ -186,4 +189,5 @@ def a_world(plan: Plan = PLAN, page_size: int = 10) -> Iterator[World]:
             SqliteLimitsStore(database),
             SqliteWorkerRegistry(database, clock),
             SqliteSigningStore(database),
+            SqlitePatternStore(database, clock, page_size),
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 from aws_cdk import aws_iam as iam
 
-from onthedot.adapters.dynamodb_keys import SIGNING_PREFIX, WORKERS_PARTITION
+from onthedot.adapters.dynamodb_keys import PATTERN_PREFIX, SIGNING_PREFIX, WORKERS_PARTITION
 from onthedot.domain.pools import Pool
 from onthedot.use_cases.results import PREFIX
 from stacks.data_stack import DataStack
@@ -15,8 +15,10 @@ CONSUME = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibili
 
 
 def working(data: DataStack, queues: QueuesStack) -> Iterator[iam.PolicyStatement]:
-    """Start and finish runs, read payloads, put results away, send retries."""
-    yield _allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [data.table.table_arn])
+    """Start and finish runs, read payloads and parents' results, put results away, send retries, make workflows."""
+    yield _allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], [data.table.table_arn])
+    # A workflow's graph is made by whoever runs it, and waiting jobs hear of their parents' end together.
+    yield _allow(["dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"], [data.table.table_arn])
     # A tenant's first signed call makes its key.
     yield _allow(["dynamodb:PutItem"], [data.table.table_arn], _only_under([f"{SIGNING_PREFIX}*"]))
     yield _allow(["sqs:SendMessage"], queues.run_queue_arns())
@@ -30,6 +32,11 @@ def pulling(data: DataStack, queues: QueuesStack, pool: Pool) -> Iterator[iam.Po
     """Take messages of one's own pool, and be known as its worker."""
     yield _allow(CONSUME, queues.pool_queue_arns(pool))
     yield _allow(["dynamodb:PutItem"], [data.table.table_arn], _only_under([WORKERS_PARTITION]))
+
+
+def indexing_patterns(data: DataStack) -> iam.PolicyStatement:
+    """Enter event jobs into the index of patterns, and take them out."""
+    return _allow(["dynamodb:BatchWriteItem"], [data.table.table_arn], _only_under([f"{PATTERN_PREFIX}*"]))
 
 
 def _allow(

@@ -14,7 +14,7 @@ from components.gateway_errors import shape_gateway_errors
 from components.log_group import log_group
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
-from components.worker_grants import CONSUME
+from components.worker_grants import CONSUME, indexing_patterns
 from onthedot import schema
 from onthedot.adapters.dynamodb_keys import TOKEN_PREFIX
 from onthedot.domain import allow_list
@@ -83,6 +83,7 @@ class ApiStack(Stack):
         reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
         allow(function, [*reads, *writes], [self._data.table.table_arn])
+        function.add_to_role_policy(indexing_patterns(self._data))
         allow(function, ["dynamodb:Query"], [self._data.index_arn(index) for index in schema.INDEXES])
         allow(function, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
         # Workers that have only a token get their runs through the API.

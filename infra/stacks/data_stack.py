@@ -43,6 +43,8 @@ class DataStack(Stack):
             partition_key=_key(schema.PARTITION_KEY, "S"),
             sort_key=_key(schema.SORT_KEY, "S"),
             time_to_live_attribute=schema.TTL_ATTRIBUTE,
+            # What the world hears of jobs and runs comes from here: telling it costs no write.
+            stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
             warm_throughput=self._warm_throughput(),
             # The account's own aws/dynamodb key: its use is in CloudTrail and it cannot be lost or disabled.

@@ -6,6 +6,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from components.alarms import alarm_above
+from components.dead_letters import construct_id, dead_letter_queue
 from components.timing import TICK_VISIBILITY, WORKER_VISIBILITY
 from onthedot import schema
 from onthedot.domain.pools import Pool, PoolKind
@@ -18,9 +19,8 @@ SCHEDULE_DLQ = "schedule-dlq"
 # A pull worker gives back what it has no room for every second, and what it cannot do at all: SQS counts to 1000.
 RECEIVES = {PoolKind.PUSH: 20, PoolKind.PULL: 1000}
 TICK_RECEIVES = 5
-# Messages keep their age when they move to a dead-letter queue, so its retention must be the longer one.
+# Messages keep their age when they move to a dead-letter queue, so its retention is the longer one.
 RETENTION = Duration.days(4)
-DLQ_RETENTION = Duration.days(14)
 
 
 class QueuesStack(Stack):
@@ -69,28 +69,19 @@ class QueuesStack(Stack):
         return self._queue(key, RETENTION, visibility, dead_letters)
 
     def _dead_letters(self, key: str) -> sqs.Queue:
-        """What nobody could deliver; one message in it is already worth a look."""
-        queue = self._queue(key, DLQ_RETENTION)
-        alarm_above(
-            self,
-            f"{_construct_id(key)}Alarm",
-            name=self._config.name(f"{key}-not-empty"),
-            metric=queue.metric_approximate_number_of_messages_visible(statistic="Maximum", period=Duration.minutes(5)),
-            threshold=0,
-            why=f"Undeliverable messages are waiting in {key}",
-        )
+        queue = self._queues[key] = dead_letter_queue(self, self._config, key)
         return queue
 
     def _queue(
         self,
         key: str,
         retention: Duration,
-        visibility: Duration | None = None,
-        dead_letters: sqs.DeadLetterQueue | None = None,
+        visibility: Duration,
+        dead_letters: sqs.DeadLetterQueue,
     ) -> sqs.Queue:
         queue = sqs.Queue(
             self,
-            _construct_id(key),
+            construct_id(key),
             queue_name=self._config.name(key),
             retention_period=retention,
             visibility_timeout=visibility,
@@ -115,7 +106,3 @@ class QueuesStack(Stack):
 def queue_name(pool: Pool, priority: Priority) -> str:
     """The short name of the queue in which a pool's runs of this priority wait."""
     return pool.name if pool.queues == 1 else schema.queue_key(pool.name, priority)
-
-
-def _construct_id(key: str) -> str:
-    return "".join(part.capitalize() for part in key.split("-")) + "Queue"

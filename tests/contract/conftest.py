@@ -12,6 +12,7 @@ from onthedot.ports import (
     Blobs,
     Clock,
     Deadline,
+    PatternStore,
     ProgressStore,
     RunQueues,
     RunStore,
@@ -94,6 +95,11 @@ def registry(kit: Kit) -> WorkerRegistry:
 @pytest.fixture
 def signing(kit: Kit) -> SigningStore:
     return kit.signing()
+
+
+@pytest.fixture
+def patterns(kit: Kit) -> PatternStore:
+    return kit.patterns()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from onthedot.domain.targets import (
     PythonTarget,
     ShellTarget,
     Target,
+    WorkflowTarget,
 )
 from onthedot.ports import Clock
 from tests.builders import a_run
@@ -39,6 +40,7 @@ TARGETS: tuple[Target, ...] = (
     GrpcTarget("[::1]:50051", "a.b.Service/Method", tls=False),
     GrpcTarget("10.0.0.1:50051", "a.b.Service/Method"),
     PythonTarget("billing.close_month"),
+    WorkflowTarget(),
 )
 """Every kind of target, with and without what it may leave out."""
 
@@ -70,6 +72,19 @@ def a_run_with_every_field(clock: Clock) -> Record:
             stamped=17,
             accounted_until=clock.now() - 2,
             trigger="backfill",
+            revision=41,
+            parents=("job_p", "job_q"),
+            waits_for=frozenset({"job_q"}),
+            on_parent_failure="skip",
+            children=frozenset({"job_c", "job_d"}),
+            dependents=2,
+            release_pending=1,
+            workflow="job_w",
+            key="fan-in",
+            pattern='{"source":["grüße 🎉"]}',
+            pattern_entry="a1b2c3",
+            payload='{"text":"grüße 🎉"}',
+            payload_ref="event-payloads/abc",
             holder="job_x.000000000000001",
             skipped_until=clock.now() - 60_000,
             skipped_count=12,

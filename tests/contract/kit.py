@@ -8,6 +8,7 @@ from onthedot.ports import (
     Blobs,
     Clock,
     LimitsStore,
+    PatternStore,
     ProgressStore,
     Received,
     RunMessage,
@@ -96,5 +97,7 @@ class Kit(Protocol):
     def registry(self) -> WorkerRegistry: ...
 
     def signing(self) -> SigningStore: ...
+
+    def patterns(self) -> PatternStore: ...
 
     def ticks(self) -> tuple[TickQueue, TickInbox]: ...

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot import schema
 from onthedot.adapters.dynamodb_misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
+from onthedot.adapters.dynamodb_patterns import DynamoPatternStore
 from onthedot.adapters.dynamodb_registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.s3_blobs import S3Blobs
@@ -99,6 +100,9 @@ class MiniStackKit:
 
     def signing(self) -> DynamoSigningStore:
         return DynamoSigningStore(self._clients.dynamodb, self._name)
+
+    def patterns(self) -> DynamoPatternStore:
+        return DynamoPatternStore(self._clients.dynamodb, self._name, self.clock, PAGE_SIZE)
 
     def ticks(self) -> tuple[SqsTickQueue, "SqsTickInbox"]:
         url = self._queue_with_dead_letters("ticks")

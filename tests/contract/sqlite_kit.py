@@ -4,6 +4,7 @@ from onthedot.domain.run import Priority
 from onthedot.embedded.database import Database
 from onthedot.embedded.messages import Letter, MessageTable
 from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
+from onthedot.embedded.sqlite_patterns import SqlitePatternStore
 from onthedot.embedded.sqlite_queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
 from onthedot.embedded.sqlite_registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.embedded.sqlite_store import SqliteRunStore
@@ -44,6 +45,9 @@ class SqliteKit:
 
     def signing(self) -> SqliteSigningStore:
         return SqliteSigningStore(self._database)
+
+    def patterns(self) -> SqlitePatternStore:
+        return SqlitePatternStore(self._database, self.clock, PAGE_SIZE)
 
     def ticks(self) -> tuple[SqliteTickQueue, "SqliteTickInbox"]:
         ticks = SqliteTickQueue(self._database, self.clock, VISIBILITY_SECONDS * 1000, MAX_RECEIVES)

@@ -17,7 +17,8 @@ PLAN = Plan(shards=1, lookahead=3, history_days=30)
 def test_two_dispatchers_race_for_one_slot_of_200_runs_and_each_run_is_sent_once(kit: Kit) -> None:
     store, progress = kit.store(), kit.progress()
     queues, inbox = kit.queues()
-    engine = Engine(store, queues, kit.blobs(), kit.clock, PLAN, kit.limits(), kit.registry(), kit.signing())
+    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns())
+    engine = Engine(store, queues, kit.blobs(), kit.clock, PLAN, *others)
     runs = [a_run(kit.clock, PLAN).due_in(0.5).pending().stored_in(store) for _ in range(200)]
     together = threading.Barrier(2)
     totals: list[Counter[str]] = []

@@ -16,7 +16,7 @@ def test_a_move_changes_what_it_says_and_nothing_else(store: RunStore, clock: Cl
     run = a_run(clock).due_in(600).pending().stored_in(store)
     move = the_claim_of(run, clock)
 
-    expected = replace(run, status=Status.DISPATCHED, slot=move.changes["slot"], token="tick/1")
+    expected = replace(run, status=Status.DISPATCHED, slot=move.changes["slot"], token="tick/1", revision=2)
     assert store.move(move) == Moved(expected)
     assert store.get(run.run_id) == expected
 
@@ -24,11 +24,11 @@ def test_a_move_changes_what_it_says_and_nothing_else(store: RunStore, clock: Cl
 def test_a_move_of_every_field_leaves_the_record_as_written(store: RunStore, clock: Clock) -> None:
     full = a_run_with_every_field(clock)
     run = a_run(clock).called(full.run_id).pending().stored_in(store)
-    changes = {name: getattr(full, name) for name in FIELDS if name not in ("run_id", "job_id", "status")}
+    changes = {name: getattr(full, name) for name in FIELDS if name not in ("run_id", "job_id", "status", "revision")}
 
     outcome = store.move(Move(run.run_id, Expect(frozenset({Status.PENDING})), Status.DISPATCHED, changes))
 
-    assert outcome == Moved(replace(full, status=Status.DISPATCHED))
+    assert outcome == Moved(replace(full, status=Status.DISPATCHED, revision=2))
 
 
 def test_a_move_of_a_missing_run_is_refused_with_nothing(store: RunStore, clock: Clock) -> None:
@@ -101,7 +101,7 @@ def test_none_removes_a_field(store: RunStore, clock: Clock) -> None:
 
     outcome = store.move(Move(run.run_id, Expect(frozenset({Status.PENDING})), Status.DISPATCHED, changes))
 
-    assert outcome == Moved(replace(run, status=Status.DISPATCHED, token=None, reason=None))
+    assert outcome == Moved(replace(run, status=Status.DISPATCHED, token=None, reason=None, revision=2))
 
 
 def test_each_start_adds_one_to_the_stored_attempt(store: RunStore, clock: Clock) -> None:

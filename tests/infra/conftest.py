@@ -37,6 +37,7 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
         lookahead="2",
         worker_concurrency="50",
         warm_throughput="12000:40000",
+        s3_event_buckets="shop-uploads,shop-exports",
     )
 
 

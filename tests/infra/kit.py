@@ -15,7 +15,7 @@ import nag
 from stage_config import StageConfig
 
 ROOT = Path(__file__).resolve().parents[2]
-STACKS = ("data", "queues", "dispatch", "workers", "api")
+STACKS = ("data", "queues", "dispatch", "workers", "api", "events")
 """Those of every stage."""
 Resource = dict[str, Any]
 
@@ -113,8 +113,9 @@ def short(resource: Any) -> str:
         return text
     name, rest = text[1:].split(">", 1)
     logical_id = name.split("FnGetAtt")[-1].split(".")[0]
-    found = re.match(r"[A-Z][A-Za-z]*?(?=[0-9A-F]{8}(Arn|$))", logical_id)
-    return (found[0] if found else logical_id) + rest
+    found = re.match(r"[A-Z][A-Za-z]*?(?=[0-9A-F]{8}(Arn|StreamArn|$))", logical_id)
+    part = "/stream" if "StreamArn" in logical_id else ""
+    return (found[0] if found else logical_id) + part + rest
 
 
 def statements_of(assembly: Assembly, role: str) -> list[dict[str, Any]]:

@@ -20,6 +20,9 @@ RUNS = {
 # A task that works on the queues itself: exactly this, and what the stage's allow-list grants.
 DIRECT_MAY = {
     "dynamodb:GetItem": {"Jobs"},
+    "dynamodb:BatchGetItem": {"Jobs"},
+    "dynamodb:PartiQLInsert": {"Jobs"},
+    "dynamodb:PartiQLUpdate": {"Jobs"},
     "dynamodb:UpdateItem": {"Jobs"},
     "dynamodb:PutItem": {"Jobs"},
     "sqs:ReceiveMessage": OWN_QUEUES,

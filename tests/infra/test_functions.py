@@ -17,6 +17,8 @@ SETTINGS: dict[str, type[settings.Settings]] = {
     "dispatcher": settings.DispatcherSettings,
     "auditor": settings.AuditorSettings,
     "worker": settings.WorkerSettings,
+    "events": settings.EventsSettings,
+    "publisher": settings.PublisherSettings,
 }
 NAMES = sorted(SETTINGS)
 PUSHED = {"DefaultHighQueue", "DefaultMediumQueue", "DefaultLowQueue", "LongQueue"}
@@ -34,6 +36,7 @@ MAY: dict[str, dict[str, set[str]]] = {
         "dynamodb:UpdateItem": {"Jobs"},
         "dynamodb:PartiQLInsert": {"Jobs"},
         "dynamodb:PartiQLUpdate": {"Jobs"},
+        "dynamodb:BatchWriteItem": {"Jobs"},
         "sqs:SendMessage": RUNS,
         "sqs:GetQueueAttributes": RUNS,
         # Workers that have only a token get their runs through it.
@@ -72,6 +75,9 @@ MAY: dict[str, dict[str, set[str]]] = {
     },
     "worker": {
         "dynamodb:GetItem": {"Jobs"},
+        "dynamodb:BatchGetItem": {"Jobs"},
+        "dynamodb:PartiQLInsert": {"Jobs"},
+        "dynamodb:PartiQLUpdate": {"Jobs"},
         "dynamodb:UpdateItem": {"Jobs"},
         "dynamodb:PutItem": {"Jobs"},
         "sqs:SendMessage": RUNS,
@@ -79,6 +85,33 @@ MAY: dict[str, dict[str, set[str]]] = {
         "s3:PutObject": {"Blobs/results/*"},
         "s3:ListBucket": {"Blobs"},
         **{f"sqs:{action}": PUSHED for action in CONSUME},
+    },
+    # Lambda reports failures of both to their dead-letter queues, in their name.
+    "events": {
+        "dynamodb:GetItem": {"Jobs"},
+        "dynamodb:BatchGetItem": {"Jobs"},
+        "dynamodb:Query": {"Jobs"},
+        "dynamodb:PutItem": {"Jobs"},
+        "dynamodb:UpdateItem": {"Jobs"},
+        "dynamodb:PartiQLInsert": {"Jobs"},
+        "dynamodb:PartiQLUpdate": {"Jobs"},
+        "dynamodb:BatchWriteItem": {"Jobs"},
+        "sqs:SendMessage": {"EventsDlqQueue", *RUNS},
+        "sqs:GetQueueAttributes": {"EventsDlqQueue", *RUNS},
+        "sqs:GetQueueUrl": {"EventsDlqQueue"},
+        "s3:PutObject": {"Blobs/*"},
+        "s3:GetObject": {"Blobs/*"},
+        "s3:ListBucket": {"Blobs"},
+    },
+    "publisher": {
+        "events:PutEvents": {"Bus"},
+        "dynamodb:DescribeStream": {"Jobs/stream"},
+        "dynamodb:GetRecords": {"Jobs/stream"},
+        "dynamodb:GetShardIterator": {"Jobs/stream"},
+        "dynamodb:ListStreams": {"*"},
+        "sqs:SendMessage": {"PublisherDlqQueue"},
+        "sqs:GetQueueAttributes": {"PublisherDlqQueue"},
+        "sqs:GetQueueUrl": {"PublisherDlqQueue"},
     },
 }
 
@@ -156,6 +189,14 @@ def test_the_authorizer_reads_tokens_and_nothing_else(prod: Assembly) -> None:
     assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["token#*"]}}
 
 
-def test_a_worker_puts_nothing_into_the_table_but_the_keys_that_sign_calls(prod: Assembly) -> None:
+@pytest.mark.parametrize("name", ["api", "events"])
+def test_many_items_at_once_are_written_in_the_index_of_patterns_only(prod: Assembly, name: str) -> None:
+    [writing] = [s for s in granted(prod, name) if s["Action"] == "dynamodb:BatchWriteItem"]
+    assert writing["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["pattern#*"]}}
+
+
+def test_a_worker_puts_nothing_into_the_table_but_runs_of_a_workflow_and_the_keys_that_sign_calls(
+    prod: Assembly,
+) -> None:
     [putting] = [s for s in granted(prod, "worker") if s["Action"] == "dynamodb:PutItem"]
     assert putting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["signing#*"]}}

@@ -15,6 +15,8 @@ PULLED = ["pull-high", "pull-medium", "pull-low"]
 RUN_QUEUES = [*PUSHED, *PULLED]
 SOURCES = [*RUN_QUEUES, TICK]
 DLQS = [*(f"{key}-dlq" for key in SOURCES), SCHEDULE_DLQ]
+DLQS_OF_EVENTS = ["events-dlq", "publisher-dlq"]
+"""They stand beside the rules that may write to them."""
 FOURTEEN_DAYS = 14 * 24 * 3600
 
 
@@ -24,7 +26,7 @@ def queue(assembly: Assembly, key: str) -> dict[str, Any]:
 
 def test_there_are_these_queues_and_no_others(prod: Assembly) -> None:
     names = {properties["QueueName"] for properties in prod.properties("AWS::SQS::Queue")}
-    assert names == {prod.config.name(key) for key in [*SOURCES, *DLQS]}
+    assert names == {prod.config.name(key) for key in [*SOURCES, *DLQS, *DLQS_OF_EVENTS]}
 
 
 @pytest.mark.parametrize(("key", "receives"), [*((k, 20) for k in PUSHED), *((k, 1000) for k in PULLED), (TICK, 5)])
@@ -36,7 +38,7 @@ def test_each_queue_has_a_dead_letter_queue_of_its_own(prod: Assembly, key: str,
 
 
 def test_dead_letters_are_kept_longer_than_a_message_can_have_waited(prod: Assembly) -> None:
-    assert {queue(prod, key)["MessageRetentionPeriod"] for key in DLQS} == {FOURTEEN_DAYS}
+    assert {queue(prod, key)["MessageRetentionPeriod"] for key in [*DLQS, *DLQS_OF_EVENTS]} == {FOURTEEN_DAYS}
     assert max(queue(prod, key)["MessageRetentionPeriod"] for key in SOURCES) < FOURTEEN_DAYS
 
 

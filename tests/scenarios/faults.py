@@ -1,6 +1,6 @@
 """Faults at chosen effects: die before or after one, halfway through a batch, or lose its reply."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -12,6 +12,8 @@ from onthedot.ports import (
     Backlog,
     Deadline,
     Moved,
+    PatternEntry,
+    PatternStore,
     ProgressStore,
     Received,
     Refused,
@@ -142,6 +144,36 @@ class FaultyQueues:
 
     def hide(self, received: Received, milliseconds: int) -> None:
         self.inner.hide(received, milliseconds)
+
+
+@dataclass
+class FaultyPatterns:
+    """An index of patterns whose writes are effects."""
+
+    inner: PatternStore
+    faults: Faults
+
+    def put(self, tenant: str, keys: Sequence[str], entry: PatternEntry) -> None:
+        half = keys[: len(keys) // 2]
+        self.faults.around(
+            "put pattern",
+            lambda: self.inner.put(tenant, keys, entry),
+            lambda: self.inner.put(tenant, half, entry),
+        )
+
+    def remove(self, tenant: str, keys: Sequence[str], job_id: str, name: str) -> None:
+        half = keys[: len(keys) // 2]
+        self.faults.around(
+            "remove pattern",
+            lambda: self.inner.remove(tenant, keys, job_id, name),
+            lambda: self.inner.remove(tenant, half, job_id, name),
+        )
+
+    def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
+        return self.inner.matching(tenant, keys)
+
+    def first_time(self, tenant: str, event_id: str, time: int, expires_at: int) -> int:
+        return self.faults.around("remember event", lambda: self.inner.first_time(tenant, event_id, time, expires_at))
 
 
 @dataclass

@@ -19,7 +19,7 @@ from onthedot.use_cases.plan_ticks import plan_ticks
 from onthedot.use_cases.start_run import Done, Verdict
 from onthedot.use_cases.submit_job import JobRequest, submit_job
 from tests.builders import World
-from tests.scenarios.faults import Crash, Faults, FaultyProgress, FaultyQueues, FaultyStore
+from tests.scenarios.faults import Crash, Faults, FaultyPatterns, FaultyProgress, FaultyQueues, FaultyStore
 
 NEVER = Faults()
 
@@ -66,6 +66,7 @@ class Simulation:
             self.world.engine,
             store=FaultyStore(self.world.store, faults),
             queues=FaultyQueues(self.world.queues, faults),
+            patterns=FaultyPatterns(self.world.patterns, faults),
         )
 
     def submit(self, delay_s: float, *, faults: Faults = NEVER, key: str | None = None, retries: int = 3) -> Record:

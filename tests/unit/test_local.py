@@ -168,12 +168,13 @@ def test_a_failed_up_leaves_a_stack_that_ran_before(home: Home, monkeypatch: pyt
 
 
 def test_the_description_is_whole_and_for_its_owner_only(home: Home) -> None:
-    stack = LocalStack("http://api", "secret", "http://aws", "table", {"tick": "http://q"}, "http://api/console", 1)
+    queues = {"tick": "http://q"}
+    stack = LocalStack("http://api", "secret", "http://aws", "table", queues, "bus", "http://api/console", 1)
     write_description(home, stack)
     write_description(home, stack)
     assert stat.S_IMODE(home.description.stat().st_mode) == 0o600
     assert LocalStack(**read_description(home)) == stack
-    names = {"api_url", "token", "endpoint_url", "table", "queues", "console_url", "pid"}
+    names = {"api_url", "token", "endpoint_url", "table", "queues", "bus", "console_url", "pid"}
     assert set(json.loads(home.description.read_text())) == names
 
 

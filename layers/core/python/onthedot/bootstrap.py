@@ -9,9 +9,11 @@ from botocore.config import Config
 
 from onthedot import __version__
 from onthedot.adapters.dynamodb_misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
+from onthedot.adapters.dynamodb_patterns import DynamoPatternStore
 from onthedot.adapters.dynamodb_registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.adapters.s3_blobs import S3_OPTIONS, S3Blobs
+from onthedot.adapters.sqs_dead_events import SqsDeadEvents
 from onthedot.adapters.sqs_queues import LONG_POLL_SECONDS, SqsRunQueues
 from onthedot.adapters.sqs_ticks import SqsTickQueue
 from onthedot.clock import SystemClock
@@ -26,7 +28,9 @@ from onthedot.settings import (
     AuditorSettings,
     AuthorizerSettings,
     DispatcherSettings,
+    EventsSettings,
     PlannerSettings,
+    PublisherSettings,
     StoreSettings,
     WorkerSettings,
 )
@@ -35,6 +39,7 @@ from onthedot.signing_cache import CachedSigning
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+    from onthedot.adapters.eventbridge_bus import EventBridgeBus
     from onthedot.adapters.targets.router import TargetRouter
     from onthedot.worker.direct_desk import DirectDesk
 
@@ -103,6 +108,7 @@ def _engine(
         limits=CachedLimits(DynamoLimitsStore(dynamodb, settings.table), clock),
         registry=DynamoWorkerRegistry(dynamodb, settings.table, clock),
         signing=CachedSigning(DynamoSigningStore(dynamodb, settings.table), clock),
+        patterns=DynamoPatternStore(dynamodb, settings.table, clock),
     )
 
 
@@ -120,6 +126,12 @@ def _plan(settings: StoreSettings) -> Plan:
 
 def api_engine(settings: ApiSettings) -> Engine:
     return _engine(settings, LazyBlobs(settings.blob_bucket), dynamodb=client("dynamodb"))
+
+
+def events_engine(settings: EventsSettings) -> tuple[Engine, SqsDeadEvents]:
+    sqs = client("sqs")
+    engine = _engine(settings, LazyBlobs(settings.blob_bucket), dynamodb=client("dynamodb"), sqs=sqs)
+    return engine, SqsDeadEvents(sqs, settings.dead_letters_url)
 
 
 def worker_engine(settings: WorkerSettings) -> Engine:
@@ -150,6 +162,13 @@ def tick_queue(settings: PlannerSettings | DispatcherSettings) -> SqsTickQueue:
     return SqsTickQueue(client("sqs"), settings.tick_queue_url, SystemClock())
 
 
+def publisher(settings: PublisherSettings) -> tuple["EventBridgeBus", SystemClock]:
+    from onthedot.adapters.eventbridge_bus import EventBridgeBus  # noqa: PLC0415 - nobody else publishes
+
+    clock = SystemClock()
+    return EventBridgeBus(client("events"), settings.bus, clock), clock
+
+
 def token_store(settings: AuthorizerSettings) -> DynamoTokenStore:
     return DynamoTokenStore(client("dynamodb"), settings.table)
 
@@ -163,7 +182,7 @@ def push_targets(settings: WorkerSettings, engine: Engine) -> "TargetRouter":
     private = settings.allow_private_targets
     http = HttpCaller(allow_private=private, clock=engine.clock)
     calling = {**toolbox.makers(toolbox.Tools(allow_private=private), engine.clock), "http": lambda: http}
-    return TargetRouter({**calling, **aws_makers(engine)})
+    return TargetRouter({**calling, **toolbox.engine_makers(engine), **aws_makers(engine)})
 
 
 def aws_makers(engine: Engine) -> dict[str, Callable[[], Target]]:

@@ -42,6 +42,12 @@ def encode_field(name: str, value: Any) -> Stored:
     return value if encoder is None else encoder(value)
 
 
+def decode_field(name: str, stored: Any) -> Any:
+    """What `encode_field` was given."""
+    decoder = _DECODERS.get(name)
+    return stored if decoder is None else decoder(stored)
+
+
 def encode(run: Record) -> dict[str, Stored]:
     """The whole run; fields without a value are left out."""
     values = ((name, getattr(run, name)) for name in FIELDS)
@@ -56,6 +62,7 @@ def decode(record: Mapping[str, Any]) -> Record:
         if stored is not None and name in _KNOWN
     }
     values.setdefault("definition", None)
+    values.setdefault("revision", 0)  # a record from before there were revisions counts from nothing
     return Record(**values)
 
 

@@ -3,12 +3,13 @@
 Every method that talks to something outside may raise `Unavailable` when bounded retries were not enough.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from onthedot.domain.fairness import Limits, TenantLimits
 from onthedot.domain.lifecycle import Plan
+from onthedot.domain.lifecycle_events import LifecycleEvent
 from onthedot.domain.progress import Progress
 from onthedot.domain.run import Definition, Kind, Move, Priority, Record
 from onthedot.domain.webhooks import SigningKey
@@ -296,6 +297,37 @@ class SigningStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class PatternEntry:
+    """That a job waits for events: the index narrows, the job itself decides."""
+
+    job_id: str
+    name: str
+    """`Record.pattern_entry` of the job that these entries belong to. An entry that no job names is left over."""
+    pattern: str
+    put_at: int
+
+
+class PatternStore(Protocol):
+    """Finds the patterns that an event can match, at the price of those alone; remembers events by their ids."""
+
+    def put(self, tenant: str, keys: Sequence[str], entry: PatternEntry) -> None:
+        """Let the entry be found under each of at most 25 keys. Raises Unavailable when not all of them stand."""
+        ...
+
+    def remove(self, tenant: str, keys: Sequence[str], job_id: str, name: str) -> None:
+        """Nothing happens where it does not stand."""
+        ...
+
+    def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
+        """All that stands under these keys, read consistently, page by page; what stands under two comes twice."""
+        ...
+
+    def first_time(self, tenant: str, event_id: str, time: int, expires_at: int) -> int:
+        """The time with which this event came first: this one, unless it was remembered before."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One attempt as the target sees it."""
 
@@ -343,6 +375,35 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What a write made of a record, as the store's stream tells it."""
+
+    position: str
+    """Where it stands in the stream."""
+    old: Record | None
+    new: Record | None
+    at: int
+    """When, to the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unpublishable:
+    """The bus will never take this event."""
+
+    why: str
+
+
+class EventBus(Protocol):
+    """Where others hear of jobs and runs."""
+
+    def publish(
+        self, events: Sequence[LifecycleEvent], deadline: Deadline
+    ) -> Sequence[Undecided | Unpublishable | None]:
+        """An answer for each event: None is published. What may pass is tried again until the deadline."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
     """What scheduling stands on, wired by `bootstrap`."""
 
@@ -354,3 +415,4 @@ class Engine:
     limits: LimitsStore
     registry: WorkerRegistry
     signing: SigningStore
+    patterns: PatternStore

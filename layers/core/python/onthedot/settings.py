@@ -80,6 +80,16 @@ class ApiSettings(StoreSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EventsSettings(ApiSettings):
+    """It accepts jobs as the API does."""
+
+    bus_tenant: str
+    """Whose jobs the events of the bus are for."""
+    dead_letters_url: str
+    """Where events go that ask for what cannot be done, with the reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizerSettings(Settings):
     stage: str
     table: str
@@ -101,6 +111,17 @@ class DispatcherSettings(StoreSettings):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditorSettings(StoreSettings):
     """It reads the table only, but places and dates are computed as everywhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublisherSettings(Settings):
+    stage: str
+    bus: str
+    """Name of the bus that hears of jobs and runs."""
+    every_change: bool
+    """Whether it hears of each change of a state, or of ends only."""
+    with_results: bool
+    """Whether events carry payloads and results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """The keys of every kind of item in the table: here and nowhere else."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ LIMITS_PARTITION: Final = "limits"
 PROGRESS_PREFIX: Final = "progress#"
 WORKERS_PARTITION: Final = "workers"
 SIGNING_PREFIX: Final = "signing#"
+PATTERN_PREFIX: Final = "pattern#"
+EVENT_PREFIX: Final = "event#"
 
 Key = dict[str, Any]
 
@@ -55,3 +58,17 @@ def worker_key(worker_id: str) -> Key:
 
 def signing_key(tenant: str) -> Key:
     return _key(SIGNING_PREFIX + tenant, "signing")
+
+
+def pattern_partition(tenant: str, index_key: str) -> str:
+    """The tenant's length stands before it, so that no tenant's name and key can read like another's."""
+    return f"{PATTERN_PREFIX}{len(tenant)}:{tenant}#{index_key}"
+
+
+def pattern_key(tenant: str, index_key: str, job_id: str, name: str) -> Key:
+    return _key(pattern_partition(tenant, index_key), f"{job_id}#{name}")
+
+
+def event_key(tenant: str, event_id: str) -> Key:
+    digest = hashlib.sha256(event_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return _key(f"{EVENT_PREFIX}{len(tenant)}:{tenant}#{digest}", "event")

@@ -55,7 +55,7 @@ def update_item_arguments(move: Move) -> dict[str, Any]:
         "SET": sets,
         "REMOVE": [name(f) for f in _removed(move)],
         # A counter that is not there yet counts from nothing; what is not in a set is removed all the same.
-        "ADD": [f"{name(f)} {value('add', f, n)}" for f, n in {**move.increments, **move.adds}.items()],
+        "ADD": [f"{name(f)} {value('add', f, n)}" for f, n in {**move.counts, **move.adds}.items()],
         "DELETE": [f"{name(f)} {value('del', f, gone)}" for f, gone in move.removes.items()],
     }
     return {
@@ -92,7 +92,7 @@ def partiql_statement(move: Move, table: str) -> dict[str, Any]:
 
     text = [f'UPDATE "{table}"']
     text += [f'SET "{f}"={parameter(f, v)}' for f, v in _written(move).items()]
-    text += [f'SET "{f}"="{f}"+{parameter(f, n)}' for f, n in move.increments.items()]
+    text += [f'SET "{f}"="{f}"+{parameter(f, n)}' for f, n in move.counts.items()]
     text += [f'REMOVE "{f}"' for f in _removed(move)]
     key = run_key(move.run_id)
     parameters += [key[PARTITION_KEY], key[SORT_KEY]]

@@ -26,6 +26,7 @@ STATEMENTS_PER_BATCH: Final = 25
 KEYS_PER_BATCH: Final = 100
 SLOT_PAGE: Final = 2_500
 _READ_PATIENCE_MS: Final = 5_000
+_INVALID: Final = "ValidationError"
 _REFUSALS: Final = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
 
 Item = TypeVar("Item")
@@ -116,7 +117,17 @@ class DynamoRunStore:
         statements = {move.run_id: partiql_statement(move, self._table) for move in moves}
         if len(statements) != len(moves):  # AWS rejects a whole batch that names an item twice
             raise ValueError("move_many takes moves on different runs")
-        return self._execute_batches(statements, deadline)
+        outcomes = self._execute_batches(statements, deadline)
+        return [self._counting(m, done) if _is_invalid(done) else done for m, done in zip(moves, outcomes, strict=True)]
+
+    def _counting(self, move: Move, outcome: Outcome) -> Outcome:
+        """PartiQL cannot add to a counter that is not there, as in a record of an earlier version; this can."""
+        try:
+            return self.move(move)
+        except (ClientError, Unavailable) as error:
+            # One bad statement must not stop the others.
+            _LOG.error("statement_failed", extra={"run": move.run_id, "error": str(error)})
+            return outcome
 
     def _execute_batches(self, statements: Mapping[str, Any], deadline: Deadline) -> Sequence[Outcome]:
         """One conditional statement for each run id; every answer is looked at, what may pass is tried again."""
@@ -184,10 +195,14 @@ class DynamoRunStore:
             return Moved(None)
         if error["Code"] in _REFUSALS:
             return Refused(to_run(error["Item"]) if error.get("Item") else self.get(run_id))
-        if error["Code"] not in TRANSIENT:
+        if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
             # One bad statement must not stop the other 24, nor pass for a throttle unseen.
             _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
         return Undecided(f"{error['Code']}: {error.get('Message', '')}")
+
+
+def _is_invalid(outcome: Outcome) -> bool:
+    return isinstance(outcome, Undecided) and outcome.why.startswith(f"{_INVALID}:")
 
 
 def _may_pass(outcome: Outcome) -> bool:

@@ -11,12 +11,12 @@ from onthedot.api.reading import SMALL_BODY, nulls, read_model, read_nothing
 from onthedot.api.route import Context, Route
 from onthedot.domain.errors import InvalidRequest, JobNotFound
 from onthedot.domain.run import Priority, Record
-from onthedot.use_cases.change_job import cancel_job, change_job, pause_job, resume_job
-from onthedot.use_cases.delete_job import delete_job
+from onthedot.use_cases.change_job import change_job, pause_job, resume_job
 from onthedot.use_cases.explain_job import explain_job
 from onthedot.use_cases.list_runs import next_fire_of, read_outlook
 from onthedot.use_cases.read_jobs import read_job
 from onthedot.use_cases.run_extra import backfill, run_now
+from onthedot.use_cases.stop_workflow import cancel_whole, delete_whole
 
 
 def show_job(context: Context) -> Response:
@@ -41,7 +41,7 @@ def change(context: Context) -> Response:
 
 
 def delete(context: Context) -> views.DeletedView:
-    delete_job(context.engine, context.tenant, context.job_id)
+    delete_whole(context.engine, context.tenant, context.job_id)
     return {"deleted": True}
 
 
@@ -57,7 +57,7 @@ def resume(context: Context) -> Response:
 
 def cancel(context: Context) -> Response:
     read_nothing(context.request.body)
-    return _whole(context, cancel_job(context.engine, context.tenant, context.job_id))
+    return _whole(context, cancel_whole(context.engine, context.tenant, context.job_id))
 
 
 def run(context: Context) -> views.ExecutionView:

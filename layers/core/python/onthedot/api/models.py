@@ -1,10 +1,12 @@
 """The bodies of requests as pydantic models: what is checked here is what `/openapi.json` promises."""
 
+import re
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field
 
 from onthedot.api import times
+from onthedot.api.event_fields import Pattern
 from onthedot.api.fields import CalendarInstant, Digits, Fields, Instant, Key, Text, offer_null_for, printable
 from onthedot.api.schedule_fields import RecurrenceFields, ScheduleFields
 from onthedot.api.target_fields import Capability, TargetFields, Url
@@ -14,17 +16,27 @@ from onthedot.use_cases.run_extra import MOST_BACKFILLED
 MAX_TAGS: Final = 20
 MAX_REQUIRED: Final = 20
 MAX_BATCH: Final = 500
+MAX_DEPENDENCIES: Final = 100
 MAX_PREVIEW: Final = 1_000
 MAX_PAGE: Final = 100
+_JOB_ID: Final = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
 CLEARABLE: Final = frozenset({"name", "start_at", "end_at", "max_runs"})
 """What a change takes away when it says null."""
 
 
+def _job_id(text: str) -> str:
+    if not _JOB_ID.fullmatch(text):
+        raise ValueError("is not the id of a job; give one as the API answered it")
+    return text
+
+
+JobId = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_job_id)]
 IdempotencyKey = Annotated[Key, AfterValidator(printable)]
 Tags = Annotated[dict[Key, Text], Field(max_length=MAX_TAGS)]
 Delay = Annotated[float, Field(ge=0, le=times.MAX_AHEAD_MS // 1000)]
 TimeoutSeconds = Annotated[int, Field(ge=1, le=LONGEST_PULL)]
 PriorityName = Literal["HIGH", "MEDIUM", "LOW"]
+PolicyName = Literal["fail", "run", "skip"]
 PRIORITY_NAMES: Final[tuple[PriorityName, ...]] = get_args(PriorityName)
 
 
@@ -49,11 +61,8 @@ class RequirementsFields(Fields):
         return Requirements(tuple(dict.fromkeys(self.capabilities)), self.cpu, self.memory_mb)
 
 
-class JobFields(RecurrenceFields):
-    """At most one of `at`, `delay`, `cron` and `every`; none: now. Exactly one of `target` and `callback_url`.
-
-    With `cron` or `every` the job recurs, and the other fields of a schedule may be given.
-    """
+class WorkFields(Fields):
+    """What a job is, by itself or in a workflow. Exactly one of `target` and `callback_url`."""
 
     name: Text | None = None
     tags: Tags = Field(default_factory=dict)
@@ -66,6 +75,24 @@ class JobFields(RecurrenceFields):
     retry: RetryFields = RetryFields()
     timeout_seconds: Annotated[TimeoutSeconds, Field(description="of one attempt, as far as a pool allows it")] = 60
     requirements: RequirementsFields = RequirementsFields()
+    on_parent_failure: Annotated[
+        PolicyName | None, Field(description="when one that it waits for did not succeed (fail)")
+    ] = None
+
+
+class JobFields(WorkFields, RecurrenceFields):
+    """At most one of `at`, `delay`, `cron`, `every` and `on_event`; none: now. Exactly one of `target` and
+    `callback_url`.
+
+    With `cron` or `every` the job recurs, and the other fields of a schedule may be given. With `on_event` it runs for
+    each event that matches, and its `payload` may pick from the event: `{"name": "$.detail.object.key"}`. With
+    `dependencies` it waits until those jobs have ended, and is given their results beside its payload.
+    """
+
+    on_event: Pattern | None = None
+    dependencies: Annotated[
+        list[JobId] | None, Field(max_length=MAX_DEPENDENCIES, description="jobs whose end it waits for")
+    ] = None
     idempotency_key: IdempotencyKey | None = None
 
 
@@ -80,10 +107,11 @@ def _with_clearable(schema: dict[str, Any]) -> None:
 
 
 class PatchFields(RecurrenceFields):
-    """What is left out stays as it is. `retry`, `dst` and `misfire` may be given in part; `target`, `tags` and
-    `requirements` whole.
+    """What is left out stays as it is. `retry`, `dst` and `misfire` may be given in part; `target`, `tags`,
+    `requirements` and `on_event` whole.
 
-    `at` and `delay` are for jobs that run once, the fields of a schedule for recurring ones. null takes away `name`,
+    `at` and `delay` are for jobs that run once, the fields of a schedule for recurring ones, `on_event` for those that
+    wait for events. null takes away `name`,
     `start_at`, `end_at` and `max_runs`.
     """
 
@@ -93,6 +121,7 @@ class PatchFields(RecurrenceFields):
     tags: Tags | None = None
     at: Instant | None = None
     delay: Delay | None = None
+    on_event: Pattern | None = None
     target: TargetFields | None = None
     callback_url: Url | None = None
     payload: Any = None

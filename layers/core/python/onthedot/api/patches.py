@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from onthedot.api.body import read_object
+from onthedot.api.event_fields import ON_EVENT, check_on_event, pattern_text
 from onthedot.api.models import CLEARABLE, PatchFields
 from onthedot.api.present_targets import masks_in
 from onthedot.api.reading import nulls, read_model
@@ -19,7 +20,7 @@ from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.recurrence import Recurrence
 from onthedot.domain.run import Definition, Kind, Priority, Record
 from onthedot.domain.schedule import next_fire
-from onthedot.domain.targets import HttpTarget
+from onthedot.domain.targets import HttpTarget, WorkflowTarget
 from onthedot.ports import Engine
 from onthedot.use_cases.choose_pool import choose_pool
 from onthedot.use_cases.payloads import store_payload
@@ -29,9 +30,17 @@ IF_MATCH_HEADER: Final = "If-Match"
 _VERSION: Final = re.compile(r'(?:W/)?("?)(\d{1,9})\1', re.ASCII)
 _ONCE: Final = ("at", "delay")
 _AGAIN: Final = (*RULES, *OF_CRON, *OF_RECURRING)
+_OF_KIND: Final = {Kind.ONE_OFF: _ONCE, Kind.RECURRING: _AGAIN, Kind.EVENT: (ON_EVENT,)}
+_JOBS: Final = {
+    Kind.ONE_OFF: "jobs that run once",
+    Kind.RECURRING: "recurring jobs",
+    Kind.EVENT: "jobs that wait for events",
+}
+_DOES: Final = {Kind.ONE_OFF: "runs once", Kind.RECURRING: "recurs", Kind.EVENT: "waits for events"}
 _WHERE: Final = frozenset({"target", "callback_url"})
 _ROUTED: Final = _WHERE | {"requirements", "timeout_seconds"}
 """What chooses a job's pool."""
+_OF_NO_WORKFLOW: Final = _ROUTED | {"payload", "retry"}
 _DEFINED: Final = _ROUTED | {"name", "tags", "payload", "retry"}
 
 
@@ -49,6 +58,9 @@ class Patch:
     def _change(self, engine: Engine, tenant: str, job: Record, payload: Callable[[], Definition], now: int) -> Change:
         given = self.fields.model_fields_set
         _refuse_other_kind(job, given)
+        _refuse_other_work(job, given)
+        if job.kind is Kind.EVENT and (problems := check_on_event(self.fields.on_event, self.fields.payload)):
+            raise InvalidRequest(*problems)
         priority = self.fields.priority
         changed = self._definition(job) if given & _DEFINED else None
         change = Change(
@@ -57,6 +69,7 @@ class Patch:
             pool=None if changed is None else self._pool(engine, tenant, job, changed),
             at=self._at(now),
             recurrence=None if not given & set(_AGAIN) else _recurrence(job, self.fields, now),
+            pattern=None if self.fields.on_event is None else pattern_text(self.fields.on_event),
         )
         if changed is None or "payload" not in given:
             return change
@@ -106,7 +119,7 @@ class Patch:
 def read_patch(body: bytes) -> Patch:
     """Raises ApiError and InvalidRequest."""
     document = read_object(body, MAX_BODY)
-    problems = [*one_of(document, (*_ONCE, *RULES)), *check_target(document), *masks_in(document)]
+    problems = [*one_of(document, (*_ONCE, *RULES, ON_EVENT)), *check_target(document), *masks_in(document)]
     problems += nulls(PatchFields, document, {"payload", *CLEARABLE})
     if not document:
         problems.append(Problem("body", "changes nothing; give at least one field"))
@@ -128,13 +141,26 @@ def read_version(header: str | None) -> int | None:
 
 
 def _refuse_other_kind(job: Record, given: set[str]) -> None:
-    recurs = job.kind is Kind.RECURRING
-    advice = (
-        "is for jobs that run once, and this one recurs; change its cron or every instead"
-        if recurs
-        else "is for recurring jobs, and this one runs once; submit a new job to recur"
-    )
-    problems = [Problem(name, advice) for name in (_ONCE if recurs else _AGAIN) if name in given]
+    misplaced = [(name, kind) for kind, names in _OF_KIND.items() if kind is not job.kind for name in names]
+    problems = [Problem(name, _advice(kind, job.kind)) for name, kind in misplaced if name in given]
+    if problems:
+        raise InvalidRequest(*problems)
+
+
+def _advice(wanted: Kind, found: Kind) -> str:
+    remedy = {
+        Kind.RECURRING: "change its cron or every instead",
+        Kind.EVENT: "change its on_event instead",
+    }.get(found, "submit a new job to recur" if wanted is Kind.RECURRING else "submit a new job for that")
+    return f"is for {_JOBS[wanted]}, and this one {_DOES[found]}; {remedy}"
+
+
+def _refuse_other_work(job: Record, given: set[str]) -> None:
+    """What a workflow does are its jobs."""
+    if job.definition is None or not isinstance(job.definition.target, WorkflowTarget):
+        return
+    advice = "is not for a workflow, whose jobs cannot be changed; submit a new one"
+    problems = [Problem(name, advice) for name in sorted(given & _OF_NO_WORKFLOW)]
     if problems:
         raise InvalidRequest(*problems)
 

@@ -1,16 +1,19 @@
 """Jobs as the API shows them. Times are RFC 3339 in UTC with milliseconds; secrets are not shown."""
 
 import json
+from dataclasses import replace
 
 from onthedot.api.present_runs import RETRYING, lateness_ms, maybe_time, retries
 from onthedot.api.present_schedules import recurrence_view
 from onthedot.api.present_targets import target_view
 from onthedot.api.target_views import RequirementsView
 from onthedot.api.times import format_instant
-from onthedot.api.views import AcceptedView, ExplanationView, JobView, RetryView, StatusView
+from onthedot.api.views import AcceptedView, ExplanationView, JobView, OnEventView, RetryView, StatusView
+from onthedot.domain.dependencies import OnParentFailure
 from onthedot.domain.explain import SCHEDULED
 from onthedot.domain.pools import Requirements
-from onthedot.domain.run import Definition, Kind, Record, RetryPolicy, Status
+from onthedot.domain.run import STAMPING, Definition, Kind, Record, RetryPolicy, Status
+from onthedot.domain.targets import WorkflowTarget
 from onthedot.ports import Blobs
 from onthedot.use_cases.explain_job import Explained
 from onthedot.use_cases.list_runs import Outlook
@@ -30,7 +33,7 @@ def shown_status(job: Record, next_at: int | None) -> str:
 
 
 def accepted_view(job: Record, next_at: int | None) -> AcceptedView:
-    fire_time = next_at if job.kind is Kind.RECURRING else job.nominal_at
+    fire_time = next_at if job.kind in STAMPING else job.nominal_at
     return {
         "job_id": job.job_id,
         "status": shown_status(job, next_at),
@@ -59,11 +62,15 @@ def job_view(job: Record, definition: Definition, blobs: Blobs, outlook: Outlook
 
     Raises Unavailable when it cannot be read now.
     """
+    if isinstance(definition.target, WorkflowTarget):
+        # Its jobs, with whatever is secret in them; GET /v1/workflows/{id} shows them.
+        definition = replace(definition, payload=None, payload_ref=None)
     ref = definition.payload_ref
     payload_url = None if ref is None else blobs.link(ref, LINK_SECONDS)
     return {
         **accepted_view(job, outlook.next_at),
         **recurrence_view(job),
+        **_on_event(job),
         "tags": dict(definition.tags),
         "target": target_view(definition.target),
         "payload": json.loads(load_payload(blobs, definition)) if payload_url is None else None,
@@ -78,7 +85,15 @@ def job_view(job: Record, definition: Definition, blobs: Blobs, outlook: Outlook
         "reason": job.reason,
         "result": job.result,
         "result_url": result_link(blobs, job),
+        "dependencies": list(job.parents),
+        "on_parent_failure": (job.on_parent_failure or OnParentFailure.FAIL.value) if job.parents else None,
+        "workflow_id": job.workflow,
+        "key": job.key,
     }
+
+
+def _on_event(job: Record) -> OnEventView:
+    return {} if job.pattern is None else {"on_event": json.loads(job.pattern)}
 
 
 def explanation_view(explained: Explained, next_at: int | None) -> ExplanationView:

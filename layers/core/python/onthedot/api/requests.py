@@ -8,12 +8,14 @@ from pydantic import TypeAdapter, ValidationError
 from onthedot.api.body import canonical, read_object
 from onthedot.api.complaints import problems_of
 from onthedot.api.errors import too_large
-from onthedot.api.models import IdempotencyKey, JobFields
+from onthedot.api.event_fields import ON_EVENT, check_on_event, pattern_text
+from onthedot.api.models import IdempotencyKey, JobFields, WorkFields
 from onthedot.api.reading import nulls, read_model
 from onthedot.api.recurrences import check_start, new_recurrence
 from onthedot.api.schedule_fields import one_of, out_of_place
 from onthedot.api.target_fields import TargetFields
 from onthedot.api.times import milliseconds, trouble_with
+from onthedot.domain.dependencies import OnParentFailure
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.run import Definition, Priority, RetryPolicy
 from onthedot.domain.targets import HttpTarget, Target
@@ -24,7 +26,7 @@ MAX_BODY: Final = 3 * MAX_PAYLOAD + 64 * 1024
 """Escaped text is up to three times as long as the same text in UTF-8."""
 IDEMPOTENCY_HEADER: Final = "Idempotency-Key"
 
-_WHENS: Final = ("at", "delay", "cron", "every", "on_event")
+_WHENS: Final = ("at", "delay", "cron", "every", ON_EVENT)
 _WHERES: Final = ("target", "callback_url")
 _KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
 
@@ -42,14 +44,20 @@ def job_request(document: dict[str, Any], header_key: str | None, now: int) -> J
     _check_whole(document)
     fields = read_model(JobFields, document)
     check_payload(fields.payload)
+    if fields.on_event is not None and (problems := check_on_event(fields.on_event, fields.payload)):
+        raise InvalidRequest(*problems)
+    _check_dependencies(fields)
     return JobRequest(
-        definition=_definition(fields),
-        fingerprint=_fingerprint(document),
+        definition=definition_of(fields),
+        fingerprint=fingerprint_of(document),
         priority=Priority(fields.priority),
         recurrence=new_recurrence(fields, now),
+        pattern=None if fields.on_event is None else pattern_text(fields.on_event),
         at=fields.at,
         delay_ms=None if fields.delay is None else milliseconds(fields.delay),
-        idempotency_key=_one_key(fields.idempotency_key, header_key),
+        idempotency_key=one_key(fields.idempotency_key, header_key),
+        parents=tuple(fields.dependencies or ()),
+        on_parent_failure=OnParentFailure(fields.on_parent_failure or OnParentFailure.FAIL),
     )
 
 
@@ -87,7 +95,22 @@ def _check_whole(document: dict[str, Any]) -> None:
         raise InvalidRequest(*problems)
 
 
-def _definition(fields: JobFields) -> Definition:
+def _check_dependencies(fields: JobFields) -> None:
+    seen: set[str] = set()
+    problems = []
+    for number, parent in enumerate(fields.dependencies or ()):
+        if parent in seen:
+            problems.append(Problem(f"dependencies.{number}", "stands here twice; remove one"))
+        seen.add(parent)
+    if seen and fields.on_event is not None:
+        problems.append(Problem("dependencies", "do not go with on_event; keep one of them"))
+    if fields.on_parent_failure is not None and not seen:
+        problems.append(Problem("on_parent_failure", "works only with dependencies; add some or remove it"))
+    if problems:
+        raise InvalidRequest(*problems)
+
+
+def definition_of(fields: WorkFields) -> Definition:
     return Definition(
         target=target_of(fields.target, fields.callback_url or ""),
         payload=fields.payload,
@@ -99,7 +122,7 @@ def _definition(fields: JobFields) -> Definition:
     )
 
 
-def _one_key(in_body: str | None, in_header: str | None) -> str | None:
+def one_key(in_body: str | None, in_header: str | None) -> str | None:
     if in_header is None:
         return in_body
     try:
@@ -114,7 +137,7 @@ def _one_key(in_body: str | None, in_header: str | None) -> str | None:
     return key
 
 
-def _fingerprint(document: dict[str, Any]) -> str:
+def fingerprint_of(document: dict[str, Any]) -> str:
     """Of what was sent, not of what was made of it: a later version's defaults do not change it."""
     said = {name: value for name, value in document.items() if name != "idempotency_key"}
     return hashlib.sha256(canonical(said)).hexdigest()

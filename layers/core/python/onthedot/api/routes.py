@@ -5,6 +5,7 @@ from typing import Any, Final
 import onthedot
 from onthedot.api import (
     dead_letter_routes,
+    event_routes,
     job_routes,
     report_routes,
     run_routes,
@@ -13,6 +14,7 @@ from onthedot.api import (
     submit_routes,
     views,
     worker_routes,
+    workflow_routes,
 )
 from onthedot.api.openapi import describe
 from onthedot.api.route import Context, Route
@@ -31,7 +33,9 @@ ROUTES: Final[tuple[Route, ...]] = (
     *submit_routes.ROUTES,
     *job_routes.ROUTES,
     *run_routes.ROUTES,
+    *event_routes.ROUTES,
     *schedule_routes.ROUTES,
+    *workflow_routes.ROUTES,
     *worker_routes.ROUTES,
     *report_routes.ROUTES,
     *dead_letter_routes.ROUTES,

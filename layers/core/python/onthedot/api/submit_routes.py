@@ -23,7 +23,7 @@ def submit(context: Context) -> views.AcceptedView:
         check_times(request, now)
         job = submit_job(context.engine, context.tenant, request)
     except InvalidRequest:
-        earlier = _earlier(context, request)
+        earlier = earlier_job(context, request)
         if earlier is None:
             raise
         job = earlier
@@ -42,13 +42,13 @@ def submit_many(context: Context) -> views.BatchView:
 
 def _entry_view(context: Context, read: object, outcome: Record | Exception) -> views.AcceptedView | views.ErrorView:
     if isinstance(outcome, InvalidRequest) and isinstance(read, JobRequest):
-        outcome = _earlier(context, read) or outcome
+        outcome = earlier_job(context, read) or outcome
     if isinstance(outcome, Record):
         return present.accepted_view(outcome, next_fire_of(context.engine, outcome))
     return refusal_view(outcome)
 
 
-def _earlier(context: Context, request: JobRequest) -> Record | None:
+def earlier_job(context: Context, request: JobRequest) -> Record | None:
     """A key outlives its job's time: a late retry of a create is answered like the first, not by its old time."""
     if request.idempotency_key is None:
         return None

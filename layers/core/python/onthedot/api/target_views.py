@@ -42,7 +42,22 @@ class PythonTargetView(TypedDict):
     handler: str
 
 
-TargetView = HttpTargetView | LambdaTargetView | AwsTargetView | ShellTargetView | GrpcTargetView | PythonTargetView
+class WorkflowTargetView(TypedDict):
+    """Of a job that came with `POST /v1/workflows`."""
+
+    type: Literal["workflow"]
+    name: str
+
+
+TargetView = (
+    HttpTargetView
+    | LambdaTargetView
+    | AwsTargetView
+    | ShellTargetView
+    | GrpcTargetView
+    | PythonTargetView
+    | WorkflowTargetView
+)
 
 
 class RequirementsView(TypedDict):

@@ -62,7 +62,13 @@ class RecurrenceView(TypedDict):
     runs: NotRequired[int]
 
 
-class JobView(AcceptedView, RecurrenceView):
+class OnEventView(TypedDict):
+    """Of a job that waits for events: their pattern."""
+
+    on_event: NotRequired[dict[str, Any]]
+
+
+class JobView(AcceptedView, RecurrenceView, OnEventView):
     tags: dict[str, str]
     target: TargetView
     payload: Any
@@ -77,6 +83,10 @@ class JobView(AcceptedView, RecurrenceView):
     reason: str | None
     result: str | None
     result_url: str | None
+    dependencies: list[str]
+    on_parent_failure: str | None
+    workflow_id: str | None
+    key: str | None
 
 
 class AttemptView(TypedDict):
@@ -125,6 +135,13 @@ class SkippedView(TypedDict):
 class ExecutionsView(TypedDict):
     executions: list[ExecutionView | SkippedView]
     next_cursor: str | None
+
+
+class EventView(TypedDict):
+    """The runs that stand for the event, made now or when it came before."""
+
+    event_id: str
+    runs: list[str]
 
 
 class DeletedView(TypedDict):

@@ -86,7 +86,8 @@ def worker(  # noqa: PLR0917 - one parameter for each option
     )
     home = find_home(wanted.pool, url=url, token=token, direct=direct, stage=stage)
     tools = toolbox.Tools(allow_private or home.allow_private, wanted.shell, wanted.app)
-    makers = {**toolbox.makers(tools, SystemClock()), **_aws(home, wanted)}
+    graphs = {} if home.engine is None else toolbox.engine_makers(home.engine)
+    makers = {**toolbox.makers(tools, SystemClock()), **graphs, **_aws(home, wanted)}
     offer = _offer(wanted, list(makers))
     ready = _ready(offer, home, as_json=as_json)
     runtime = Runtime(home.desk, TargetRouter(makers), offer, Pace(grace=grace), on_ready=ready)

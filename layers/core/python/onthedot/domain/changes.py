@@ -17,13 +17,17 @@ SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a PATCH asks for; None leaves a thing as it is. `at` is for one-off jobs, `recurrence` for others."""
+    """What a PATCH asks for; None leaves a thing as it is.
+
+    `at` is for one-off jobs, `recurrence` for recurring ones, `pattern` for event jobs.
+    """
 
     definition: Definition | None = None
     priority: Priority | None = None
     pool: str | None = None
     at: int | None = None
     recurrence: Recurrence | None = None
+    pattern: str | None = None
 
 
 def pause(job: Record, now: int) -> Move | None:
@@ -48,6 +52,8 @@ def resume(job: Record, now: int, plan: Plan) -> Move | None:
     if job.kind is Kind.RECURRING:
         slot = fire_slot(shard_of(job.job_id, plan.shards), job.fire_at, now)
         return Move(job.run_id, _as_read(job), Status.ACTIVE, {**_touched(job), "slot": slot})
+    if job.kind is Kind.EVENT:
+        return Move(job.run_id, _as_read(job), Status.ACTIVE, _touched(job))
     placed = place(job.job_id, job.fire_at, now, plan)
     return Move(job.run_id, _as_read(job), placed.status, {**_touched(job), **_placed_anew(placed)})
 
@@ -76,6 +82,8 @@ def change(job: Record, wanted: Change, now: int, plan: Plan) -> Move:
         changes["pool"] = wanted.pool
     if job.kind is Kind.RECURRING:
         return _change_recurring(job, wanted, changes, now, plan)
+    if job.kind is Kind.EVENT:
+        return _change_event_job(job, wanted, changes)
     return _change_one_off(job, wanted, changes, now, plan)
 
 
@@ -113,6 +121,14 @@ def _change_recurring(job: Record, wanted: Change, changes: dict[str, Any], now:
         "expires_at": None,
     }
     return Move(job.run_id, _as_read(job), Status.ACTIVE, changes)
+
+
+def _change_event_job(job: Record, wanted: Change, changes: dict[str, Any]) -> Move:
+    if job.status not in (Status.ACTIVE, Status.PAUSED, Status.WAITING):
+        raise JobConflict(f"a job that is {job.status} cannot be changed")
+    if wanted.pattern not in (None, job.pattern):
+        changes |= {"pattern": wanted.pattern, "pattern_entry": fresh_generation()}
+    return Move(job.run_id, _as_read(job), job.status, changes)
 
 
 def _fires_alike(job: Record, wanted: Recurrence) -> bool:

@@ -91,6 +91,8 @@ def let_go(child: Record, now: int, *, generation: str, plan: Plan) -> Move:
     expect = Expect(frozenset({Status.WAITING}), {"generation": child.generation})
     if child.kind is Kind.RECURRING and child.recurrence is not None:
         return _begin_schedule(child, expect, now, plan)
+    if child.kind is Kind.EVENT:
+        return Move(child.run_id, expect, Status.ACTIVE, {"slot": None})
     at = max(child.nominal_at, now)
     placed = place(child.job_id, at, now, plan)
     changes = {"slot": placed.slot, "generation": generation, "nominal_at": at, "fire_at": at, "reason": None}

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from onthedot.domain.run import Kind, Record, Status
+from onthedot.domain.run import STAMPING, Kind, Record, Status
 from onthedot.domain.schedule import next_fire
 
 SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
+MOST_NAMED: Final = 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -51,13 +52,17 @@ def explain(
     limit: str | None = None,
     *,
     workers: Sequence[Reason] = (),
+    parents: Sequence[str] = (),
 ) -> list[Reason]:
-    """`latest_run`: the latest due run of a recurring job; `backlog`: of the queue that it, or the job, waits in.
+    """`latest_run`: the latest due run of a job that stamps; `backlog`: of the queue that it, or the job, waits in.
 
-    `limit` says why it was not taken out of its fire slot in time, `workers` who it waits for in its queue.
+    `limit` says why it was not taken out of its fire slot in time, `workers` who it waits for in its queue,
+    `parents` those that have not ended, with their states.
     """
+    if record.status is Status.WAITING:
+        return _waiting_for(parents, record, now)
     limited = [] if limit is None else [Reason("over_limit", limit)]
-    if record.kind is not Kind.RECURRING:
+    if record.kind not in STAMPING:
         return [*limited, *workers, *_of_run(record, now, backlog)]
     reasons = [] if latest_run is None else [*limited, *workers, *_of_run(latest_run, now, backlog)]
     last = [Reason(f"last_run_{reason.code}", f"its last run: {reason.message}") for reason in reasons]
@@ -71,10 +76,21 @@ def _of_job(job: Record, now: int) -> Reason:
         return Reason("completed", f"the schedule has ended: {job.stamped or 0} runs were made of it")
     if job.status is not Status.ACTIVE:
         return _ended(job)
+    if job.kind is Kind.EVENT:
+        return Reason("waits_for_events", "waits for events that match")
     at = coming_fire(job, now) or job.fire_at
     if at > now:
         return Reason("not_due", f"not due until {_time(at)}")
     return Reason("overdue", f"due since {_time(at)}, and waits for the next tick")
+
+
+def _waiting_for(parents: Sequence[str], record: Record, now: int) -> list[Reason]:
+    more = len(parents) - MOST_NAMED
+    named = ", ".join([*parents[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
+    reasons = [Reason("waiting_for_parents", f"waits for the end of {named or 'its parents'}")]
+    if record.kind is Kind.ONE_OFF and record.nominal_at > now:
+        reasons.append(Reason("not_due", f"not due until {_time(record.nominal_at)}"))
+    return reasons
 
 
 def _of_run(run: Record, now: int, backlog: QueueState | None) -> list[Reason]:

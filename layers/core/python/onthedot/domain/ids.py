@@ -30,6 +30,18 @@ def extra_run_id(job_id: str, nominal: int, why: str) -> str:
     return f"{stamped_run_id(job_id, nominal)}-{why}"
 
 
+def node_job_id(workflow_run_id: str, key: str) -> str:
+    """The one id of a workflow's job in the graph that this run makes: whoever makes it, it is made once."""
+    text = f"workflow:{len(workflow_run_id)}:{workflow_run_id}:{key}"
+    return _spell(hashlib.sha256(text.encode()).digest()[:16])
+
+
+def event_run_id(job_id: str, nominal: int, event_id: str) -> str:
+    """The one id of a job's run for this event: however often the event comes, it is stamped once."""
+    digest = hashlib.sha256(event_id.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return extra_run_id(job_id, nominal, f"event-{digest}")
+
+
 def job_id_of(run_id: str) -> str:
     return run_id.partition(".")[0]
 

@@ -105,7 +105,13 @@ def succeed(run: Record, now: int, result: str | None, plan: Plan, *, result_ref
         run.run_id,
         _this_attempt(run, **_all_children(run)),
         Status.SUCCEEDED,
-        {**ended, **concluded(run, now, plan), "result": result, "result_ref": result_ref, "reason": None},
+        {
+            **ended,
+            **(concluded(run, now, plan) if run.children else closed(now, plan)),
+            "result": result,
+            "result_ref": result_ref,
+            "reason": None,
+        },
     )
 
 
@@ -242,13 +248,17 @@ def repark(run: Record, now: int, plan: Plan) -> Move:
     return Move(run.run_id, _this_attempt(run), Status.RUNNING, {"slot": slot})
 
 
-def skip(run_id: str, generation: str, now: int, why: str, plan: Plan) -> Move:
-    """A run that is not to be started, with its reason."""
+def skip(run_id: str, generation: str, now: int, why: str, plan: Plan, *, half_done: Record | None = None) -> Move:
+    """A run that is not to be started, with its reason. `half_done`: it has made a part of its graph."""
+    ended = closed(now, plan)
+    if half_done is not None and has_graph(half_done):
+        # With this reason nobody revives it: its jobs end with it.
+        ended, why = concluded(half_done, now, plan), f"{why}, before all jobs of its graph were made"
     return Move(
         run_id,
         Expect(frozenset({Status.DISPATCHED}), {"generation": generation}),
         Status.SKIPPED,
-        {**closed(now, plan), "reason": why},
+        {**ended, "reason": why},
     )
 
 
@@ -309,7 +319,7 @@ def delete(run: Record, now: int, generation: str, plan: Plan) -> Move:
 
 def applied(run: Record, move: Move) -> Record:
     """The run as the move leaves it."""
-    counted = {field: (getattr(run, field) or 0) + n for field, n in move.increments.items()}
+    counted = {field: (getattr(run, field) or 0) + n for field, n in move.counts.items()}
     return replace(run, status=move.to, **{**_with_empty_sets(move.changes), **counted})
 
 
@@ -337,8 +347,17 @@ def _all_children(run: Record) -> dict[str, Any]:
     return {"dependents": run.dependents}
 
 
+def has_graph(run: Record) -> bool:
+    """Whether it makes the jobs of a workflow, and some of them may be there."""
+    return run.workflow == run.run_id and run.attempt > 0
+
+
 def _must_tell(run: Record) -> bool:
-    return bool(run.children) and (run.status not in TERMINAL or run.release_pending is not None)
+    if run.release_pending is not None:
+        return True
+    if run.status is Status.SUCCEEDED:
+        return has_graph(run)
+    return (bool(run.children) or has_graph(run)) and run.status not in TERMINAL
 
 
 def _telling(run: Record, now: int, plan: Plan) -> dict[str, Any]:
@@ -365,8 +384,11 @@ def closed(now: int, plan: Plan) -> dict[str, Any]:
 
 
 def concluded(run: Record, now: int, plan: Plan) -> dict[str, Any]:
-    """What an ended run has: as every record; one that others wait for is looked after until they know."""
-    return {**closed(now, plan), **(_telling(run, now, plan) if run.children else {})}
+    """What an ended run has: as every record; one that others wait for is looked after until they know.
+
+    And so is one that could not make its graph, until those of its jobs that exist have ended.
+    """
+    return {**closed(now, plan), **(_telling(run, now, plan) if run.children or has_graph(run) else {})}
 
 
 def _dead(run: Record, now: int, why: str, plan: Plan) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Missing:
     what: str
 
 
-_PUSHED: Final = frozenset({"http", "lambda", "aws", "grpc"})
+_PUSHED: Final = frozenset({"http", "lambda", "aws", "grpc", "workflow"})
 DEFAULT_POOLS: Final = (
     Pool("default", PoolKind.PUSH, _PUSHED, cpu=0.1, memory_mb=100, longest_seconds=LONGEST_IN_BATCH, batch=10),
     Pool("long", PoolKind.PUSH, _PUSHED, cpu=0.5, memory_mb=768, longest_seconds=LONGEST_PUSH, queues=1),

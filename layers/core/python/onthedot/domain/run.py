@@ -20,7 +20,7 @@ class Status(StrEnum):
     """Where a record stands.
 
     A live run is PENDING in a fire slot, or DISPATCHED or RUNNING in a watch slot. A recurring job is ACTIVE in
-    the fire slot of its next fire time. What is PAUSED stands in no slot.
+    the fire slot of its next fire time, an event job in none. What is PAUSED stands in no slot.
     """
 
     WAITING = "WAITING"
@@ -94,11 +94,15 @@ class Kind(StrEnum):
     RECURRING = "recurring"
     """A job that stamps runs."""
     STAMPED = "stamped"
-    """A run of a recurring job; what it does is read from the job when it starts."""
+    """A run of such a job or of an event job; what it does is read from the job when it starts."""
     EVENT = "event"
     """A job that stamps a run for each event that matches its pattern."""
     SKIPPED_RANGE = "skipped"
     """Fire times of a recurring job that were not run, many as one record."""
+
+
+STAMPING: Final = frozenset({Kind.RECURRING, Kind.EVENT})
+"""Jobs that are no runs themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +195,11 @@ class Record:
     key: str | None = None
     pattern: str | None = None
     """Of an event job: the EventBridge pattern, as JSON."""
+    pattern_entry: str | None = None
+    """Of an event job: which entries of the index are its pattern's; no two patterns of a job share them."""
+    payload: str | None = None
+    """Of a run that an event made: what it is given in place of its job's payload, as JSON; or where that is kept:"""
+    payload_ref: str | None = None
     holder: str | None = None
     """Of a recurring job whose runs must not overlap: the run that started last."""
     trigger: str | None = None
@@ -264,3 +273,10 @@ class Move:
                 raise IllegalMove(f"{before} -> {self.to} is not a legal move")
         if "status" in self.changes:
             raise IllegalMove("a move's status is its `to`")
+        if "revision" in self.changes:
+            raise IllegalMove("every move counts the revision, and none sets it")
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """All that the move adds to counters: its increments, and one to the revision."""
+        return {**self.increments, "revision": 1}

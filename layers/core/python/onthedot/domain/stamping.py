@@ -120,6 +120,7 @@ def new_run(
         kind=Kind.STAMPED,
         token=token if placed.status is Status.DISPATCHED else None,
         trigger=trigger,
+        workflow=run_id if job.workflow is not None and job.workflow == job.run_id else None,
     )
 
 

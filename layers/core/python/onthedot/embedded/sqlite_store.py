@@ -106,8 +106,8 @@ def _changes(connection: sqlite3.Connection, move: Move) -> tuple[str, list[Any]
     changes = {**move.changes, **_changed_sets(connection, move)}
     sets = {"status": move.to.value, **{name: _stored(name, value) for name, value in changes.items()}}
     clauses = [f'"{name}" = ?' for name in sets]
-    clauses += [f'"{name}" = coalesce("{name}", 0) + ?' for name in move.increments]
-    return ", ".join(clauses), [*sets.values(), *move.increments.values()]
+    clauses += [f'"{name}" = coalesce("{name}", 0) + ?' for name in move.counts]
+    return ", ".join(clauses), [*sets.values(), *move.counts.values()]
 
 
 def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, frozenset[str]]:

@@ -11,6 +11,7 @@ from onthedot.domain.recurrence import OverlapPolicy
 from onthedot.domain.run import TERMINAL, Definition, Record, Status
 from onthedot.ports import Deadline, Engine, Moved, Refused, RunMessage
 from onthedot.use_cases.hand_over import hand_over
+from onthedot.use_cases.release_children import release_children
 
 LEAST_WAIT_MS: Final = 2_000
 LONGEST_WAIT_MS: Final = 60_000
@@ -19,7 +20,7 @@ SEND_PATIENCE_MS: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """`definition` is the job's present one; None where the run carries its own."""
+    """`definition` is the job's present one, but for the payload of an event's run; None where it carries its own."""
 
     definition: Definition | None
 
@@ -37,7 +38,7 @@ def admit_run(engine: Engine, message: RunMessage) -> Admitted | NotNow:
     job = engine.store.get(job_id_of(message.run_id))
     why = why_not(job, message.run_id)
     if why is not None or job is None:
-        return _skip(engine, message, why or "job deleted")
+        return _skip(engine, message, why or "job deleted", job)
     if _needs_other_workers(engine, job, message):
         return _reroute(engine, job, message)
     if job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW:
@@ -67,9 +68,14 @@ def _reroute(engine: Engine, job: Record, message: RunMessage) -> NotNow:
     return NotNow(why)
 
 
-def _skip(engine: Engine, message: RunMessage, why: str) -> NotNow:
-    now = engine.clock.now()
-    engine.store.move(lifecycle.skip(message.run_id, message.generation, now, why, engine.plan))
+def _skip(engine: Engine, message: RunMessage, why: str, job: Record | None) -> NotNow:
+    makes_graph = job is None or job.workflow == job.run_id
+    run = engine.store.get(message.run_id) if makes_graph else None
+    move = lifecycle.skip(message.run_id, message.generation, engine.clock.now(), why, engine.plan, half_done=run)
+    outcome = engine.store.move(move)
+    ended = outcome.run if isinstance(outcome, Moved) else outcome.current
+    if ended is not None:
+        release_children(engine, ended)
     return NotNow(f"skipped: {why}")
 
 
@@ -84,7 +90,7 @@ def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: Run
         )
         return Admitted(job.definition) if taken else _wait(engine, message, "another run takes its turn")
     if overlap is OverlapPolicy.SKIP:
-        return _skip(engine, message, f"overlap: run {holder.run_id} has not ended (policy skip)")
+        return _skip(engine, message, f"overlap: run {holder.run_id} has not ended (policy skip)", job)
     return _wait(engine, message, f"overlap: waits for run {holder.run_id}")
 
 

@@ -8,6 +8,7 @@ from onthedot.domain.targets import HttpTarget
 from onthedot.domain.webhooks import signature_headers
 from onthedot.ports import Answer, Call, Engine, Target
 from onthedot.stopping import Stop
+from onthedot.use_cases.parents_results import with_parents
 from onthedot.use_cases.payloads import load_payload
 from onthedot.use_cases.signing_keys import keys_of
 
@@ -15,8 +16,8 @@ BODILESS: Final = frozenset({"GET", "HEAD"})
 
 
 def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) -> Call:
-    """Raises Unavailable when the payload or the signing key cannot be read now."""
-    payload = load_payload(engine.blobs, definition)
+    """Raises Unavailable when the payload, the parents' results or the signing key cannot be read now."""
+    payload = with_parents(engine, run, load_payload(engine.blobs, definition))
     signature = {}
     if isinstance(definition.target, HttpTarget):
         body = b"" if definition.target.method.upper() in BODILESS else payload

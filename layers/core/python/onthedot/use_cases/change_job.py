@@ -1,6 +1,7 @@
 """Pause, resume, cancel and change a job. Each races with claim, start and finish: one or the other happens, whole."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from onthedot.domain import changes
@@ -12,6 +13,7 @@ from onthedot.domain.run import Kind, Move, Record, Status
 from onthedot.domain.slots import horizon
 from onthedot.domain.stamping import given_up
 from onthedot.ports import Deadline, Engine, Moved
+from onthedot.use_cases import pattern_index
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.read_jobs import read_job
 from onthedot.use_cases.release_children import link_to_parents, release_children
@@ -84,13 +86,22 @@ def _decide(
         if move is None:
             return job, job
         changed = applied(job, move)
+        pattern_index.enter_changed(engine, job, changed)
         outcome = engine.store.move(move)
         # Refused by exactly what we wanted to make of it: our own write, its reply lost.
-        if isinstance(outcome, Moved) or outcome.current == changed:
+        if isinstance(outcome, Moved) or _is(outcome.current, changed):
             record_what_is_given_up(engine, job, changed)
             release_children(engine, changed)
+            pattern_index.leave(engine, job, changed)
             return job, changed
+        if changed.pattern_entry != job.pattern_entry:
+            pattern_index.leave(engine, changed, outcome.current)
     raise Unavailable(f"{job_id} keeps changing; try again")
+
+
+def _is(current: Record | None, wanted: Record) -> bool:
+    """Whatever its revision: who came first to make the same of it does not matter."""
+    return current is not None and replace(current, revision=wanted.revision) == wanted
 
 
 def record_what_is_given_up(engine: Engine, before: Record, after: Record) -> None:

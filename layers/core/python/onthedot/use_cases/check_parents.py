@@ -36,4 +36,8 @@ def _trouble(parent_id: str, job_id: str, parent: Record | None, tenant: str) ->
         return "there is no such job; give the id of a job of yours"
     if parent.kind is Kind.RECURRING:
         return "is a recurring job, which has no end to wait for; put both into a workflow"
+    if parent.kind is Kind.EVENT:
+        return "is a job that waits for events, which has no end to wait for; wait for another one"
+    if parent.workflow == parent_id:
+        return "is a workflow, whose end is that of its jobs; wait for those of them that end last"
     return None

@@ -5,6 +5,7 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.run import Status
 from onthedot.ports import Engine, Moved, Refused
+from onthedot.use_cases import pattern_index
 from onthedot.use_cases.change_job import TRIES, record_what_is_given_up
 from onthedot.use_cases.read_jobs import read_job
 from onthedot.use_cases.release_children import release_children
@@ -21,6 +22,7 @@ def delete_job(engine: Engine, tenant: str, job_id: str) -> None:
             deleted = lifecycle.applied(run, move)
             record_what_is_given_up(engine, run, deleted)
             release_children(engine, deleted)
+            pattern_index.leave(engine, run, deleted)
             return
     raise Unavailable(f"{job_id} keeps changing; try again")
 

@@ -1,15 +1,18 @@
 """Why a job has not run, or what it is doing: gathers what the pure explanation needs."""
 
 from dataclasses import dataclass
+from typing import Final
 
-from onthedot.domain.explain import SCHEDULED, QueueState, Reason, explain
+from onthedot.domain.explain import MOST_NAMED, SCHEDULED, QueueState, Reason, explain
 from onthedot.domain.explain_workers import whose_turn, why_no_worker
 from onthedot.domain.pools import PoolKind, worker_needs
-from onthedot.domain.run import Definition, Kind, Record, Status
+from onthedot.domain.run import STAMPING, Definition, Record, Status
 from onthedot.domain.slots import is_near
-from onthedot.ports import Engine
+from onthedot.ports import Deadline, Engine
 from onthedot.use_cases.list_runs import recent_runs
 from onthedot.use_cases.read_jobs import read_job
+
+PATIENCE_MS: Final = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +25,24 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     """Raises JobNotFound."""
     job = read_job(engine, tenant, job_id)
     now = engine.clock.now()
-    latest = _latest_due(engine, job, now) if job.kind is Kind.RECURRING else None
+    latest = _latest_due(engine, job, now) if job.kind in STAMPING else None
     run = latest or job
     backlog, limit = _backlog(engine, run, now), _limit(engine, run, now)
     workers = _workers(engine, run, run.definition or job.definition, now)
-    return Explained(job, explain(job, now, backlog, latest, limit, workers=workers))
+    return Explained(job, explain(job, now, backlog, latest, limit, workers=workers, parents=_parents(engine, job)))
+
+
+def _parents(engine: Engine, job: Record) -> list[str]:
+    """Those that it waits for, by key or id, with their states; only as many as are named are read."""
+    waits = [parent for parent in job.parents if parent in job.waits_for]
+    found = engine.store.get_many(waits[:MOST_NAMED], Deadline(engine.clock.now() + PATIENCE_MS)) if waits else {}
+    return [_named(parent, found.get(parent)) for parent in waits]
+
+
+def _named(parent_id: str, parent: Record | None) -> str:
+    if parent is None:
+        return parent_id
+    return f"{parent_id if parent.key is None else f'{parent.key} ({parent_id})'}, which is {parent.status.value}"
 
 
 def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:

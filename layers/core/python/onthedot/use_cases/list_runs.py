@@ -6,7 +6,7 @@ from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, JobNotFound, Problem
 from onthedot.domain.explain import SCHEDULED, coming_fire
-from onthedot.domain.run import Kind, Record, Status
+from onthedot.domain.run import STAMPING, Kind, Record, Status
 from onthedot.domain.slots import horizon
 from onthedot.ports import Engine
 
@@ -33,18 +33,18 @@ class Outlook:
 
 
 def read_run(engine: Engine, tenant: str, run_id: str) -> Record:
-    """A run, or a range of skipped times. A recurring job is neither. Raises JobNotFound."""
+    """A run, or a range of skipped times. A job that stamps runs is neither. Raises JobNotFound."""
     run = engine.store.get(run_id)
     if run is None or run.run_id != run_id or run.tenant != tenant:
         raise JobNotFound(run_id)
-    if run.status is Status.DELETED or run.kind is Kind.RECURRING:
+    if run.status is Status.DELETED or run.kind in STAMPING:
         raise JobNotFound(run_id)
     return run
 
 
 def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Runs:
     """A page of the job's runs. Of a one-off job the first page has its own run, beside those made on demand."""
-    if job.kind is Kind.RECURRING or cursor is not None:
+    if job.kind in STAMPING or cursor is not None:
         return _stamped(engine, job, limit, cursor or None)
     others = _stamped(engine, job, max(limit - 1, 1), None)
     if limit == 1:
@@ -53,10 +53,10 @@ def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Ru
 
 
 def read_outlook(engine: Engine, job: Record) -> Outlook:
-    """Reads runs of recurring jobs only: of others the record tells all."""
+    """Reads runs of jobs that stamp them only: of others the record tells all."""
     now = engine.clock.now()
     next_at = coming_fire(job, now)
-    if job.kind is not Kind.RECURRING:
+    if job.kind not in STAMPING:
         return Outlook(next_at, job)
     waiting: list[int] = []
     for run in recent_runs(engine, job):

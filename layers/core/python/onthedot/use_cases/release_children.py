@@ -12,6 +12,7 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.run import Record, Status
 from onthedot.domain.slots import horizon
 from onthedot.ports import Deadline, Engine, Moved, Refused
+from onthedot.use_cases.end_graph import end_graph
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.stamp_runs import stamp_jobs
 
@@ -20,7 +21,10 @@ TRIES: Final = 8
 
 
 def release_children(engine: Engine, ended: Record, deadline: Deadline | None = None) -> bool:
-    """Whether all that wait for the run know by now, and all that wait for those which end with it."""
+    """Whether all that wait for the run know by now, and all that wait for those which end with it.
+
+    A run that did not make its graph takes those of its jobs that exist with it. Raises Unavailable.
+    """
     deadline = deadline or Deadline(engine.clock.now() + PATIENCE_MS)
     to_tell = deque([ended])
     whole = True
@@ -30,6 +34,8 @@ def release_children(engine: Engine, ended: Record, deadline: Deadline | None = 
             continue
         if not deadline.allows(engine.clock.now()):
             return False
+        if lifecycle.has_graph(parent) and parent.status is not Status.SUCCEEDED:
+            to_tell += end_graph(engine, parent, parent.status, deadline).to_tell
         for child_id in sorted(parent.children):
             spread = tell_child(engine, child_id, parent.run_id, parent)
             if spread is not None:

@@ -89,7 +89,9 @@ def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:
 
 
 def refuse_stopped(job: Record, what: str) -> None:
-    """Raises JobConflict."""
+    """Also an event job: it has nothing to give to a run that no event made. Raises JobConflict."""
+    if job.kind is Kind.EVENT:
+        raise JobConflict(f"a job that waits for events cannot {what}; send one that matches: POST /v1/events")
     if job.status in _STOPPED:
         advice = "; resume it first" if job.status is Status.PAUSED else ""
         raise JobConflict(f"a job that is {job.status} cannot {what}{advice}")

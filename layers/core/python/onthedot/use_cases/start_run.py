@@ -9,6 +9,7 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.run import Definition, Record, Status
 from onthedot.ports import Deadline, Engine, Moved, RunMessage
 from onthedot.use_cases.admit_run import NotNow, admit_run
+from onthedot.use_cases.event_payloads import with_own_payload
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.release_children import release_children
 
@@ -54,7 +55,9 @@ def start_run(engine: Engine, message: RunMessage, worker_id: str, judge: Judge 
     if refusal is not None:
         return refusal
     begun = _begin(engine, message, worker_id)
-    return Started(begun, admitted.definition or begun.definition) if isinstance(begun, Record) else begun
+    if not isinstance(begun, Record):
+        return begun
+    return Started(begun, with_own_payload(admitted.definition or begun.definition, begun))
 
 
 def _begin(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verdict:

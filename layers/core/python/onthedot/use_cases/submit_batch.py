@@ -15,6 +15,7 @@ from onthedot.domain.run import Kind, Record, Status
 from onthedot.domain.slots import horizon
 from onthedot.domain.workers import WorkerRecord
 from onthedot.ports import Deadline, Engine, LimitsStore, Moved, Refused, Undecided, WorkerRegistry
+from onthedot.use_cases import pattern_index
 from onthedot.use_cases.hand_over import hand_over
 from onthedot.use_cases.payloads import store_payload
 from onthedot.use_cases.release_children import link_to_parents
@@ -68,11 +69,13 @@ def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) ->
     """One answer for each request, in order: InvalidRequest, IdempotencyConflict and Unavailable are such answers."""
     engine = replace(engine, limits=_LimitsReadOnce(engine.limits), registry=_WorkersReadOnce(engine.registry))
     stored = _with_stored_payloads(engine, [_with_pool(engine, tenant, request) for request in requests])
-    wanted = [request if isinstance(request, OnthedotError) else _record(engine, tenant, request) for request in stored]
+    made = [request if isinstance(request, OnthedotError) else _record(engine, tenant, request) for request in stored]
+    wanted = _with_entered_patterns(engine, made)
     # The same key twice is the same id: the first of them is written, all are compared with what stands then.
     records = {record.run_id: record for record in reversed(wanted) if isinstance(record, Record)}
     standing = _create(engine, list(records.values()))
     _schedule_soon(engine, [record for record in standing.values() if _is_ours(record, records)])
+    _leave_refused(engine, wanted, standing)
     return [_accepted(record, standing) if isinstance(record, Record) else record for record in wanted]
 
 
@@ -105,6 +108,36 @@ def _record(engine: Engine, tenant: str, request: JobRequest) -> Accepted:
         return record_for(engine, tenant, request)
     except OnthedotError as error:
         return error
+
+
+def _with_entered_patterns(engine: Engine, wanted: Sequence[Accepted]) -> list[Accepted]:
+    """Events find an event job before it stands there."""
+
+    def enter(record: Accepted) -> Accepted:
+        try:
+            if isinstance(record, Record):
+                pattern_index.enter(engine, record)
+        except Unavailable as error:
+            return error
+        return record
+
+    if not any(_waits_for_events(record) for record in wanted):
+        return list(wanted)
+    with ThreadPoolExecutor(UPLOADS) as writers:
+        return list(writers.map(enter, wanted))
+
+
+def _leave_refused(engine: Engine, wanted: Sequence[Accepted], standing: Mapping[str, Record | Unavailable]) -> None:
+    """Under an id that was taken, other entries stand, or the same ones."""
+    for record in wanted:
+        if isinstance(record, Record) and _waits_for_events(record):
+            found = standing[record.run_id]
+            if isinstance(found, Record):
+                pattern_index.leave(engine, record, found)
+
+
+def _waits_for_events(record: Accepted) -> bool:
+    return isinstance(record, Record) and record.kind is Kind.EVENT
 
 
 def _create(engine: Engine, records: Sequence[Record]) -> Mapping[str, Record | Unavailable]:
@@ -146,7 +179,8 @@ def _schedule_soon(engine: Engine, created: Sequence[Record | Unavailable]) -> N
         if deadline.allows(engine.clock.now()):
             link_to_parents(engine, child)
     until = horizon(now, engine.plan.lookahead)
-    recurring = [job.run_id for job in jobs if job.status is Status.ACTIVE and job.fire_at < until]
+    active = (job for job in jobs if job.kind is Kind.RECURRING and job.status is Status.ACTIVE)
+    recurring = [job.run_id for job in active if job.fire_at < until]
     token = f"api/{fresh_generation()}"
     for first in range(0, len(recurring), STAMPED_AT_ONCE):
         if deadline.allows(engine.clock.now()):

@@ -1,7 +1,7 @@
 """Accept a job: one put-if-absent, and for what is due soon a message. Whatever dies after the put, it runs."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from onthedot.domain.dependencies import OnParentFailure, waiting
 from onthedot.domain.errors import IdempotencyConflict, InvalidRequest, Problem
@@ -10,20 +10,19 @@ from onthedot.domain.recurrence import Recurrence
 from onthedot.domain.run import Definition, Kind, Priority, Record, Status
 from onthedot.domain.schedule import next_fire
 from onthedot.domain.slots import fire_slot, shard_of
+from onthedot.domain.targets import WorkflowTarget
 from onthedot.ports import Engine
+from onthedot.use_cases import pattern_index
 from onthedot.use_cases.change_job import schedule_soon
 from onthedot.use_cases.check_parents import check_parents
 from onthedot.use_cases.payloads import store_payload
-from onthedot.use_cases.place_run import place_run
+from onthedot.use_cases.place_run import listed_under, place_run
 from onthedot.use_cases.route_job import route_job
-
-LISTING_SHARDS: Final = 8
-"""No tenant is bound to the 1,000 writes/s of one index partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A validated request. At most one of `recurrence`, `at` and `delay_ms` is given; none means now.
+    """A validated request. At most one of `recurrence`, `pattern`, `at` and `delay_ms` is given; none means now.
 
     Without a pool it goes to the smallest one that fits.
     """
@@ -33,6 +32,8 @@ class JobRequest:
     priority: Priority
     pool: str | None = None
     recurrence: Recurrence | None = None
+    pattern: str | None = None
+    """Of events that it waits for, as JSON."""
     at: int | None = None
     delay_ms: int | None = None
     idempotency_key: str | None = None
@@ -47,8 +48,10 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
     Raises IdempotencyConflict when the key was used with another body, and InvalidRequest for what cannot run here.
     """
     run = record_for(engine, tenant, request)
+    pattern_index.enter(engine, run)
     existing = engine.store.create(run)
     if existing is not None and existing.generation != run.generation:
+        pattern_index.leave(engine, run, existing)
         if existing.fingerprint != run.fingerprint:
             raise IdempotencyConflict(existing.job_id)
         return existing
@@ -83,7 +86,8 @@ def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
         **_position(engine, tenant, job_id, request, pool=pool, now=now),
         generation=fresh_generation(),
         fingerprint=request.fingerprint,
-        listed_under=f"{tenant}#{shard_of(job_id, LISTING_SHARDS)}",
+        listed_under=listed_under(tenant, job_id),
+        workflow=job_id if isinstance(definition.target, WorkflowTarget) else None,
     )
     if not request.parents:
         return record
@@ -91,7 +95,16 @@ def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
 
 
 def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
-    """Where the job stands first: a recurring one in the fire slot of its first fire time."""
+    """Where the job stands first: a recurring one in the fire slot of its first fire time, an event job in none."""
+    if request.pattern is not None:
+        return {
+            "nominal_at": now,
+            "fire_at": now,
+            "status": Status.ACTIVE,
+            "kind": Kind.EVENT,
+            "pattern": request.pattern,
+            "pattern_entry": fresh_generation(),
+        }
     if request.recurrence is None:
         fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
         placed = place_run(engine, job_id, fire_at, now, tenant=tenant, pool=pool, priority=request.priority)

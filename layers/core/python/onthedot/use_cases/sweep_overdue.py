@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain import lifecycle
@@ -87,6 +87,9 @@ def _tell_the_rest(sweep: Sweep, run: Record) -> None:
         sweep.counts["told"] += 1
     except Unavailable:
         sweep.whole = False
+        if lifecycle.has_graph(run):
+            # This part reads no blobs, where large graphs are; a worker does when it gets the run's message again.
+            hand_over(sweep.engine, [replace(run, fire_at=sweep.engine.clock.now())], sweep.deadline)
 
 
 def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:

@@ -1,9 +1,9 @@
-"""What a worker can perform without AWS credentials: who does it, and how it is called in an offer."""
+"""What a worker can perform without calling AWS: who does it, and how it is called in an offer."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from onthedot.ports import Clock, Target
+from onthedot.ports import Clock, Engine, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,17 @@ def makers(tools: Tools, clock: Clock) -> dict[str, Callable[[], Target]]:
     if tools.app is not None:
         made["python"] = _python(tools.app)
     return made
+
+
+def engine_makers(engine: Engine) -> dict[str, Callable[[], Target]]:
+    """What takes an engine at hand, and so is done by workers on Lambda and by those with AWS credentials."""
+
+    def workflow() -> Target:
+        from onthedot.use_cases.start_workflow import WorkflowStarter  # noqa: PLC0415 - as above
+
+        return WorkflowStarter(engine)
+
+    return {"workflow": workflow}
 
 
 def _python(app: str) -> Callable[[], Target]:

@@ -1,0 +1,36 @@
+"""EventBridge → jobs: an event makes runs of the jobs that wait for it, or submits or cancels one."""
+
+import os
+from typing import Any
+
+from onthedot.api.bus_events import BadEvent, take_event
+from onthedot.bootstrap import events_engine
+from onthedot.observability import emit, logger
+from onthedot.ports import Deadline
+from onthedot.settings import EventsSettings
+
+_settings = EventsSettings.from_environment(os.environ)
+_engine, _dead_events = events_engine(_settings)
+_log = logger("events")
+_SPARE_MS = 5_000
+
+
+def handle(event: Any, context: Any) -> dict[str, Any]:
+    """What may pass is raised, so that Lambda delivers the event again; what cannot be done is put away."""
+    deadline = Deadline(_engine.clock.now() + context.get_remaining_time_in_millis() - _SPARE_MS)
+    try:
+        ids = take_event(_engine, _settings.bus_tenant, event, deadline)
+    except BadEvent as error:
+        _dead_events.put_away(event, str(error))
+        _log.warning("bad_event", extra={**_context(event), "reason": str(error)})
+        emit(_settings.stage, "events", {"bad": 1})
+        return {"ids": [], "reason": str(error)}
+    _log.info("taken", extra={**_context(event), "count": len(ids)})
+    emit(_settings.stage, "events", {"events": 1, "stamped": len(ids)})
+    return {"ids": ids}
+
+
+def _context(event: Any) -> dict[str, Any]:
+    """Which event, never what is in it."""
+    known = event if isinstance(event, dict) else {}
+    return {name.replace("-", "_"): known.get(name) for name in ("id", "source", "detail-type")}

@@ -1,0 +1,186 @@
+"""Events in and out: the stage's bus, the function that hears it, and the publisher that tells it of jobs and runs."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from aws_cdk import CfnOutput, Duration, Environment, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_destinations as destinations
+from aws_cdk import aws_lambda_event_sources as event_sources
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from components.alarms import alarm_above
+from components.dead_letters import dead_letter_queue
+from components.scheduler_function import FunctionFactory, FunctionShape, allow
+from components.store_settings import store_settings
+from components.worker_grants import indexing_patterns
+from onthedot import schema
+from onthedot.adapters.dynamodb_keys import JOB_SORT_KEY, RUN_PREFIX
+from onthedot.domain import allow_list
+from onthedot.domain.lifecycle_events import SOURCE
+from onthedot.domain.run import TERMINAL
+from onthedot.settings import EventsSettings, PublisherSettings
+from stacks.data_stack import DataStack
+from stacks.queues_stack import QueuesStack
+from stage_config import StageConfig
+
+EVENTS: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(60))
+PUBLISHER: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(60))
+# An event that nobody could take in for hours is a matter for people: it waits in the dead-letter queue.
+EVENT_MAX_AGE: Final = Duration.hours(6)
+RETRIES: Final = 2
+# The stream keeps its records for a day; a bus that is down for hours must not lose what was to be told.
+PUBLISH_RETRIES: Final = 100
+PUBLISH_MAX_AGE: Final = Duration.hours(12)
+PUBLISH_BATCH: Final = 100
+# Batches of one shard at the same time; records of one item stay in order.
+PUBLISH_PARALLEL: Final = 4
+LATE_MINUTES: Final = 5
+
+
+class EventsStack(Stack):
+    """Whatever is put on the bus is heard, but for what we told it ourselves."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        config: StageConfig,
+        env: Environment,
+        *,
+        data: DataStack,
+        queues: QueuesStack,
+        dependencies: Path,
+    ) -> None:
+        super().__init__(scope, config.name("events"), env=env, description="onthedot: events in and out")
+        self._config, self._data, self._queues = config, data, queues
+        self._functions = FunctionFactory(self, config, dependencies)
+        self.bus = events.EventBus(self, "Bus", event_bus_name=config.bus_name)
+        self._dead_letters = dead_letter_queue(self, config, "events-dlq")
+        hearing, telling = self._events_function(), self._publisher()
+        self._hear_the_bus(hearing)
+        if config.s3_event_buckets:
+            self._hear_uploads(hearing, config.s3_event_buckets)
+        for name, function in (("events", hearing), ("publisher", telling)):
+            self._alarm_on_errors(name, function)
+        self._alarm_on_late_publishing(telling)
+        CfnOutput(self, "BusName", value=self.bus.event_bus_name)
+        CfnOutput(self, "EventsDeadLettersUrl", value=self._dead_letters.queue_url)
+
+    def _events_function(self) -> lambda_.Function:
+        settings = EventsSettings(
+            **store_settings(self._config, self._data, self._queues),
+            blob_bucket=self._data.blobs.bucket_name,
+            allow_list=allow_list.to_json(self._config.allow_list),
+            bus_tenant=self._config.bus_tenant,
+            dead_letters_url=self._dead_letters.queue_url,
+        )
+        function = self._functions.make("events", settings, EVENTS)
+        self._allow_scheduling(function)
+        # EventBridge only hands the event over; it is Lambda that retries a function that failed.
+        function.configure_async_invoke(
+            retry_attempts=RETRIES,
+            max_event_age=EVENT_MAX_AGE,
+            on_failure=destinations.SqsDestination(self._dead_letters),
+        )
+        return function
+
+    def _allow_scheduling(self, function: lambda_.Function) -> None:
+        """Find the jobs that an event is for, stamp their runs, hand them over; create and cancel jobs."""
+        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
+        writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
+        allow(function, [*reads, *writes], [self._data.table.table_arn])
+        function.add_to_role_policy(indexing_patterns(self._data))
+        allow(function, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
+        allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
+        # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
+        allow(function, ["s3:ListBucket"], [self._data.blobs.bucket_arn])
+
+    def _hear_the_bus(self, function: lambda_.Function) -> None:
+        events.Rule(
+            self,
+            "AllButOurs",
+            rule_name=self._config.name("events-in"),
+            description="Everything on the bus, but for what onthedot itself tells there",
+            event_bus=self.bus,
+            event_pattern=events.EventPattern(source=events.Match.anything_but(SOURCE)),
+            targets=[self._target(function)],
+        )
+
+    def _hear_uploads(self, function: lambda_.Function, buckets: tuple[str, ...]) -> None:
+        """S3 tells the account's default bus, if the bucket's EventBridge notifications are turned on."""
+        events.Rule(
+            self,
+            "Uploads",
+            rule_name=self._config.name("uploads"),
+            description="New objects in the buckets of the context value s3_event_buckets",
+            event_pattern=events.EventPattern(
+                source=["aws.s3"], detail_type=["Object Created"], detail={"bucket": {"name": list(buckets)}}
+            ),
+            targets=[self._target(function)],
+        )
+
+    def _target(self, function: lambda_.Function) -> targets.LambdaFunction:
+        return targets.LambdaFunction(
+            function, dead_letter_queue=self._dead_letters, retry_attempts=RETRIES, max_event_age=EVENT_MAX_AGE
+        )
+
+    def _publisher(self) -> lambda_.Function:
+        settings = PublisherSettings(
+            stage=self._config.stage,
+            bus=self.bus.event_bus_name,
+            every_change=self._config.publish_all_changes,
+            with_results=self._config.publish_results,
+        )
+        publisher = self._functions.make("publisher", settings, PUBLISHER)
+        allow(publisher, ["events:PutEvents"], [self.bus.event_bus_arn])
+        publisher.add_event_source(self._changes(dead_letter_queue(self, self._config, "publisher-dlq")))
+        return publisher
+
+    def _changes(self, dead_letters: sqs.Queue) -> event_sources.DynamoEventSource:
+        # No batching window: who waits for a run's end waits for the event.
+        return event_sources.DynamoEventSource(
+            self._data.table,
+            starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            batch_size=PUBLISH_BATCH,
+            parallelization_factor=PUBLISH_PARALLEL,
+            filters=[lambda_.FilterCriteria.filter(told_changes(every_change=self._config.publish_all_changes))],
+            report_batch_item_failures=True,
+            bisect_batch_on_error=True,
+            retry_attempts=PUBLISH_RETRIES,
+            max_record_age=PUBLISH_MAX_AGE,
+            on_failure=event_sources.SqsDlq(dead_letters),
+        )
+
+    def _alarm_on_errors(self, name: str, function: lambda_.Function) -> None:
+        alarm_above(
+            self,
+            f"{name.capitalize()}ErrorsAlarm",
+            name=self._config.name(f"{name}-errors"),
+            metric=function.metric_errors(period=Duration.minutes(5)),
+            threshold=0,
+            why=f"The {name} function fails; its log says why",
+        )
+
+    def _alarm_on_late_publishing(self, publisher: lambda_.Function) -> cloudwatch.Alarm:
+        return alarm_above(
+            self,
+            "PublisherLateAlarm",
+            name=self._config.name("publisher-late"),
+            metric=publisher.metric("IteratorAge", statistic="Maximum", period=Duration.minutes(5)),
+            threshold=LATE_MINUTES * 60_000,
+            why=f"Changes of jobs and runs are told more than {LATE_MINUTES} minutes late",
+        )
+
+
+def told_changes(*, every_change: bool) -> dict[str, Any]:
+    """Which records of the stream the publisher is woken for: changes of jobs and runs; ends only, unless all count.
+
+    The table holds other things too, and a run is written several times before it ends.
+    """
+    runs = {"Keys": {schema.SORT_KEY: {"S": [JOB_SORT_KEY, {"prefix": RUN_PREFIX}]}}}
+    ends = {} if every_change else {"NewImage": {"status": {"S": sorted(TERMINAL)}}}
+    return {"eventName": ["INSERT", "MODIFY"], "dynamodb": {**runs, **ends}}

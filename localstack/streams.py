@@ -1,0 +1,80 @@
+"""The table's stream as DynamoDB has it: PartiQL's writes are in it too, and reading it holds up no queue.
+
+MiniStack writes no stream record for a PartiQL statement, and invokes a stream's function in the very thread that
+polls the queues: every run would wait for the publisher.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+POLL_SECONDS = 0.1
+_HOLD_SECONDS = 1.0
+
+
+def adjust_streams(with_parameters: Any, replace_value: Any) -> None:
+    """The launcher passes its own checked ways to look and to replace."""
+    dynamodb = import_module("ministack.services.dynamodb")
+    insert = with_parameters(dynamodb, "_partiql_insert", ["table", "parsed"])
+    update = with_parameters(dynamodb, "_partiql_update", ["table", "parsed", "data"])
+    set_item = with_parameters(dynamodb, "_set_item", ["table", "pk_val", "sk_val", "item"])
+    tell = with_parameters(
+        dynamodb, "_emit_stream_event", ["table_name", "event_name", "old_item", "new_item", "replicate"]
+    )
+    under_way = threading.local()
+
+    def noting(statement: Callable[..., Any]) -> Callable[..., Any]:
+        """Both end in `_set_item`, which knows the item before and after."""
+
+        def run(table: Any, parsed: Any, *data: Any) -> Any:
+            under_way.table = parsed["table"]
+            try:
+                return statement(table, parsed, *data)
+            finally:
+                under_way.table = None
+
+        return run
+
+    def set_and_tell(table: Any, pk_val: Any, sk_val: Any, item: Any) -> Any:
+        name = getattr(under_way, "table", None)
+        before = table["items"].get(pk_val, {}).get(sk_val)
+        done = set_item(table, pk_val, sk_val, item)
+        if name is not None:
+            tell(name, "MODIFY" if before else "INSERT", before, item)
+        return done
+
+    # With the names and defaults of those that they replace: the next start looks at them again.
+    def partiql_insert(table: Any, parsed: Any) -> Any:
+        return noting(insert)(table, parsed)
+
+    def partiql_update(table: Any, parsed: Any, data: Any = None) -> Any:
+        return noting(update)(table, parsed, data)
+
+    replace_value(dynamodb, "_partiql_insert", partiql_insert)
+    replace_value(dynamodb, "_partiql_update", partiql_update)
+    replace_value(dynamodb, "_set_item", set_and_tell)
+    _poll_beside(with_parameters, replace_value)
+
+
+def _poll_beside(with_parameters: Any, replace_value: Any) -> None:
+    lambda_svc = import_module("ministack.services.lambda_svc")
+    poll = with_parameters(lambda_svc, "_poll_dynamodb_streams", [])
+
+    def keep_polling() -> None:
+        while True:
+            try:
+                worked = poll()
+            except Exception:  # as MiniStack's own loop: logged, and tried again
+                lambda_svc.logger.exception("stream poller")
+                time.sleep(_HOLD_SECONDS)
+                continue
+            if not worked:
+                time.sleep(POLL_SECONDS)
+
+    def nothing_here() -> bool:
+        return False
+
+    replace_value(lambda_svc, "_poll_dynamodb_streams", nothing_here)
+    threading.Thread(target=keep_polling, daemon=True, name="onthedot-streams").start()

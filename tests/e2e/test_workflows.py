@@ -1,0 +1,121 @@
+"""Dependencies and workflows through the whole stack: a diamond, a fan-out, failures that spread, results handed on."""
+
+import json
+import time
+from typing import Any
+
+from tests.e2e.deployment import Api
+from tests.e2e.listener import Listener
+
+ONCE = {"max_retries": 0}
+
+
+def workflow(api: Api, jobs: list[dict[str, Any]], **more: Any) -> str:
+    status, answer = api.call("POST", "/v1/workflows", {"name": "e2e", "jobs": jobs, **more})
+    assert status == 202, answer
+    return str(answer["workflow_id"])
+
+
+def ended(api: Api, workflow_id: str, status: str, seconds: float = 60) -> dict[str, Any]:
+    """The workflow's view, once it ended so."""
+    deadline = time.monotonic() + seconds
+    while True:
+        code, view = api.call("GET", f"/v1/workflows/{workflow_id}")
+        assert code == 200, view
+        if view["status"] == status:
+            return dict(view)
+        assert time.monotonic() < deadline, f"it is {view['status']}: {view['progress']}"
+        time.sleep(0.3)
+
+
+def states(view: dict[str, Any]) -> dict[str, str]:
+    return {job["key"]: job["status"] for job in view["jobs"]}
+
+
+def test_a_diamond_runs_in_order_and_its_end_gets_both_results(api: Api, listener: Listener) -> None:
+    def job(key: str, *parents: str) -> dict[str, Any]:
+        return {
+            "key": key,
+            "depends_on": list(parents),
+            "callback_url": f"{listener.url}/diamond-{key}",
+            "payload": key,
+        }
+
+    made = workflow(api, [job("d", "b", "c"), job("b", "a"), job("c", "a"), job("a")])
+    view = ended(api, made, "SUCCEEDED")
+    assert states(view) == dict.fromkeys("abcd", "SUCCEEDED")
+    assert view["critical_path"][0] == "a"
+    assert view["critical_path"][-1] == "d"
+    at = {key: listener.wait_for(f"/diamond-{key}")[0].at for key in "abcd"}
+    assert at["a"] <= min(at["b"], at["c"]) <= max(at["b"], at["c"]) <= at["d"]
+    received = listener.wait_for("/diamond-d")[0].payload
+    assert received["payload"] == "d"
+    assert {key: parent["result"] for key, parent in received["parents"].items()} == {
+        "b": "thank you",
+        "c": "thank you",
+    }
+    assert len(listener.at_path("/diamond-d")) == 1
+
+
+def test_a_fan_out_of_a_hundred_and_back(api: Api, listener: Listener) -> None:
+    leaves = [f"leaf-{n}" for n in range(100)]
+    jobs: list[dict[str, Any]] = [{"key": "root", "callback_url": f"{listener.url}/fan/root"}]
+    jobs += [{"key": leaf, "depends_on": ["root"], "callback_url": f"{listener.url}/fan/{leaf}"} for leaf in leaves]
+    jobs.append({"key": "end", "depends_on": leaves, "callback_url": f"{listener.url}/fan/end"})
+    view = ended(api, workflow(api, jobs), "SUCCEEDED", seconds=120)
+    assert view["progress"]["total"] == view["progress"]["ended"] == 102
+    last = max(listener.at_path(f"/fan/{leaf}")[0].at for leaf in leaves)
+    assert listener.at_path("/fan/end")[0].at >= last
+
+
+def test_a_failure_spreads_as_each_child_wishes(api: Api, listener: Listener) -> None:
+    def job(key: str, *parents: str, **more: Any) -> dict[str, Any]:
+        url = f"{listener.url}/spread-{key}"
+        return {"key": key, "depends_on": list(parents), "callback_url": url, "retry": ONCE, **more}
+
+    jobs = [
+        job("bad", callback_url=f"{listener.url}/spread-bad?fail=9"),
+        job("fails", "bad"),
+        job("skips", "bad", on_parent_failure="skip"),
+        job("runs", "bad", on_parent_failure="run"),
+        job("after", "fails", "runs"),
+    ]
+    view = ended(api, workflow(api, jobs), "FAILED")
+    expected = {"bad": "FAILED", "fails": "FAILED", "skips": "SKIPPED", "runs": "SUCCEEDED", "after": "FAILED"}
+    assert states(view) == expected
+    by_key = {entry["key"]: entry["job_id"] for entry in view["jobs"]}
+    _, after = api.call("GET", f"/v1/executions/{by_key['after']}")
+    assert "fails" in after["reason"]
+    assert not listener.at_path("/spread-after")
+
+
+def test_a_cycle_is_refused_with_its_path_and_nothing_is_stored(api: Api, listener: Listener) -> None:
+    jobs = [
+        {"key": key, "depends_on": [parent], "callback_url": f"{listener.url}/cycle"}
+        for key, parent in (("a", "b"), ("b", "c"), ("c", "a"))
+    ]
+    status, answer = api.call("POST", "/v1/workflows", {"name": "cycle", "jobs": jobs})
+    assert status == 422
+    assert "→" in json.dumps(answer, ensure_ascii=False)
+
+
+def test_a_job_waits_for_others_by_their_ids(api: Api, listener: Listener) -> None:
+    parent = api.submit(callback_url=f"{listener.url}/parent", delay=4)
+    child = api.submit(callback_url=f"{listener.url}/child", dependencies=[parent["job_id"]])
+    assert child["status"] == "WAITING"
+    _, explained = api.call("GET", f"/v1/jobs/{child['job_id']}/explain")
+    assert parent["job_id"] in json.dumps(explained)
+    api.wait_for(child["job_id"], "SUCCEEDED")
+    assert listener.wait_for("/child")[0].at >= listener.wait_for("/parent")[0].at
+    status, answer = api.call("POST", "/v1/jobs", {"callback_url": f"{listener.url}/x", "dependencies": ["job_nobody"]})
+    assert (status, answer["error"]["details"][0]["field"]) == (422, "dependencies.0")
+
+
+def test_a_recurring_workflow_makes_a_new_graph_each_time(api: Api, listener: Listener) -> None:
+    def job(key: str, *parents: str) -> dict[str, Any]:
+        return {"key": key, "depends_on": list(parents), "callback_url": f"{listener.url}/again-{key}"}
+
+    made = workflow(api, [job("first"), job("second", "first")], every=4, max_runs=3)
+    for key in ("first", "second"):
+        assert len(listener.wait_for(f"/again-{key}", count=3, seconds=60)) >= 3
+    assert api.call("GET", f"/v1/workflows/{made}")[0] == 200

@@ -1,0 +1,155 @@
+"""Events in and out: the bus, who hears it, who tells it, and what happens to what cannot be delivered."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from context_values import BadContext
+from onthedot.domain.run import TERMINAL
+from stacks.events_stack import told_changes
+from stage_config import StageConfig
+from tests.infra.kit import Assembly, resolve, synthesize
+
+
+def rule(assembly: Assembly, name: str) -> dict[str, Any]:
+    return assembly.named("AWS::Events::Rule", "Name", name)
+
+
+def publishing(assembly: Assembly) -> dict[str, Any]:
+    [source] = assembly.properties("AWS::Lambda::EventSourceMapping", "events")
+    return source
+
+
+def environment(assembly: Assembly, name: str) -> dict[str, str]:
+    made = assembly.named("AWS::Lambda::Function", "FunctionName", name)
+    return {variable: resolve(value) for variable, value in made["Environment"]["Variables"].items()}
+
+
+def test_the_bus_has_the_name_of_its_stage_which_is_an_output(prod: Assembly) -> None:
+    [bus] = prod.properties("AWS::Events::EventBus")
+    assert bus["Name"] == "onthedot-prod"
+    assert resolve(prod.template("events")["Outputs"]["BusName"]["Value"]).startswith("<Bus")
+
+
+def test_everything_on_the_bus_is_heard_but_for_what_we_tell_ourselves(prod: Assembly) -> None:
+    heard = rule(prod, "events-in")
+    assert heard["EventPattern"] == {"source": [{"anything-but": ["onthedot"]}]}
+    assert resolve(heard["EventBusName"]).startswith("<Bus")
+    assert [resolve(target["Arn"]).startswith("<EventsFunction") for target in heard["Targets"]] == [True]
+
+
+def test_uploads_to_the_named_buckets_are_heard_on_the_default_bus(prod: Assembly) -> None:
+    uploads = rule(prod, "uploads")
+    assert "EventBusName" not in uploads
+    assert uploads["EventPattern"] == {
+        "source": ["aws.s3"],
+        "detail-type": ["Object Created"],
+        "detail": {"bucket": {"name": ["shop-uploads", "shop-exports"]}},
+    }
+    assert resolve(uploads["Targets"][0]["Arn"]).startswith("<EventsFunction")
+
+
+def test_without_such_buckets_there_is_no_rule_on_the_default_bus(fargate: Assembly) -> None:
+    assert {properties["Name"] for properties in fargate.properties("AWS::Events::Rule")} == {"onthedot-prod-events-in"}
+
+
+@pytest.mark.parametrize("name", ["events-in", "uploads"])
+def test_an_event_that_cannot_be_handed_over_is_tried_again_and_ends_in_the_dead_letter_queue(
+    prod: Assembly, name: str
+) -> None:
+    [target] = rule(prod, name)["Targets"]
+    assert resolve(target["DeadLetterConfig"]["Arn"]).startswith("<EventsDlqQueue")
+    assert target["RetryPolicy"] == {"MaximumEventAgeInSeconds": 6 * 3600, "MaximumRetryAttempts": 2}
+
+
+def test_the_rules_may_write_to_that_queue(prod: Assembly) -> None:
+    [policy] = [
+        p
+        for p in prod.properties("AWS::SQS::QueuePolicy", "events")
+        if resolve(p["Queues"][0]).startswith("<EventsDlqQueue")
+    ]
+    allowed = [s for s in policy["PolicyDocument"]["Statement"] if s["Effect"] == "Allow"]
+    assert {s["Principal"]["Service"] for s in allowed} == {"events.amazonaws.com"}
+    sources = {
+        resolve(s["Condition"]["ArnEquals"]["aws:SourceArn"]).split(".")[0].rstrip("0123456789ABCDEF") for s in allowed
+    }
+    assert sources == {"<AllButOurs", "<Uploads"}
+
+
+def test_a_function_that_fails_on_an_event_is_tried_again_before_the_event_is_a_dead_letter(prod: Assembly) -> None:
+    [config] = prod.properties("AWS::Lambda::EventInvokeConfig", "events")
+    assert (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]) == (2, 6 * 3600)
+    assert resolve(config["DestinationConfig"]["OnFailure"]["Destination"]).startswith("<EventsDlqQueue")
+
+
+def test_the_table_tells_what_changed_with_what_was_before(prod: Assembly) -> None:
+    table = prod.named("AWS::DynamoDB::Table", "TableName", "jobs")
+    assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert "StreamArn" in resolve(publishing(prod)["EventSourceArn"])
+
+
+def test_the_publisher_is_woken_for_ends_of_jobs_and_runs_only(prod: Assembly) -> None:
+    [wanted] = publishing(prod)["FilterCriteria"]["Filters"]
+    assert json.loads(wanted["Pattern"]) == {
+        "eventName": ["INSERT", "MODIFY"],
+        "dynamodb": {
+            "Keys": {"sk": {"S": ["job", {"prefix": "run#"}]}},
+            "NewImage": {"status": {"S": sorted(status.value for status in TERMINAL)}},
+        },
+    }
+
+
+def test_a_stage_that_publishes_all_is_woken_for_every_change_of_a_job_or_run(tmp_path: Path) -> None:
+    loud = synthesize(tmp_path, stage="dev", publish_all_changes="true", publish_results="true", bus_tenant="acme")
+    [wanted] = publishing(loud)["FilterCriteria"]["Filters"]
+    assert json.loads(wanted["Pattern"]) == told_changes(every_change=True)
+    assert "NewImage" not in told_changes(every_change=True)["dynamodb"]
+    told = environment(loud, "publisher")
+    assert (told["ONTHEDOT_EVERY_CHANGE"], told["ONTHEDOT_WITH_RESULTS"]) == ("true", "true")
+    assert environment(loud, "events")["ONTHEDOT_BUS_TENANT"] == "acme"
+
+
+def test_by_default_only_ends_are_published_and_no_contents(prod: Assembly) -> None:
+    told = environment(prod, "publisher")
+    assert (told["ONTHEDOT_EVERY_CHANGE"], told["ONTHEDOT_WITH_RESULTS"]) == ("false", "false")
+
+
+def test_a_batch_that_fails_in_part_is_repeated_from_there_and_no_poison_blocks_the_stream(prod: Assembly) -> None:
+    source = publishing(prod)
+    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert source["BisectBatchOnFunctionError"] is True
+    assert (source["MaximumRetryAttempts"], source["MaximumRecordAgeInSeconds"]) == (100, 12 * 3600)
+    assert resolve(source["DestinationConfig"]["OnFailure"]["Destination"]).startswith("<PublisherDlqQueue")
+    # What was written before the first deployment of the publisher is told too.
+    assert (source["StartingPosition"], source["ParallelizationFactor"]) == ("TRIM_HORIZON", 4)
+
+
+def test_somebody_is_called_when_events_fail_or_are_late(prod: Assembly) -> None:
+    names = {alarm["AlarmName"] for alarm in prod.properties("AWS::CloudWatch::Alarm", "events")}
+    parts = ["events-dlq-not-empty", "publisher-dlq-not-empty", "events-errors", "publisher-errors", "publisher-late"]
+    assert names == {prod.config.name(part) for part in parts}
+
+
+def test_whose_jobs_hear_the_bus(prod: Assembly, local: Assembly) -> None:
+    assert environment(prod, "events")["ONTHEDOT_BUS_TENANT"] == "default"
+    # `make up` makes its token for this tenant.
+    assert environment(local, "events")["ONTHEDOT_BUS_TENANT"] == "local"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("bus_tenant", ""),
+        ("bus_tenant", "no spaces"),
+        ("bus_tenant", 7),
+        ("s3_event_buckets", "No_Bucket"),
+        ("s3_event_buckets", [7]),
+        ("publish_all_changes", "yes"),
+        ("publish_results", 1),
+    ],
+)
+def test_a_wrong_context_value_is_refused_by_its_name(key: str, value: Any) -> None:
+    with pytest.raises(BadContext, match=rf"context {key}="):
+        StageConfig.from_context({"stage": "prod", key: value})
