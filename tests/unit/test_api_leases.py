@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from onthedot.use_cases.assign_run import MOST_ASSIGNED
 from tests.builders import World, a_world
 from tests.unit.api_kit import SHELL, Api, PullWorker, a_worker, fields_of
 
@@ -240,6 +241,16 @@ def test_what_cannot_be_handed_over_is_refused(api: Api, world: World, worker: P
     assert execute("job_missing", worker_id=worker.worker_id).status == 404
     world.clock.advance(60)
     assert execute(job_id, worker_id=worker.worker_id).body["error"]["code"] == "conflict"
+
+
+def test_a_worker_is_handed_no_more_by_name_than_it_may_have_waiting(api: Api, worker: PullWorker) -> None:
+    job_id = api.job(every=3600)
+    answers = [
+        api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=worker.worker_id) for _ in range(MOST_ASSIGNED + 1)
+    ]
+    assert [answer.status for answer in answers] == [202] * MOST_ASSIGNED + [409]
+    worker.take()
+    assert api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=worker.worker_id).status == 202
 
 
 @pytest.mark.parametrize(

@@ -146,3 +146,19 @@ def test_polls_that_fail_are_told_to_whoever_waits(queues: Queues, error: Except
     queues.answers[Priority.HIGH].put(error)
     assert returned.get(timeout=PATIENCE) is error
     queues.end_polls()
+
+
+def test_what_came_from_a_queue_that_is_left_alone_now_is_given_back_and_ends_no_wait(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    returned = waiting(polled)
+    queues.wait_for_polls()
+    polled.wake()
+    assert returned.get(timeout=PATIENCE) is True
+    queues.answers[Priority.HIGH].put([a_message("brought before", Priority.HIGH)])
+    assert polled.wait(LONG) is True
+    others = (Priority.MEDIUM, Priority.LOW)
+    assert polled.wait(0.01, others) is False, "a worker that could not take it would ask again and again"
+    assert queues.hidden.get(timeout=PATIENCE) == ("brought before", 0)
+    queues.answers[Priority.MEDIUM].put([a_message("b", Priority.MEDIUM)])
+    assert polled.wait(LONG, others) is True
+    queues.end_polls()

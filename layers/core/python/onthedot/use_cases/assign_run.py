@@ -17,6 +17,8 @@ from onthedot.use_cases.run_extra import refuse_stopped
 from onthedot.use_cases.serve_workers import see_worker
 
 TRIES: Final = 5
+MOST_ASSIGNED: Final = 100
+"""Runs that may wait for one worker by name: they stand in its record, which all who use it read at every lease."""
 
 
 def hand_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -> Record:
@@ -53,6 +55,8 @@ def _refuse_unable(engine: Engine, job: Record, worker: WorkerRecord) -> None:
     now = engine.clock.now()
     if worker.status(now) is not WorkerStatus.ACTIVE:
         raise JobConflict(f"worker {worker.worker_id} is {worker.status(now)}; choose an ACTIVE one")
+    if len(worker.assigned) >= MOST_ASSIGNED:
+        raise JobConflict(f"{MOST_ASSIGNED} runs wait for worker {worker.worker_id} already; choose another, or none")
     if job.definition is None:
         return
     definition = job.definition

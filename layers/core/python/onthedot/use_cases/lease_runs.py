@@ -20,6 +20,7 @@ from onthedot.use_cases.start_run import Done, GiveBack, Started, Verdict, start
 
 VISIBILITY_MS: Final = lifecycle.LEASE_MS + lifecycle.CLOCK_MARGIN_MS + 2_000
 HOLD_MS: Final = 2_000
+HOLD_BESIDE_MS: Final = 50
 NOT_FOR_US_MS: Final = 3_000
 """How long a message rests that this worker cannot take, for another one to have it."""
 NO_ROOM_MS: Final = 1_000
@@ -113,11 +114,21 @@ def lease_runs(
         if tray.full:
             break
         wait = wait_ms if priority == priorities[-1] and not tray.leases else 0
-        wanted = min(most - len(tray.leases), 10)
-        received = engine.queues.receive(worker.pool, priority, wanted, visibility_ms=VISIBILITY_MS, wait_ms=wait)
-        for one in sorted(received, key=lambda each: each.message.fire_at):
+        for one in sorted(_receive(tray, priority, wait), key=lambda each: each.message.fire_at):
             _take(tray, one)
     return Leased(tray.leases, tray.alone_waiting, frozenset(tray.not_ours))
+
+
+def _receive(tray: _Tray, priority: Priority, wait_ms: int) -> Sequence[Received]:
+    """Raises Unavailable, but not when there is something to give already: what was started must not be dropped."""
+    wanted = min(tray.most - len(tray.leases), 10)
+    queues, pool = tray.engine.queues, tray.worker.pool
+    try:
+        return queues.receive(pool, priority, wanted, visibility_ms=VISIBILITY_MS, wait_ms=wait_ms)
+    except Unavailable:
+        if tray.leases:
+            return ()
+        raise
 
 
 def _take(tray: _Tray, received: Received) -> None:
@@ -130,18 +141,19 @@ def _take(tray: _Tray, received: Received) -> None:
         _settle(tray.engine, received, verdict.after_ms)
 
 
-def _try_to_start(tray: _Tray, message: RunMessage) -> Started | Verdict:
+def _try_to_start(tray: _Tray, message: RunMessage, *, by_name: bool = False) -> Started | Verdict:
     clock = tray.engine.clock
     early = message.fire_at - clock.now()
     if tray.worker.tenant not in (None, message.tenant):
         return tray.leave_to_others(message, "it is another tenant's")
     if tray.full:
         return GiveBack(0, "no room for it now")
-    if early > HOLD_MS:
+    # One that is started already is not kept waiting for one that is still to come.
+    if early > (HOLD_BESIDE_MS if tray.leases else HOLD_MS):
         return GiveBack(early, "early")
     clock.sleep_until(message.fire_at)
     try:
-        return start_run(tray.engine, message, tray.worker.worker_id, tray.judge)
+        return start_run(tray.engine, message, tray.worker.worker_id, tray.judge, by_name=by_name)
     except Unavailable as error:
         return GiveBack(UNAVAILABLE_MS, f"unavailable: {error}")
 
@@ -163,13 +175,15 @@ def _take_assigned(tray: _Tray) -> None:
     if not assigned:
         return
     for run in _assigned_runs(tray.engine, assigned, tray.worker):
-        if not tray.full:
-            verdict = _try_to_start(tray, message_for(run))
-            if isinstance(verdict, Started):
-                tray.add(verdict, None)
-            elif isinstance(verdict, GiveBack):
-                assigned.remove(run.run_id)
-    tray.engine.registry.unassign(tray.worker.worker_id, assigned)
+        verdict = _try_to_start(tray, message_for(run), by_name=True)
+        if isinstance(verdict, Started):
+            tray.add(verdict, None)
+        elif isinstance(verdict, GiveBack) and run.status is Status.DISPATCHED:
+            assigned.remove(run.run_id)  # for its next lease
+    try:
+        tray.engine.registry.unassign(tray.worker.worker_id, assigned)
+    except Unavailable:
+        return  # the next lease finds that they are started
 
 
 def _assigned_runs(engine: Engine, run_ids: Iterable[str], worker: WorkerRecord) -> list[Record]:

@@ -1,9 +1,10 @@
 """What a pull worker says about a run it has: that it goes on, or what became of it. Stale attempts are refused."""
 
 import random
+from contextlib import suppress
 
 from onthedot.domain import lifecycle
-from onthedot.domain.errors import JobNotFound, StaleAttempt
+from onthedot.domain.errors import JobNotFound, StaleAttempt, Unavailable
 from onthedot.domain.ids import is_stamped, job_id_of
 from onthedot.domain.run import Definition, Record, Status
 from onthedot.ports import Answer, Engine, Moved, Received
@@ -32,7 +33,9 @@ def keep_lease(
     if not isinstance(outcome, Moved) or outcome.run is None:
         raise StaleAttempt(f"attempt {run.attempt} of {run_id} ended meanwhile")
     if (received := _received(run, receipt)) is not None:
-        engine.queues.hide(received, VISIBILITY_MS)
+        # A message that comes too early finds the attempt alive, and is given back: no reason to stop it.
+        with suppress(Unavailable):
+            engine.queues.hide(received, VISIBILITY_MS)
     return outcome.run
 
 

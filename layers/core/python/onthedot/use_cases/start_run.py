@@ -44,9 +44,14 @@ Judge = Callable[[RunMessage, Definition | None], Verdict | None]
 """Whether this worker can take the run now; it is given a stamped run's definition. None: it can."""
 
 
-def start_run(engine: Engine, message: RunMessage, worker_id: str, judge: Judge | None = None) -> Started | Verdict:
-    """Start what the message names, if it is still meant to run, is due, and nobody else runs it."""
-    admitted = admit_run(engine, message)
+def start_run(
+    engine: Engine, message: RunMessage, worker_id: str, judge: Judge | None = None, *, by_name: bool = False
+) -> Started | Verdict:
+    """Start what the message names, if it is still meant to run, is due, and nobody else runs it.
+
+    `by_name`: the run was handed to this very worker, whatever its pool promises.
+    """
+    admitted = admit_run(engine, message, by_name=by_name)
     if isinstance(admitted, NotNow):
         return Done(admitted.what)
     refusal = None if judge is None else judge(message, admitted.definition)

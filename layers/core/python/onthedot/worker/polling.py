@@ -29,14 +29,21 @@ class PolledQueues(RunQueues):
         self._changed = threading.Condition()
         self._brought: list[Received] = []
         self._polled: set[Priority] = set()
-        self._wanted = False
+        self._wanted: frozenset[Priority] = frozenset()
         self._woken = False
         self._error: Exception | None = None
 
     def wait(self, seconds: float, priorities: Sequence[Priority] = PRIORITIES) -> bool:
-        """Poll these: whether something was brought, or somebody woke us. Raises what a poll did."""
+        """Poll these: whether something was brought, or somebody woke us. Raises what a poll did.
+
+        What an earlier poll brings from another queue is given back: nobody will take it now.
+        """
         with self._changed:
-            self._wanted = True
+            self._wanted = frozenset(priorities)
+            self._brought, unwanted = self._sorted_out(self._brought)
+        for received in unwanted:
+            self._give_back(received)
+        with self._changed:
             for priority in priorities:
                 self._start_poll(priority)
             patience = min(seconds, self._poll_seconds if len(priorities) == len(PRIORITIES) else SOME_SECONDS)
@@ -56,7 +63,7 @@ class PolledQueues(RunQueues):
     def rest(self) -> None:
         """Give back what was brought, and what is still to come; and `wake`."""
         with self._changed:
-            self._wanted, self._woken = False, True
+            self._wanted, self._woken = frozenset(), True
             unwanted, self._brought = self._brought, []
             self._changed.notify_all()
         for received in unwanted:
@@ -78,12 +85,16 @@ class PolledQueues(RunQueues):
         with self._changed:
             self._polled.discard(priority)
             self._error = error or self._error
-            wanted = self._wanted
-            if wanted:
-                self._brought += received
+            brought, unwanted = self._sorted_out(received)
+            self._brought += brought
             self._changed.notify_all()
-        for one in () if wanted else received:
+        for one in unwanted:
             self._give_back(one)
+
+    def _sorted_out(self, received: Sequence[Received]) -> tuple[list[Received], list[Received]]:
+        """What is wanted now, and what is not."""
+        wanted = [one for one in received if one.message.priority in self._wanted]
+        return wanted, [one for one in received if one not in wanted]
 
     def _give_back(self, received: Received) -> None:
         try:
