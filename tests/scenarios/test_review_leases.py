@@ -72,7 +72,7 @@ def test_a_started_run_is_given_when_the_next_queue_cannot_be_read() -> None:
 def test_a_run_that_was_handed_over_is_given_when_the_registry_cannot_be_written() -> None:
     with a_world() as world:
         simulation = Simulation(world)
-        run, worker = a_shell_job(simulation, 3600), a_worker(simulation)
+        run, worker = a_shell_job(simulation), a_worker(simulation)
         hand_to_worker(world.engine, "acme", run.run_id, worker.worker_id)
         engine = replace(world.engine, registry=Unwritable(world.database, world.clock))
         known = find_worker(engine, "acme", worker.worker_id)
@@ -86,7 +86,7 @@ def test_runs_that_were_handed_over_wait_for_the_worker_that_has_no_room_for_all
     with a_world() as world:
         simulation = Simulation(world)
         worker = a_worker(simulation)
-        runs = [a_shell_job(simulation, 3600) for _ in range(3)]
+        runs = [a_shell_job(simulation) for _ in range(3)]
         for run in runs:
             hand_to_worker(world.engine, "acme", run.run_id, worker.worker_id)
         first = worker.lease_one()

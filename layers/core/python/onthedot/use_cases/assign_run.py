@@ -10,19 +10,17 @@ from onthedot.domain.ids import extra_run_id, fresh_generation
 from onthedot.domain.pools import worker_needs
 from onthedot.domain.run import Kind, Record
 from onthedot.domain.stamping import new_run
-from onthedot.domain.workers import WorkerRecord, WorkerStatus
+from onthedot.domain.workers import MOST_ASSIGNED, WorkerRecord, WorkerStatus
 from onthedot.ports import Engine, Moved
 from onthedot.use_cases.read_jobs import read_job
 from onthedot.use_cases.run_extra import refuse_stopped
 from onthedot.use_cases.serve_workers import see_worker
 
 TRIES: Final = 5
-MOST_ASSIGNED: Final = 100
-"""Runs that may wait for one worker by name: they stand in its record, which all who use it read at every lease."""
 
 
 def hand_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -> Record:
-    """The run that the worker will get: of a job that waits its own, of any other an extra one.
+    """The run that the worker will get: of a job that is due and waits its own, of any other an extra one, now.
 
     Raises JobNotFound, WorkerNotFound, JobConflict, and InvalidRequest for a worker that cannot do it.
     """
@@ -41,7 +39,7 @@ def hand_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -> 
 
 def _stored(engine: Engine, job: Record, worker: WorkerRecord) -> Record | None:
     now = engine.clock.now()
-    if job.kind is Kind.ONE_OFF and job.status in WAITING:
+    if job.kind is Kind.ONE_OFF and job.status in WAITING and job.fire_at <= now:
         move = assign(job, worker.pool, now, engine.plan)
         return lifecycle.applied(job, move) if isinstance(engine.store.move(move), Moved) else None
     run_id = extra_run_id(job.job_id, now, f"manual-{fresh_generation()}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain import lifecycle
-from onthedot.domain.ids import fresh_generation
+from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.run import Definition, Record, Status
 from onthedot.ports import Deadline, Engine, Moved, RunMessage
 from onthedot.use_cases.admit_run import NotNow, admit_run
@@ -59,6 +59,14 @@ def start_run(
         return refusal
     begun = _begin(engine, message, worker_id)
     return Started(begun, admitted.definition or begun.definition) if isinstance(begun, Record) else begun
+
+
+def definition_of(engine: Engine, run: Record) -> Definition | None:
+    """What the run is to do: its own definition, or its job's present one."""
+    if run.definition is not None or not is_stamped(run.run_id):
+        return run.definition
+    job = engine.store.get(job_id_of(run.run_id))
+    return None if job is None else job.definition
 
 
 def _begin(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verdict:

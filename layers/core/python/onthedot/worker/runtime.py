@@ -175,6 +175,7 @@ class Runtime:
         if not self._bench.wait_until(lambda: self._bench.is_idle, self._grace):
             self._ask_all_to_stop()
             self._bench.wait_until(lambda: self._bench.is_idle, STOP_PATIENCE + LAST_WORDS_SECONDS)
+        self._desk.close()
         self._pulse.end()
         for left in self._bench.running():
             log.error("not_reported: run %s; it comes again when its lease ends", left.task.run_id)
