@@ -3,7 +3,7 @@
 import os
 import random
 import uuid
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from onthedot.adapters.sqs_queues import read_message
@@ -34,7 +34,9 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG0
     """Messages that are still needed are reported as failed, so that SQS keeps them."""
     # The same message may stand twice in a batch; its second copy shares the verdict of the first.
     once = {record["body"]: record for record in reversed(event["Records"])}
-    served = dict(zip(once, _pool.map(_execute, once.values()), strict=True))
+    executing = {body: _pool.submit(_execute, record) for body, record in once.items()}
+    wait(executing.values())  # also when one breaks: what goes on after our answer is frozen in the middle of a call
+    served = {body: executed.result() for body, executed in executing.items()}
     kept = [record["messageId"] for record in event["Records"] if not served[record["body"]]]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
 

@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 
-from onthedot.adapters.dynamodb_keys import PATTERN_PREFIX, SIGNING_PREFIX, WORKERS_PARTITION
+from allowed_calls import grants
+from onthedot.adapters.dynamodb_keys import PATTERN_PREFIX, SIGNING_PREFIX, TOKEN_PREFIX, WORKERS_PARTITION
+from onthedot.adapters.targets.aws_clients import USER_AGENT
 from onthedot.domain.pools import Pool
 from onthedot.use_cases.results import PREFIX
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
+from stage_config import StageConfig
 
 CONSUME = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"]
 
@@ -26,6 +30,7 @@ def working(data: DataStack, queues: QueuesStack) -> Iterator[iam.PolicyStatemen
     yield _allow(["s3:PutObject"], [data.blobs.arn_for_objects(f"{PREFIX}*")])
     # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
     yield _allow(["s3:ListBucket"], [data.blobs.bucket_arn])
+    yield no_tokens(data)
 
 
 def pulling(data: DataStack, queues: QueuesStack, pool: Pool) -> Iterator[iam.PolicyStatement]:
@@ -37,6 +42,43 @@ def pulling(data: DataStack, queues: QueuesStack, pool: Pool) -> Iterator[iam.Po
 def indexing_patterns(data: DataStack) -> iam.PolicyStatement:
     """Enter event jobs into the index of patterns, and take them out."""
     return _allow(["dynamodb:BatchWriteItem"], [data.table.table_arn], _only_under([f"{PATTERN_PREFIX}*"]))
+
+
+def calling(stack: Stack, config: StageConfig, data: DataStack) -> Iterator[iam.PolicyStatement]:
+    """Do in a job's name what is on the stage's list, and nothing of what the same role may do in its own.
+
+    A job that may get an item gets it with the role that reads the table of all tenants. So what is ours is closed to
+    jobs' calls, which are known by their user agent: it is our own code that sends it, and no input can change it.
+    """
+    allowed = config.allow_list
+    yield from grants(stack, allowed)
+    if allowed.calls:
+        queues = stack.format_arn(service="sqs", resource=config.name("*"))
+        table, blobs = data.table.table_arn, data.blobs
+        ours = [table, f"{table}/index/*", blobs.bucket_arn, blobs.arn_for_objects("*"), queues]
+        by_jobs = {"StringLike": {"aws:UserAgent": f"{USER_AGENT}/*"}}
+        yield _deny(["dynamodb:*", "s3:*", "sqs:*"], ours, by_jobs)
+    if allowed.functions or allowed.calls:
+        # The API's function believes what its event says about who calls.
+        functions = stack.format_arn(
+            service="lambda",
+            resource="function",
+            resource_name=config.name("*"),
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
+        yield _deny(["lambda:InvokeFunction"], [functions])
+
+
+def no_tokens(data: DataStack) -> iam.PolicyStatement:
+    """Tokens are for the authorizer to read, and for people to make: who could write one could be anybody."""
+    under = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": [f"{TOKEN_PREFIX}*"]}}
+    return _deny(["dynamodb:*"], [data.table.table_arn], under)
+
+
+def _deny(
+    actions: Sequence[str], resources: Sequence[str], conditions: dict[str, Any] | None = None
+) -> iam.PolicyStatement:
+    return iam.PolicyStatement(effect=iam.Effect.DENY, actions=actions, resources=resources, conditions=conditions)
 
 
 def _allow(

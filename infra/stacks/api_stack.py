@@ -14,7 +14,7 @@ from components.gateway_errors import shape_gateway_errors
 from components.log_group import log_group
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
-from components.worker_grants import CONSUME, indexing_patterns
+from components.worker_grants import CONSUME, indexing_patterns, no_tokens
 from onthedot import schema
 from onthedot.adapters.dynamodb_keys import TOKEN_PREFIX
 from onthedot.domain import allow_list
@@ -92,6 +92,7 @@ class ApiStack(Stack):
         allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
         # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
         allow(function, ["s3:ListBucket"], [self._data.blobs.bucket_arn])
+        function.add_to_role_policy(no_tokens(self._data))
         return function
 
     def _token_authorizer(self) -> apigateway.TokenAuthorizer:

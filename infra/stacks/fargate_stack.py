@@ -7,13 +7,12 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from allowed_calls import grants
 from components.backlog_scaling import BacklogScaling
 from components.network import Network, network, zones
 from components.queue_touch import touch
 from components.schedule_role import schedule_role
 from components.store_settings import worker_settings
-from components.worker_grants import pulling, working
+from components.worker_grants import calling, pulling, working
 from components.worker_task import URL_VARIABLE, construct_part, worker_task
 from onthedot.domain.pools import Pool
 from pool_config import AWS_CALLS, Fargate, StagePool
@@ -87,7 +86,7 @@ class FargateStack(Stack):
     def _direct_task(self, known: StagePool, fargate: Fargate) -> ecs.FargateTaskDefinition:
         environment = {**worker_settings(self._config, self._data, self._queues).to_environment(), **LOGGING}
         task = worker_task(self, self._config, known.pool, fargate, environment=environment)
-        calls = grants(self, self._config.allow_list) if known.pool.capabilities & AWS_CALLS else ()
+        calls = calling(self, self._config, self._data) if known.pool.capabilities & AWS_CALLS else ()
         mine = pulling(self._data, self._queues, known.pool)
         for statement in (*working(self._data, self._queues), *mine, *calls):
             task.add_to_task_role_policy(statement)

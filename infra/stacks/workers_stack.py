@@ -8,11 +8,10 @@ from aws_cdk import aws_lambda_event_sources as event_sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from allowed_calls import grants
 from components.scheduler_function import FunctionFactory, FunctionShape
 from components.store_settings import worker_settings
 from components.timing import WORKER_TIMEOUT
-from components.worker_grants import working
+from components.worker_grants import calling, working
 from onthedot.domain.pools import Pool, PoolKind
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
@@ -40,7 +39,7 @@ class WorkersStack(Stack):
         settings = worker_settings(config, data, queues)
         worker = FunctionFactory(self, config, dependencies).make("worker", settings, WORKER)
         # Taking, hiding and deleting messages comes with the event sources.
-        for statement in (*working(data, queues), *grants(self, config.allow_list)):
+        for statement in (*working(data, queues), *calling(self, config, data)):
             worker.add_to_role_policy(statement)
         for pool in config.all_pools:
             if pool.kind is PoolKind.PUSH:

@@ -1,5 +1,7 @@
 """A batch of messages in, a well-formed partial batch response out."""
 
+import threading
+import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -132,3 +134,23 @@ def test_it_calls_of_aws_what_the_stage_allows(worker: ModuleType, kind: str) ->
 def test_programs_and_handlers_are_for_pull_workers(worker: ModuleType, kind: str) -> None:
     answer = perform(worker, kind)
     assert (answer.error_class, answer.retryable) == ("unsupported", False)
+
+
+def test_one_message_that_breaks_the_worker_leaves_no_other_running_behind(
+    worker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, ended = threading.Event(), threading.Event()
+
+    def execute(_: Any, received: Received) -> Verdict:
+        if received.message.run_id == "bug":
+            broken.set()
+            raise ZeroDivisionError
+        assert broken.wait(10)
+        time.sleep(0.1)
+        ended.set()
+        return Done("succeeded")
+
+    monkeypatch.setattr(worker, "execute_run", execute)
+    with pytest.raises(ZeroDivisionError):
+        worker.handle({"Records": [record("slow"), record("bug")]}, Context())
+    assert ended.is_set()

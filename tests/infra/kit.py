@@ -128,9 +128,22 @@ def by_action(statements: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
     """Each action with the short names of what it is allowed on."""
     allowed: dict[str, set[str]] = defaultdict(set)
     for statement in statements:
-        for action in _as_list(statement["Action"]):
+        for action in _as_list(statement["Action"]) if statement["Effect"] == "Allow" else ():
             allowed[action] |= {short(resource) for resource in _as_list(statement["Resource"])}
     return dict(allowed)
+
+
+def denials(statements: Iterable[Mapping[str, Any]]) -> list[tuple[set[str], set[str], Any]]:
+    """Actions, short names of resources and the condition of each denial."""
+    return [
+        (
+            set(_as_list(one["Action"])),
+            {short(resource) for resource in _as_list(one["Resource"])},
+            one.get("Condition"),
+        )
+        for one in statements
+        if one["Effect"] == "Deny"
+    ]
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -133,7 +133,7 @@ def test_a_hand_over_to_one_worker_that_dies_loses_nothing(at: int, fault: Fault
 def test_the_named_worker_gets_the_run_and_nobody_else() -> None:
     with a_world() as world:
         simulation = Simulation(world)
-        run = a_shell_job(simulation, 3600)
+        run = a_shell_job(simulation)
         named, other = a_worker(simulation), a_worker(simulation)
         handed = hand_to_worker(world.engine, "acme", run.run_id, named.worker_id)
         assert handed.run_id == run.run_id
@@ -142,5 +142,5 @@ def test_the_named_worker_gets_the_run_and_nobody_else() -> None:
         assert (lease.run.run_id, lease.run.worker) == (run.run_id, named.worker_id)
         named.complete(lease)
         assert named.lease().leases == []
-        minutes_pass(simulation, [named, other], minutes=70)
+        minutes_pass(simulation, [named, other])
         assert (simulation.status(run), simulation.stored(run).attempt) == (Status.SUCCEEDED, 1)

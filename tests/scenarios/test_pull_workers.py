@@ -14,6 +14,7 @@ from onthedot.use_cases.change_job import cancel_job
 from onthedot.use_cases.lease_runs import VISIBILITY_MS
 from onthedot.use_cases.redrive import dead_letters, redrive_all
 from onthedot.use_cases.report_run import keep_lease
+from onthedot.use_cases.serve_workers import find_worker
 from tests.builders import a_world
 from tests.scenarios.pulling import PullWorker, a_shell_job, a_worker
 from tests.scenarios.simulation import Simulation
@@ -230,16 +231,52 @@ def test_only_what_fits_in_the_free_resources_is_taken() -> None:
         assert worker.lease_one().run.run_id == big.run_id
 
 
-def test_what_this_worker_cannot_do_is_left_to_one_that_can() -> None:
+def test_what_this_worker_cannot_do_is_handed_to_one_that_can() -> None:
     with a_world() as world:
         simulation = Simulation(world)
         run = a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
         plain = a_worker(simulation)
         able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
-        assert plain.lease().leases == []
-        simulation.clock.advance(3)
+        for _ in range(3):
+            assert plain.lease().leases == [], "whoever polls the most does not keep it from the other"
         assert able.lease_one().run.run_id == run.run_id
         assert simulation.stored(run).attempt == 1, "it was never started for the other"
+
+
+def test_one_that_was_told_and_does_not_come_is_not_waited_for() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        run = a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
+        plain = a_worker(simulation)
+        told = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+        assert plain.lease().leases == []
+        assert find_worker(world.engine, "acme", told.worker_id).assigned == {run.run_id}
+        simulation.clock.advance(61)  # silent: it is lost
+        other = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+        assert plain.lease().leases == []
+        assert other.lease_one().run.run_id == run.run_id
+
+
+def test_what_no_live_worker_can_do_rests_longer_each_time_and_keeps_nobody_from_the_others() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        foreign = a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
+        worker = a_worker(simulation)
+        looks = 0
+        for _ in range(300):
+            simulation.clock.advance(1)
+            ours = a_shell_job(simulation)
+            done = worker.work_until_idle()
+            assert done == [ours.run_id], "in the second in which it came"
+            looks = simulation.world.queues.counts("pull", Priority.MEDIUM).in_flight
+        assert looks == 1
+        assert simulation.stored(foreign).attempt == 0
+        able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+        for _ in range(61):
+            simulation.clock.advance(1)
+            if able.work_until_idle() == [foreign.run_id]:
+                return
+        pytest.fail("it was not found within a minute")
 
 
 def test_a_tenants_worker_gets_its_own_runs_only_and_the_operators_gets_all() -> None:
@@ -248,7 +285,6 @@ def test_a_tenants_worker_gets_its_own_runs_only_and_the_operators_gets_all() ->
         theirs, ours = a_shell_job(simulation, tenant="rival"), a_shell_job(simulation)
         worker, operators = a_worker(simulation), a_worker(simulation, tenant=None)
         assert [lease.run.run_id for lease in worker.lease(10).leases] == [ours.run_id]
-        simulation.clock.advance(3)
         foreign = operators.lease_one()
         assert foreign.run.run_id == theirs.run_id
         with pytest.raises(JobNotFound):

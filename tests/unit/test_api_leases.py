@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from onthedot.domain.workers import MOST_ASSIGNED
 from tests.builders import World, a_world
 from tests.unit.api_kit import SHELL, Api, PullWorker, a_worker, fields_of
 
@@ -162,7 +163,7 @@ def test_a_worker_gets_only_handlers_that_its_app_has(api: Api, world: World) ->
 def test_a_worker_that_stops_gets_nothing_more(api: Api, worker: PullWorker, load: dict[str, Any]) -> None:
     api.job(target=SHELL)
     worker.beat(**load)
-    assert worker.leased() == {"runs": [], "alone_waiting": False, "not_ours": []}
+    assert worker.leased() == {"runs": [], "alone_waiting": False}
     worker.beat()
     assert len(worker.lease()) == 1
 
@@ -209,7 +210,7 @@ def test_an_answer_is_no_larger_than_a_gateway_lets_through(api: Api, world: Wor
 
 def test_a_job_is_handed_to_one_worker_by_name(api: Api, worker: PullWorker) -> None:
     other = a_worker(api)
-    job_id = api.job(target=SHELL, delay=3600)
+    job_id = api.job(target=SHELL)
     response = api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=other.worker_id)
     assert (response.status, response.body["execution_id"]) == (202, job_id)
     assert worker.lease(max=10) == []
@@ -242,6 +243,16 @@ def test_what_cannot_be_handed_over_is_refused(api: Api, world: World, worker: P
     assert execute(job_id, worker_id=worker.worker_id).body["error"]["code"] == "conflict"
 
 
+def test_a_worker_is_handed_no_more_by_name_than_it_may_have_waiting(api: Api, worker: PullWorker) -> None:
+    job_id = api.job(every=3600)
+    answers = [
+        api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=worker.worker_id) for _ in range(MOST_ASSIGNED + 1)
+    ]
+    assert [answer.status for answer in answers] == [202] * MOST_ASSIGNED + [409]
+    worker.take()
+    assert api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=worker.worker_id).status == 202
+
+
 @pytest.mark.parametrize(
     ("fields", "name"),
     [
@@ -259,3 +270,12 @@ def test_what_cannot_be_handed_over_is_refused(api: Api, world: World, worker: P
 def test_a_bad_wish_is_refused_by_name(api: Api, worker: PullWorker, fields: dict[str, Any], name: str) -> None:
     response = api.send("POST", f"/v1/workers/{worker.worker_id}/lease", **fields)
     assert (response.status, fields_of(response)) == (422, {name})
+
+
+def test_a_job_that_is_not_due_is_run_beside_its_own_time(api: Api, worker: PullWorker) -> None:
+    job_id = api.job(target=SHELL, delay=3600)
+    response = api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=worker.worker_id)
+    assert (response.status, response.body["trigger"]) == (202, "manual")
+    run = worker.take()
+    assert run["execution_id"] == response.body["execution_id"] != job_id
+    assert api.get(f"/v1/jobs/{job_id}/status").body["status"] == "PENDING", "never early"

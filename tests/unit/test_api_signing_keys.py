@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from onthedot import signing_cache
 from tests.builders import World, a_world
 from tests.unit.api_kit import Api, a_worker, fields_of
 
@@ -51,10 +52,10 @@ def test_a_rotated_key_signs_on_for_the_overlap(api: Api, world: World) -> None:
     assert keys(api) == [new, old]
 
 
-def test_without_an_overlap_only_the_new_key_is_left(api: Api) -> None:
-    (before,) = keys(api)
-    (new,) = rotate(api, overlap_seconds=0).body["keys"]
-    assert new["secret"] != before["secret"]
+def test_the_overlap_is_longer_than_workers_remember_keys(api: Api) -> None:
+    assert fields_of(rotate(api, overlap_seconds=119)) == {"overlap_seconds"}
+    assert rotate(api, overlap_seconds=120).status == 200
+    assert signing_cache.KEPT_MS < 120_000
 
 
 def test_a_rotation_needs_no_body(api: Api) -> None:

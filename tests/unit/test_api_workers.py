@@ -118,8 +118,14 @@ def test_a_bad_query_is_refused_by_name(api: Api, query: str) -> None:
     assert (response.status, fields_of(response)) == (422, {query.partition("=")[0]})
 
 
+def test_the_default_pool_of_workers_is_the_pull_pool(api: Api) -> None:
+    response = api.call("POST", "/v1/workers/register", b'{"pool": "default"}')
+    assert (response.status, response.body["pool"]) == (201, "pull")
+
+
 BAD: list[tuple[dict[str, Any], str, str]] = [
-    ({"pool": "swimming"}, "pool", "default, long, pull"),
+    ({"pool": "swimming"}, "pool", "this stage has pull"),
+    ({"pool": "long"}, "pool", "this stage has pull"),
     ({"pool": None}, "pool", "leave it out"),
     ({"capabilities": "shell"}, "capabilities", "list"),
     ({"capabilities": ["x"] * 201}, "capabilities", "at most 200"),

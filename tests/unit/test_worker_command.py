@@ -144,6 +144,7 @@ def test_a_stack_that_tells_no_settings_is_to_be_deployed_again(monkeypatch: pyt
         (["--direct", "--url", "https://api.example.com"], "either --direct, or --url"),
         (["--url", "https://api.example.com", "--token", "t", "--aws"], "add --direct"),
         (["--url", "https://api.example.com", "--token", "t", "--slots", "0"], "--slots"),
+        (["--url", "https://a.test", "--token", "t", "--shell", "--app", "no.app"], "give the token as ONTHEDOT_TOKEN"),
         (["--url", "https://api.example.com", "--token", "t", "--app", "no.such.module"], "cannot be imported"),
         (["--url", "https://api.example.com", "--token", "t", "--app", "json"], "marks no handler"),
     ],

@@ -186,7 +186,7 @@ def test_a_worker_that_was_forgotten_registers_again_with_its_beat(world: World)
 
 
 def test_a_pool_that_does_not_exist_is_refused_by_name(world: World) -> None:
-    with pytest.raises(NotAllowed, match="there is no pool 'nowhere'"):
+    with pytest.raises(NotAllowed, match="there is no pull pool 'nowhere'"):
         DirectDesk(world.engine, "nowhere").register(replace(an_offer(), pool="nowhere"))
 
 

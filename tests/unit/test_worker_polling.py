@@ -146,3 +146,41 @@ def test_polls_that_fail_are_told_to_whoever_waits(queues: Queues, error: Except
     queues.answers[Priority.HIGH].put(error)
     assert returned.get(timeout=PATIENCE) is error
     queues.end_polls()
+
+
+def test_a_poll_that_ends_with_nothing_is_begun_anew_while_somebody_waits(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    returned = waiting(polled)
+    queues.wait_for_polls()
+    for _ in range(3):
+        queues.end_polls()
+        assert queues.wait_for_polls() == set(PRIORITIES), "no queue is ever without a poll"
+    queues.answers[Priority.HIGH].put([a_message("a", Priority.HIGH)])
+    assert returned.get(timeout=PATIENCE) is True
+    queues.end_polls()
+
+
+def test_a_wait_that_begins_just_before_the_last_polls_end_is_not_blind(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    assert polled.wait(0.01) is False
+    returned = waiting(polled)  # its polls are those of the wait before
+    queues.wait_for_polls()
+    queues.end_polls()
+    assert queues.wait_for_polls() == set(PRIORITIES)
+    queues.answers[Priority.LOW].put([a_message("a", Priority.LOW)])
+    assert returned.get(timeout=PATIENCE) is True
+    queues.end_polls()
+
+
+def test_a_worker_that_ends_leaves_no_poll_behind_that_could_swallow_a_message(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    assert polled.wait(0.01) is False
+    polled.rest()
+    closing = threading.Thread(target=polled.close)
+    closing.start()
+    queues.answers[Priority.HIGH].put([a_message("late", Priority.HIGH)])
+    assert queues.hidden.get(timeout=PATIENCE) == ("late", 0), "it is given back"
+    assert closing.is_alive(), "two polls are still under way"
+    queues.end_polls()
+    closing.join(PATIENCE)
+    assert not closing.is_alive()

@@ -86,6 +86,9 @@ class FakeDesk(Desk):
     def rest(self) -> None:
         pass
 
+    def close(self) -> None:
+        pass
+
     def keep(self, task: Task) -> Kept | Fenced:
         self._fail_if_told("keep")
         return self.kept.get(task.run_id, Kept(task.lease_end))

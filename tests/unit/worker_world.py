@@ -12,6 +12,7 @@ from onthedot.api.router import handle
 from onthedot.clock import SystemClock
 from onthedot.embedded.database import Database
 from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
+from onthedot.embedded.sqlite_patterns import SqlitePatternStore
 from onthedot.embedded.sqlite_queues import SqliteRunQueues, SqliteTickQueue
 from onthedot.embedded.sqlite_registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.embedded.sqlite_store import SqliteRunStore
@@ -53,6 +54,7 @@ def a_passing_world() -> Iterator[World]:
             SqliteLimitsStore(database),
             SqliteWorkerRegistry(database, clock),
             SqliteSigningStore(database),
+            SqlitePatternStore(database, clock),
         )
 
 

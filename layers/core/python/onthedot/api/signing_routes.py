@@ -10,13 +10,14 @@ from onthedot.api.reading import read_fields
 from onthedot.api.route import Context, Route
 from onthedot.use_cases.signing_keys import keys_of, rotate_keys
 
+LEAST_OVERLAP_SECONDS: Final = 120
 MAX_OVERLAP_SECONDS: Final = 30 * 86_400
 
 
 class RotateFields(Fields):
-    """The key before goes on beside the new one for the overlap; 0 ends it at once."""
+    """The key before goes on for the overlap. Workers remember keys for a minute, so it is two at least."""
 
-    overlap_seconds: Annotated[int, Field(ge=0, le=MAX_OVERLAP_SECONDS)] = 86_400
+    overlap_seconds: Annotated[int, Field(ge=LEAST_OVERLAP_SECONDS, le=MAX_OVERLAP_SECONDS)] = 86_400
 
 
 def show_signing_keys(context: Context) -> worker_views.SigningKeysView:

@@ -86,6 +86,7 @@ def _address(text: str) -> str:
 
 
 def _method(text: str) -> str:
+    text = text.removeprefix("/")
     if not _METHOD.fullmatch(text):
         raise ValueError("is not package.Service/Method; give it as the service's .proto names it")
     return text

@@ -11,6 +11,7 @@ from onthedot.api.target_fields import Capability
 from onthedot.api.times import MAX_AHEAD_MS, milliseconds
 from onthedot.domain.workers import Load, Resources
 from onthedot.ports import Answer
+from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.receipts import SealedReceipt
 
 MAX_CAPABILITIES: Final = 200
@@ -39,6 +40,11 @@ def _run_id(text: str) -> str:
     if not _RUN_ID.fullmatch(text):
         raise ValueError("is not an execution's id; give it as the API shows it")
     return text
+
+
+def _pull_pool(name: str) -> str:
+    """`default` is the default here too: of the pools that workers may join."""
+    return PULL_POOL if name == DEFAULT_POOL else name
 
 
 def _listed(text: Any) -> Any:
@@ -85,7 +91,7 @@ class FreeFields(Fields):
 class RegisterFields(Fields):
     """A worker that is known already is registered anew: what it said before is forgotten."""
 
-    pool: Text = PULL_POOL
+    pool: Annotated[Text, AfterValidator(_pull_pool)] = PULL_POOL
     capabilities: Capabilities = Field(default_factory=list)
     resources: ResourcesFields = ResourcesFields()
     worker_id: Annotated[WorkerId | None, Field(description="one of its own; else it is given one")] = None

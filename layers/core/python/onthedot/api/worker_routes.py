@@ -61,7 +61,7 @@ def lease(context: Context) -> views.LeasesView:
     )
     handed = lease_to_worker(context.engine, context.tenant, context.id, wanted, _CHANCE)
     runs = [present_workers.lease_view(lease, call) for lease, call in handed.runs]
-    return {"runs": runs, "alone_waiting": handed.alone_waiting, "not_ours": sorted(handed.not_ours)}
+    return {"runs": runs, "alone_waiting": handed.alone_waiting}
 
 
 def _shown(context: Context, worker: workers.WorkerRecord) -> views.WorkerView:

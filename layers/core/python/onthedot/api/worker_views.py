@@ -57,14 +57,10 @@ class LeaseView(TypedDict):
 
 
 class LeasesView(TypedDict):
-    """`alone_waiting`: take nothing more until the worker is idle, then lease again.
-
-    `not_ours`: priorities in whose queues something waits for another worker; look there again after some seconds.
-    """
+    """`alone_waiting`: take nothing more until the worker is idle, then lease again."""
 
     runs: list[LeaseView]
     alone_waiting: bool
-    not_ours: list[str]
 
 
 class KeptView(TypedDict):

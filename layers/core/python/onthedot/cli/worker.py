@@ -81,6 +81,9 @@ def worker(  # noqa: PLR0917 - one parameter for each option
     it at once.
     """
     set_up_logging(as_json=as_json)
+    if token and options["shell"]:
+        raise click.UsageError("with --shell give the token as ONTHEDOT_TOKEN: programs can read this command line")
+    options["shell"] = options["shell"] or "shell" in options["capability"]
     wanted = _Wanted(
         cpu=_cpus() if cpu is None else cpu, memory_mb=_memory_mb() if memory_mb is None else memory_mb, **options
     )

@@ -98,7 +98,7 @@ class Pools:
         pool = self.get(name)
         if pool is None or pool.batch == 1:
             return name
-        single = [p for p in self.all if p.kind is pool.kind and p.batch == 1 and p.capabilities >= pool.capabilities]
+        single = [p for p in self.all if p.kind is pool.kind and p.batch == 1 and _does_all_of(p, pool)]
         return min(single, key=lambda p: p.size).name if single else name
 
     def choose(self, needs: Needs, offered: Mapping[str, frozenset[str]] | None = None) -> Pool | list[Missing]:
@@ -117,6 +117,11 @@ def _distance(pool: Pool, lacking: Sequence[Missing]) -> tuple[float, ...]:
     """How far a pool is from fitting: what it cannot do at all weighs most, and of two the larger is nearer."""
     unable = sum(lack.field == "requirements.capabilities" for lack in lacking)
     return (unable, len(lacking), *(-amount for amount in pool.size))
+
+
+def _does_all_of(pool: Pool, other: Pool) -> bool:
+    """Whatever fits into the other fits into this one."""
+    return not missing(pool, Needs(other.capabilities, other.cpu, other.memory_mb, other.longest_seconds))
 
 
 def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> list[Missing]:

@@ -4,14 +4,21 @@ import re
 from typing import Final
 
 HIDDEN: Final = "***"
-_WORDS: Final = r"(?:password|passwd|pwd|secret|token|api[-_]?key|access[-_]?key|authorization|credential|signature)"
+_WORDS: Final = (
+    r"(?:password|passwd|passphrase|\bpass|pwd|secret|token|api[-_]?key|access[-_]?key|credential|signature|\bsig)"
+)
+_QUOTED: Final = r"\"(?:[^\"\\]|\\.)*\"?"
+"""Also without its end: what is recorded is cut."""
 _RULES: Final = (
     # `Bearer …`, `Basic …`
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"), rf"\1 {HIDDEN}"),
-    # `https://user:password@host`
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,30}://)[^\s/@:]*:[^\s/@]+@"), rf"\1{HIDDEN}@"),
+    # `Authorization: Token …`, `Set-Cookie: …`: to the end of the line or of the quoted text, whatever stands there
+    (re.compile(rf"(?i)((?:authorization|cookie)[\"']?\s*[=:]\s*)({_QUOTED}|[^\n\"]+)"), rf"\1{HIDDEN}"),
+    # `https://user:password@host`, `https://token@host`
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,30}://)[^\s/@]+@"), rf"\1{HIDDEN}@"),
+    (re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]*(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?"), HIDDEN),
     # `password=…`, `"api_key": "…"`, `X-Auth-Token: …`
-    (re.compile(rf"(?i)({_WORDS}[\w-]{{0,60}}[\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&\"'}}]+)"), rf"\1{HIDDEN}"),
+    (re.compile(rf"(?i)({_WORDS}[\w-]{{0,60}}[\"']?\s*[=:]\s*)({_QUOTED}|'[^']*'?|[^\s,;&\"'}}]+)"), rf"\1{HIDDEN}"),
     # AWS access keys, signing secrets, JSON web tokens
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), HIDDEN),
     (re.compile(r"\bwhsec_[A-Za-z0-9+/=]{8,}"), HIDDEN),

@@ -10,6 +10,8 @@ from onthedot.domain.pools import Needs
 SILENT_MS: Final = LEASE_MS + 5_000
 """A worker that was silent for longer has lost its leases, or is about to."""
 FORGOTTEN_MS: Final = 24 * 3_600_000
+MOST_ASSIGNED: Final = 100
+"""Runs that may wait for one worker by name: they stand in its record, which all who use it read at every lease."""
 
 
 class WorkerStatus(StrEnum):

@@ -32,14 +32,15 @@ class NotNow:
     what: str
 
 
-def admit_run(engine: Engine, message: RunMessage) -> Admitted | NotNow:
+def admit_run(engine: Engine, message: RunMessage, *, by_name: bool = False) -> Admitted | NotNow:
+    """`by_name`: the very worker was chosen, which may be of another pool than the job's."""
     if not is_stamped(message.run_id):
         return Admitted(None)
     job = engine.store.get(job_id_of(message.run_id))
     why = why_not(job, message.run_id)
     if why is not None or job is None:
         return _skip(engine, message, why or "job deleted", job)
-    if _needs_other_workers(engine, job, message):
+    if not by_name and _needs_other_workers(engine, job, message):
         return _reroute(engine, job, message)
     if job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW:
         return Admitted(job.definition)

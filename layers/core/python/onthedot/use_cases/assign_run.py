@@ -10,7 +10,7 @@ from onthedot.domain.ids import extra_run_id, fresh_generation
 from onthedot.domain.pools import worker_needs
 from onthedot.domain.run import Kind, Record
 from onthedot.domain.stamping import new_run
-from onthedot.domain.workers import WorkerRecord, WorkerStatus
+from onthedot.domain.workers import MOST_ASSIGNED, WorkerRecord, WorkerStatus
 from onthedot.ports import Engine, Moved
 from onthedot.use_cases.read_jobs import read_job
 from onthedot.use_cases.run_extra import refuse_stopped
@@ -20,7 +20,7 @@ TRIES: Final = 5
 
 
 def hand_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -> Record:
-    """The run that the worker will get: of a job that waits its own, of any other an extra one.
+    """The run that the worker will get: of a job that is due and waits its own, of any other an extra one, now.
 
     Raises JobNotFound, WorkerNotFound, JobConflict, and InvalidRequest for a worker that cannot do it.
     """
@@ -39,7 +39,7 @@ def hand_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -> 
 
 def _stored(engine: Engine, job: Record, worker: WorkerRecord) -> Record | None:
     now = engine.clock.now()
-    if job.kind is Kind.ONE_OFF and job.status in SCHEDULED:
+    if job.kind is Kind.ONE_OFF and job.status in SCHEDULED and job.fire_at <= now:
         move = assign(job, worker.pool, now, engine.plan)
         return lifecycle.applied(job, move) if isinstance(engine.store.move(move), Moved) else None
     run_id = extra_run_id(job.job_id, now, f"manual-{fresh_generation()}")
@@ -53,6 +53,8 @@ def _refuse_unable(engine: Engine, job: Record, worker: WorkerRecord) -> None:
     now = engine.clock.now()
     if worker.status(now) is not WorkerStatus.ACTIVE:
         raise JobConflict(f"worker {worker.worker_id} is {worker.status(now)}; choose an ACTIVE one")
+    if len(worker.assigned) >= MOST_ASSIGNED:
+        raise JobConflict(f"{MOST_ASSIGNED} runs wait for worker {worker.worker_id} already; choose another, or none")
     if job.definition is None:
         return
     definition = job.definition

@@ -11,10 +11,11 @@ from typing import Final, Protocol
 from onthedot.domain import lifecycle
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.run import Record
-from onthedot.ports import Engine, Received, Target
+from onthedot.ports import Answer, Engine, Received, Target
 from onthedot.stopping import Stop
 from onthedot.use_cases.call_target import perform
 from onthedot.use_cases.finish_run import finish_run
+from onthedot.use_cases.keep_leases import UNHEARD
 from onthedot.use_cases.start_run import Done, GiveBack, Started, Verdict, start_run
 
 HOLD_MS: Final = 2_000
@@ -56,4 +57,7 @@ def _carry_out(worker: Worker, begun: Started) -> Done:
     stop = Stop()
     with worker.leases.keeping(begun.run, stop):
         answer = perform(worker.engine, worker.target, begun.run, begun.definition, stop)
+        if stop.reason == UNHEARD and not answer.ok:
+            # We broke it off: not held against the run.
+            answer = Answer(ok=False, error=UNHEARD, error_class="released", released=True)
         return Done(finish_run(worker.engine, begun.run, begun.definition, answer, chance=worker.chance))

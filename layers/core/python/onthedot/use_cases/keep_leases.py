@@ -13,6 +13,8 @@ from onthedot.ports import Clock, Moved, RunStore
 from onthedot.stopping import Stop
 
 HEARTBEAT_SECONDS: Final = 10.0
+SOONER: Final = 0.2
+"""After a beat that was not heard the next comes after this part of the time: a short outage must not cost a lease."""
 STOP_MARGIN_MS: Final = 5_000
 """A target is asked to stop this long before a lease ends that could not be extended."""
 WATCH_SECONDS: Final = 1.0
@@ -37,7 +39,7 @@ class LeaseKeeper:
         self._clock = clock
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._running: dict[str, _Kept] = {}
+        self._running: dict[tuple[str, int], _Kept] = {}
         self._idle = threading.Event()
         self._idle.set()
 
@@ -49,35 +51,36 @@ class LeaseKeeper:
         finally:
             self._remove(run)
 
-    def beat(self) -> None:
-        """Extend every lease once. One that is refused belongs to somebody else by now: it is let go."""
-        for kept in list(self._running.values()):
-            self._extend(kept)
+    def beat(self) -> bool:
+        """Extend every lease once; whether all were heard of. One that is refused is somebody else's: it is let go."""
+        heard = [self._extend(kept) for kept in list(self._running.values())]
+        return all(heard)
 
-    def _extend(self, kept: _Kept) -> None:
+    def _extend(self, kept: _Kept) -> bool:
         now = self._clock.now()
         try:
             outcome = self._store.move(lifecycle.extend_lease(kept.run, now))
         except Unavailable:
-            return  # the lease outlasts a missed beat, and the watch stops its target before it ends
+            return False  # the lease outlasts a missed beat, and the watch stops its target before it ends
         if not isinstance(outcome, Moved):
             kept.stop.ask(FENCED)
             self._remove(kept.run)
-            return
+            return True
         kept.until = now + lifecycle.LEASE_MS
         if outcome.run is not None and outcome.run.cancel_requested is not None:
             kept.stop.ask(CANCELLED)
+        return True
 
     def _add(self, kept: _Kept) -> None:
         with self._lock:
-            self._running[kept.run.run_id] = kept
+            self._running[kept.run.run_id, kept.run.attempt] = kept
             if self._idle.is_set():
                 self._idle.clear()
                 threading.Thread(target=self._beat_until_idle, name="leases", daemon=True).start()
 
     def _remove(self, run: Record) -> None:
         with self._lock:
-            self._running.pop(run.run_id, None)
+            self._running.pop((run.run_id, run.attempt), None)
             if not self._running:
                 self._idle.set()
 
@@ -89,12 +92,12 @@ class LeaseKeeper:
                 kept.stop.ask(UNHEARD)
 
     def _beat_until_idle(self) -> None:
-        watching = False
-        while not self._idle.wait(self._seconds):
+        watching, all_heard = False, True
+        while not self._idle.wait(self._seconds if all_heard else self._seconds * SOONER):
             if not watching:  # nothing can be about to end before the first beat
                 watching = True
                 threading.Thread(target=self._watch_until_idle, name="lease-watch", daemon=True).start()
-            self.beat()
+            all_heard = self.beat()
 
     def _watch_until_idle(self) -> None:
         while not self._idle.wait(WATCH_SECONDS):

@@ -5,23 +5,27 @@ and whoever gets it takes the lost attempt back.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain import lifecycle
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.pools import Needs, worker_needs
 from onthedot.domain.run import Definition, Priority, Record, Status
-from onthedot.domain.workers import Resources, WorkerRecord
+from onthedot.domain.workers import MOST_ASSIGNED, Resources, WorkerRecord, WorkerStatus
 from onthedot.ports import Engine, Received, RunMessage
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases.hand_over import message_for
-from onthedot.use_cases.start_run import Done, GiveBack, Started, Verdict, start_run
+from onthedot.use_cases.start_run import Done, GiveBack, Started, Verdict, definition_of, start_run
 
 VISIBILITY_MS: Final = lifecycle.LEASE_MS + lifecycle.CLOCK_MARGIN_MS + 2_000
 HOLD_MS: Final = 2_000
-NOT_FOR_US_MS: Final = 3_000
-"""How long a message rests that this worker cannot take, for another one to have it."""
+HOLD_BESIDE_MS: Final = 50
+REST_MS: Final = 3_000
+LONGEST_REST_MS: Final = 60_000
+"""How long a message rests that no live worker can take: longer each time, so that it keeps nobody from the others."""
+HANDED_ON_MS: Final = 60_000
+"""How long it rests when a worker that can take it has been told: if that one does not, the next is."""
 NO_ROOM_MS: Final = 1_000
 UNAVAILABLE_MS: Final = 5_000
 
@@ -43,8 +47,13 @@ class Leased:
 
     leases: Sequence[Lease]
     alone_waiting: bool = False
-    not_ours: frozenset[Priority] = frozenset()
-    """Queues in which something waits for another worker: whoever looks there again at once only keeps it from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _NotOurs(GiveBack):
+    """Another worker may take it: one with these needs."""
+
+    needs: Needs | None = None
 
 
 @dataclass(slots=True)
@@ -58,7 +67,6 @@ class _Tray:
     idle: bool
     leases: list[Lease]
     alone_waiting: bool = False
-    not_ours: set[Priority] = field(default_factory=set)
 
     @property
     def full(self) -> bool:
@@ -75,17 +83,13 @@ class _Tray:
         needs = _needs(definition)
         if not self.worker.can_do(needs):
             lacking = ", ".join(sorted(needs.capabilities - self.worker.capabilities)) or "resources"
-            return self.leave_to_others(message, f"worker {self.worker.worker_id} lacks {lacking}")
+            return _NotOurs(REST_MS, f"worker {self.worker.worker_id} lacks {lacking}", needs)
         if not self.free.holds(needs):
             return GiveBack(NO_ROOM_MS, "no room for it now")
         if run.losses and not (self.idle and not self.leases):
             self.alone_waiting = True
             return GiveBack(NO_ROOM_MS, "it must run alone")
         return None
-
-    def leave_to_others(self, message: RunMessage, why: str) -> GiveBack:
-        self.not_ours.add(message.priority)
-        return GiveBack(NOT_FOR_US_MS, why)
 
     def add(self, started: Started, received: Received | None) -> None:
         self.leases.append(Lease(started.run, started.definition, received, alone=started.run.losses > 0))
@@ -113,35 +117,87 @@ def lease_runs(
         if tray.full:
             break
         wait = wait_ms if priority == priorities[-1] and not tray.leases else 0
-        wanted = min(most - len(tray.leases), 10)
-        received = engine.queues.receive(worker.pool, priority, wanted, visibility_ms=VISIBILITY_MS, wait_ms=wait)
-        for one in sorted(received, key=lambda each: each.message.fire_at):
+        for one in sorted(_receive(tray, priority, wait), key=lambda each: each.message.fire_at):
             _take(tray, one)
-    return Leased(tray.leases, tray.alone_waiting, frozenset(tray.not_ours))
+    return Leased(tray.leases, tray.alone_waiting)
+
+
+def _receive(tray: _Tray, priority: Priority, wait_ms: int) -> Sequence[Received]:
+    """Raises Unavailable, but not when there is something to give already: what was started must not be dropped."""
+    wanted = min(tray.most - len(tray.leases), 10)
+    queues, pool = tray.engine.queues, tray.worker.pool
+    try:
+        return queues.receive(pool, priority, wanted, visibility_ms=VISIBILITY_MS, wait_ms=wait_ms)
+    except Unavailable:
+        if tray.leases:
+            return ()
+        raise
 
 
 def _take(tray: _Tray, received: Received) -> None:
     verdict = _try_to_start(tray, received.message)
     if isinstance(verdict, Started):
         tray.add(verdict, received)
+    elif isinstance(verdict, _NotOurs):
+        _settle(tray.engine, received, _hand_on(tray, received, verdict.needs))
     elif isinstance(verdict, Done):
         _settle(tray.engine, received, None)
     else:
         _settle(tray.engine, received, verdict.after_ms)
 
 
-def _try_to_start(tray: _Tray, message: RunMessage) -> Started | Verdict:
+def _hand_on(tray: _Tray, received: Received, needs: Needs | None) -> int:
+    """Tell a live worker of the pool that can do it; how long the message rests then.
+
+    Left in the queue, it would be taken again and again by whoever polls the longest, before the one that it is for.
+    """
+    message = received.message
+    able = _able(tray, message.tenant, needs or _needs_of_run(tray.engine, message.run_id))
+    try:
+        if able is not None and tray.engine.registry.assign(able.worker_id, message.run_id):
+            return HANDED_ON_MS
+    except Unavailable:
+        pass
+    return min(REST_MS << min(received.receive_count - 1, 10), LONGEST_REST_MS)
+
+
+def _able(tray: _Tray, tenant: str, needs: Needs | None) -> WorkerRecord | None:
+    """Who has the fewest runs waiting for it of those that could take this one."""
+    if needs is None:
+        return None
+    now = tray.engine.clock.now()
+    able = [
+        worker
+        for worker in tray.engine.registry.workers()
+        if worker.pool == tray.worker.pool
+        and worker.worker_id != tray.worker.worker_id
+        and worker.tenant in (None, tenant)
+        and worker.status(now) is WorkerStatus.ACTIVE
+        and worker.can_do(needs)
+        and len(worker.assigned) < MOST_ASSIGNED
+    ]
+    return min(able, key=lambda worker: len(worker.assigned), default=None)
+
+
+def _needs_of_run(engine: Engine, run_id: str) -> Needs | None:
+    run = engine.store.get(run_id)
+    definition = None if run is None else definition_of(engine, run)
+    return None if definition is None else _needs(definition)
+
+
+def _try_to_start(tray: _Tray, message: RunMessage, *, by_name: bool = False) -> Started | Verdict:
     clock = tray.engine.clock
     early = message.fire_at - clock.now()
     if tray.worker.tenant not in (None, message.tenant):
-        return tray.leave_to_others(message, "it is another tenant's")
+        return _NotOurs(REST_MS, "it is another tenant's")
     if tray.full:
         return GiveBack(0, "no room for it now")
-    if early > HOLD_MS:
+    # One that is started already is not kept waiting for one that is still to come.
+    if early > (HOLD_BESIDE_MS if tray.leases else HOLD_MS):
         return GiveBack(early, "early")
     clock.sleep_until(message.fire_at)
     try:
-        return start_run(tray.engine, message, tray.worker.worker_id, tray.judge)
+        return start_run(tray.engine, message, tray.worker.worker_id, tray.judge, by_name=by_name)
     except Unavailable as error:
         return GiveBack(UNAVAILABLE_MS, f"unavailable: {error}")
 
@@ -163,13 +219,15 @@ def _take_assigned(tray: _Tray) -> None:
     if not assigned:
         return
     for run in _assigned_runs(tray.engine, assigned, tray.worker):
-        if not tray.full:
-            verdict = _try_to_start(tray, message_for(run))
-            if isinstance(verdict, Started):
-                tray.add(verdict, None)
-            elif isinstance(verdict, GiveBack):
-                assigned.remove(run.run_id)
-    tray.engine.registry.unassign(tray.worker.worker_id, assigned)
+        verdict = _try_to_start(tray, message_for(run), by_name=True)
+        if isinstance(verdict, Started):
+            tray.add(verdict, None)
+        elif isinstance(verdict, GiveBack) and not isinstance(verdict, _NotOurs) and run.status is Status.DISPATCHED:
+            assigned.remove(run.run_id)  # for its next lease
+    try:
+        tray.engine.registry.unassign(tray.worker.worker_id, assigned)
+    except Unavailable:
+        return  # the next lease finds that they are started
 
 
 def _assigned_runs(engine: Engine, run_ids: Iterable[str], worker: WorkerRecord) -> list[Record]:

@@ -42,7 +42,6 @@ class Wanted:
 class Handed:
     runs: list[tuple[Lease, Call]] = field(default_factory=list)
     alone_waiting: bool = False
-    not_ours: frozenset[Priority] = frozenset()
 
 
 def lease_to_worker(engine: Engine, tenant: str, worker_id: str, wanted: Wanted, chance: random.Random) -> Handed:
@@ -58,7 +57,7 @@ def lease_to_worker(engine: Engine, tenant: str, worker_id: str, wanted: Wanted,
         free=_free(worker.resources, wanted),
         idle=wanted.idle,
     )
-    handed = Handed(alone_waiting=leased.alone_waiting, not_ours=leased.not_ours)
+    handed = Handed(alone_waiting=leased.alone_waiting)
     room = MOST_BYTES
     for lease in leased.leases:
         call = _call(engine, lease, room)

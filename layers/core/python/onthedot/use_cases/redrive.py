@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.domain import lifecycle
+from onthedot.domain.admission import why_not
 from onthedot.domain.ids import fresh_generation
-from onthedot.domain.run import Record, Status
+from onthedot.domain.run import Kind, Record, Status
 from onthedot.ports import Deadline, Engine, Moved, Refused, RunPage
 from onthedot.use_cases.hand_over import hand_over
 
@@ -68,6 +69,7 @@ def redrive_all(engine: Engine, tenant: str) -> Redriven:
 
 def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> None:
     """Each at its own moment. A redriven run that cannot be sent now stands in its watch slot."""
+    runs = _without_unwanted(engine, runs, result, deadline)
     if not runs:
         return
     now = engine.clock.now()
@@ -87,3 +89,21 @@ def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadli
             result.refused.append((run.run_id, "it changed meanwhile, or the store was busy; try again"))
     result.runs += again
     hand_over(engine, [run for run in again if run.status is Status.DISPATCHED], deadline)
+
+
+def _without_unwanted(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> Sequence[Record]:
+    """A run that its job does not let start stays a dead letter: it would be skipped, and its failure forgotten."""
+    job_ids = list(dict.fromkeys(run.job_id for run in runs if run.kind is Kind.STAMPED))
+    if not job_ids:
+        return runs
+    jobs = engine.store.get_many(job_ids, deadline)
+    wanted: list[Record] = []
+    for run in runs:
+        job = jobs.get(run.job_id)
+        if run.kind is Kind.STAMPED and job is None:
+            result.refused.append((run.run_id, "its job is gone, or cannot be read now"))
+        elif run.kind is Kind.STAMPED and (why := why_not(job, run.run_id)) is not None:
+            result.refused.append((run.run_id, f"it would be skipped: {why}"))
+        else:
+            wanted.append(run)
+    return wanted

@@ -1,16 +1,17 @@
 """What a pull worker says about a run it has: that it goes on, or what became of it. Stale attempts are refused."""
 
 import random
+from contextlib import suppress
 
 from onthedot.domain import lifecycle
-from onthedot.domain.errors import JobNotFound, StaleAttempt
-from onthedot.domain.ids import is_stamped, job_id_of
-from onthedot.domain.run import Definition, Record, Status
+from onthedot.domain.errors import JobNotFound, StaleAttempt, Unavailable
+from onthedot.domain.run import Record, Status
 from onthedot.ports import Answer, Engine, Moved, Received
 from onthedot.use_cases.finish_run import FENCED_OFF, failure_of, finish_run
 from onthedot.use_cases.hand_over import message_for
 from onthedot.use_cases.lease_runs import VISIBILITY_MS
 from onthedot.use_cases.receipts import SealedReceipt
+from onthedot.use_cases.start_run import definition_of
 
 
 def keep_lease(
@@ -32,7 +33,9 @@ def keep_lease(
     if not isinstance(outcome, Moved) or outcome.run is None:
         raise StaleAttempt(f"attempt {run.attempt} of {run_id} ended meanwhile")
     if (received := _received(run, receipt)) is not None:
-        engine.queues.hide(received, VISIBILITY_MS)
+        # A message that comes too early finds the attempt alive, and is given back: no reason to stop it.
+        with suppress(Unavailable):
+            engine.queues.hide(received, VISIBILITY_MS)
     return outcome.run
 
 
@@ -56,7 +59,7 @@ def complete_run(
     if _says_so_already(run, attempt, answer):
         return run
     _refuse_stale(run, attempt, worker_id)
-    finished = finish_run(engine, run, _definition(engine, run), answer, chance=chance, patience_ms=patience_ms)
+    finished = finish_run(engine, run, definition_of(engine, run), answer, chance=chance, patience_ms=patience_ms)
     now_there = _read(engine, tenant, run_id)
     if finished == FENCED_OFF and not _says_so_already(now_there, attempt, answer):
         raise StaleAttempt(f"attempt {attempt} of {run_id} is over: the run is {now_there.status}")
@@ -92,13 +95,6 @@ def _says_so_already(run: Record, attempt: int, answer: Answer) -> bool:
     # A worker's own report of a loss reads otherwise than the loss that was found without it.
     told_by_it = said != "lost" or recorded.error == failure_of(answer).error
     return told_by_it and recorded.outcome in (said, "cancelled") and (recorded.outcome != "cancelled" or not answer.ok)
-
-
-def _definition(engine: Engine, run: Record) -> Definition | None:
-    if run.definition is not None or not is_stamped(run.run_id):
-        return run.definition
-    job = engine.store.get(job_id_of(run.run_id))
-    return None if job is None else job.definition
 
 
 def _received(run: Record, receipt: str | SealedReceipt | None) -> Received | None:

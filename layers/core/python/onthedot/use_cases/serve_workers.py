@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onthedot.domain.errors import InvalidRequest, Problem, WorkerNotFound
+from onthedot.domain.pools import PoolKind
 from onthedot.domain.workers import Load, Resources, WorkerRecord, WorkerStatus
 from onthedot.ports import Engine
 
@@ -21,10 +22,13 @@ class Offer:
 
 
 def register_worker(engine: Engine, tenant: str | None, offer: Offer) -> WorkerRecord:
-    """Raises InvalidRequest for a pool that does not exist, or an id that is somebody else's."""
-    if engine.plan.pools.get(offer.pool) is None:
-        known = ", ".join(pool.name for pool in engine.plan.pools.all)
-        raise InvalidRequest(Problem("pool", f"there is no pool {offer.pool!r}; this stage has {known}"))
+    """Raises InvalidRequest for what is no pull pool, or an id that is somebody else's."""
+    # The queues of the other pools are not for workers: whoever looks into them keeps everybody's runs from Lambda.
+    pulled = [pool.name for pool in engine.plan.pools.all if pool.kind is PoolKind.PULL]
+    if offer.pool not in pulled:
+        raise InvalidRequest(
+            Problem("pool", f"there is no pull pool {offer.pool!r}; this stage has {', '.join(pulled)}")
+        )
     if offer.worker_id is not None:
         _refuse_foreign(engine, tenant, offer.worker_id)
     now = engine.clock.now()

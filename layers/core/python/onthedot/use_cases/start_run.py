@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain import lifecycle
-from onthedot.domain.ids import fresh_generation
+from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.run import Definition, Record, Status
 from onthedot.ports import Deadline, Engine, Moved, RunMessage
 from onthedot.use_cases.admit_run import NotNow, admit_run
@@ -46,9 +46,14 @@ Judge = Callable[[RunMessage, Definition | None], Verdict | None]
 """Whether this worker can take the run now; it is given a stamped run's definition. None: it can."""
 
 
-def start_run(engine: Engine, message: RunMessage, worker_id: str, judge: Judge | None = None) -> Started | Verdict:
-    """Start what the message names, if it is still meant to run, is due, and nobody else runs it."""
-    admitted = admit_run(engine, message)
+def start_run(
+    engine: Engine, message: RunMessage, worker_id: str, judge: Judge | None = None, *, by_name: bool = False
+) -> Started | Verdict:
+    """Start what the message names, if it is still meant to run, is due, and nobody else runs it.
+
+    `by_name`: the run was handed to this very worker, whatever its pool promises.
+    """
+    admitted = admit_run(engine, message, by_name=by_name)
     if isinstance(admitted, NotNow):
         return Done(admitted.what)
     refusal = None if judge is None else judge(message, admitted.definition)
@@ -58,6 +63,14 @@ def start_run(engine: Engine, message: RunMessage, worker_id: str, judge: Judge 
     if not isinstance(begun, Record):
         return begun
     return Started(begun, with_own_payload(admitted.definition or begun.definition, begun))
+
+
+def definition_of(engine: Engine, run: Record) -> Definition | None:
+    """What the run is to do: its own definition, or its job's present one."""
+    if run.definition is not None or not is_stamped(run.run_id):
+        return run.definition
+    job = engine.store.get(job_id_of(run.run_id))
+    return None if job is None else job.definition
 
 
 def _begin(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verdict:

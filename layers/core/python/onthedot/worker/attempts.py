@@ -10,6 +10,7 @@ from typing import Final
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.redaction import redacted
 from onthedot.ports import Answer, Target
+from onthedot.use_cases.keep_leases import UNHEARD
 from onthedot.worker.backoff import Backoff
 from onthedot.worker.bench import Bench, Running
 from onthedot.worker.desk import Desk, Fenced, NotAllowed, Task
@@ -50,6 +51,11 @@ class Attempts:
         threading.Thread(target=self._conclude, args=(running, answer), name="report", daemon=True).start()
 
     def _carry_out(self, running: Running) -> None:
+        if running.ends_soon(self._monotonic()):
+            # It was long on its way to us: another worker may have it by the time that we had begun.
+            running.ask_to_stop(UNHEARD, self._monotonic())
+            self._end(running, answer_for_stopped(UNHEARD, None))
+            return
         try:
             answer = running.task.perform(self._target, running.stop)
         except Exception as error:

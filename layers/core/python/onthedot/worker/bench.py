@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from onthedot.domain.workers import Load, Resources
 from onthedot.stopping import Stop
+from onthedot.use_cases.keep_leases import STOP_MARGIN_MS
 from onthedot.worker.desk import Task
 
 
@@ -26,6 +27,10 @@ class Running:
         if self.asked_to_stop_at is None:
             self.asked_to_stop_at = now
             self.stop.ask(reason)
+
+    def ends_soon(self, now: float) -> bool:
+        """Whether its lease is about to end, or has."""
+        return self.lease_end - STOP_MARGIN_MS / 1000 <= now
 
     def may_report(self) -> bool:
         """True for the first who asks: the thread that ran it, or who gave up waiting for that."""

@@ -90,6 +90,10 @@ class Desk(Protocol):
         """Nothing is wanted until the next `take` or `wait`: what arrives meanwhile is for others."""
         ...
 
+    def close(self) -> None:
+        """The worker ends: wait until nothing can arrive for it any more."""
+        ...
+
     def keep(self, task: Task) -> Kept | Fenced:
         """Extend the lease, and the hiding of its message."""
         ...

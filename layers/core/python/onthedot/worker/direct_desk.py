@@ -13,13 +13,11 @@ from onthedot.domain.pools import Needs, worker_needs
 from onthedot.domain.run import Definition, Priority, Record
 from onthedot.domain.workers import Load, Resources, WorkerRecord
 from onthedot.ports import Answer, Engine, Target
-from onthedot.schema import PRIORITIES
 from onthedot.stopping import Stop
 from onthedot.use_cases.call_target import perform
 from onthedot.use_cases.lease_runs import Lease, lease_runs
 from onthedot.use_cases.report_run import complete_run, keep_lease
 from onthedot.use_cases.serve_workers import Offer, beat_worker, find_worker, register_worker
-from onthedot.worker.avoided import Avoided
 from onthedot.worker.desk import Desk, Fenced, Kept, NotAllowed, Taken, Task
 from onthedot.worker.polling import POLL_SECONDS, PolledQueues
 
@@ -48,7 +46,6 @@ class DirectDesk(Desk):
         poll_seconds: float = POLL_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._avoided = Avoided(monotonic)
         self._queues = PolledQueues(engine.queues, pool, poll_seconds)
         self._engine = replace(engine, queues=self._queues)
         self._check = check
@@ -80,16 +77,17 @@ class DirectDesk(Desk):
         worker = self._me
         if worker.assigned:  # as of the last beat; what was taken since must not be tried again
             worker = self._worker = find_worker(self._engine, EVERYBODY, worker.worker_id)
-        order = self._avoided.without(priorities)
-        leased = lease_runs(self._engine, worker, most=most, priorities=order, free=free, idle=idle)
-        self._avoided.note(leased.not_ours)
+        leased = lease_runs(self._engine, worker, most=most, priorities=priorities, free=free, idle=idle)
         return Taken([self._task(lease) for lease in leased.leases], leased.alone_waiting)
 
     def wait(self, seconds: float) -> bool:
-        return self._queues.wait(seconds, self._avoided.without(PRIORITIES))
+        return self._queues.wait(seconds)
 
     def rest(self) -> None:
         self._queues.rest()
+
+    def close(self) -> None:
+        self._queues.close()
 
     def keep(self, task: Task) -> Kept | Fenced:
         note: _Note = task.desk_note

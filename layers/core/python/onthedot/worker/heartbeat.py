@@ -7,7 +7,7 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.ports import Answer
-from onthedot.use_cases.keep_leases import CANCELLED, FENCED, STOP_MARGIN_MS, UNHEARD
+from onthedot.use_cases.keep_leases import CANCELLED, FENCED, UNHEARD
 from onthedot.worker.bench import Bench, Running
 from onthedot.worker.desk import Desk, Kept
 
@@ -34,27 +34,32 @@ class Heartbeat:
         self._abandon = abandon
         self._unheard = False
 
-    def beat(self, *, stopping: bool = False) -> None:
-        """Extend every lease and say what runs. Raises NotAllowed; what passes is left to the next beat."""
+    def beat(self, *, stopping: bool = False) -> bool:
+        """Extend every lease and say what runs; whether every lease was heard of.
+
+        Raises NotAllowed; what passes is left to the next beat, which had better be soon.
+        """
         running = self._bench.running()
+        all_heard = True
         if running:
             with ThreadPoolExecutor(min(len(running), AT_ONCE), "keep") as pool:
-                list(pool.map(self._keep, running))
+                all_heard = all(list(pool.map(self._keep, running)))
         try:
             self._desk.beat(self._bench.load(stopping=stopping))
         except Unavailable as error:
             self._tell_once("heartbeat_failed", error)
         else:
             self._unheard = False
+        return all_heard
 
-    def _keep(self, running: Running) -> None:
+    def _keep(self, running: Running) -> bool:
         if running.fenced:
-            return
+            return True
         try:
             kept = self._desk.keep(running.task)
         except Unavailable as error:
             self._tell_once("lease_not_extended", error)  # it outlasts a missed beat; else the watch stops its target
-            return
+            return False
         if isinstance(kept, Kept):
             running.lease_end = kept.lease_end
             if kept.cancel_requested:
@@ -62,12 +67,13 @@ class Heartbeat:
         else:
             running.fenced = True
             running.ask_to_stop(FENCED, self._monotonic())
+        return True
 
     def watch(self) -> None:
         """Ask those to stop whose lease is about to end, and leave those behind who do not."""
         now = self._monotonic()
         for running in self._bench.running():
-            if running.lease_end - STOP_MARGIN_MS / 1000 <= now:
+            if running.ends_soon(now):
                 running.ask_to_stop(UNHEARD, now)
             if running.began + running.task.needs.seconds + OVERRUN_SECONDS <= now:
                 running.ask_to_stop(OVERRUN, now)

@@ -1,6 +1,7 @@
 """Long polls of a pool's queues at the same time, so that an idle worker hears of a run at once."""
 
 import threading
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,9 +11,8 @@ from onthedot.ports import Backlog, Deadline, Received, RunMessage, RunQueues
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases.lease_runs import VISIBILITY_MS
 
-POLL_SECONDS: Final = 20.0
-SOME_SECONDS: Final = 1.0
-"""How long only some queues are polled before all are looked at again."""
+POLL_SECONDS: Final = 5.0
+"""A worker that is stopped waits for its polls to end."""
 
 
 class PolledQueues(RunQueues):
@@ -24,6 +24,7 @@ class PolledQueues(RunQueues):
 
     def __init__(self, queues: RunQueues, pool: str, poll_seconds: float = POLL_SECONDS) -> None:
         self._queues = queues
+        self._monotonic = time.monotonic
         self._poll_seconds = poll_seconds
         self._pool = pool
         self._changed = threading.Condition()
@@ -33,14 +34,17 @@ class PolledQueues(RunQueues):
         self._woken = False
         self._error: Exception | None = None
 
-    def wait(self, seconds: float, priorities: Sequence[Priority] = PRIORITIES) -> bool:
-        """Poll these: whether something was brought, or somebody woke us. Raises what a poll did."""
+    def wait(self, seconds: float) -> bool:
+        """Whether something was brought within this time, or somebody woke us. Raises what a poll did."""
+        deadline = self._monotonic() + seconds
         with self._changed:
             self._wanted = True
-            for priority in priorities:
-                self._start_poll(priority)
-            patience = min(seconds, self._poll_seconds if len(priorities) == len(PRIORITIES) else SOME_SECONDS)
-            self._changed.wait_for(lambda: self._brought or self._woken or self._error, patience)
+            while not (self._brought or self._woken or self._error):
+                for priority in PRIORITIES:
+                    self._start_poll(priority)
+                # A poll that ends with nothing ends this too, and is begun anew: there is always one for each queue.
+                if not self._changed.wait(max(0.0, deadline - self._monotonic())):
+                    break
             error, self._error = self._error, None
             woken, self._woken = self._woken, False
             if error is not None and not (self._brought or woken):
@@ -62,6 +66,11 @@ class PolledQueues(RunQueues):
         for received in unwanted:
             self._give_back(received)
 
+    def close(self) -> None:
+        """Wait until no poll is under way: what one brought to a process that is gone would be hidden for a lease."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._polled, self._poll_seconds + 1)
+
     def _start_poll(self, priority: Priority) -> None:
         if priority not in self._polled:
             self._polled.add(priority)
@@ -78,11 +87,11 @@ class PolledQueues(RunQueues):
         with self._changed:
             self._polled.discard(priority)
             self._error = error or self._error
-            wanted = self._wanted
-            if wanted:
+            unwanted = () if self._wanted else received
+            if self._wanted:
                 self._brought += received
             self._changed.notify_all()
-        for one in () if wanted else received:
+        for one in unwanted:
             self._give_back(one)
 
     def _give_back(self, received: Received) -> None:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 
+from onthedot.use_cases.keep_leases import SOONER
 from onthedot.worker.desk import NotAllowed
 from onthedot.worker.heartbeat import Heartbeat
 
@@ -35,9 +36,10 @@ class Pulse:
         self._watching.start()
 
     def say_stopping(self) -> None:
-        """From now on, and at once, beats say that the worker is about to end."""
-        self._stopping = True
-        self._soon.set()
+        """From now on, and at once, beats say that the worker is about to end. Saying so again hurries nobody."""
+        if not self._stopping:
+            self._stopping = True
+            self._soon.set()
 
     def end(self) -> None:
         """No beat begins after this; one that hangs is not waited for long."""
@@ -54,13 +56,14 @@ class Pulse:
             raise
 
     def _beat(self) -> None:
+        all_heard = True
         while True:
-            self._soon.wait(self._beat_seconds)
+            self._soon.wait(self._beat_seconds if all_heard else self._beat_seconds * SOONER)
             self._soon.clear()
             if self._ended.is_set():
                 return
             try:
-                self._heartbeat.beat(stopping=self._stopping)
+                all_heard = self._heartbeat.beat(stopping=self._stopping)
             except NotAllowed as error:
                 self._on_refusal(error)
 

@@ -20,7 +20,7 @@ _CONNECTIONS: Final = 16
 _PASSING: Final = frozenset({408, 425, 429})
 _REFUSED: Final = {
     401: "the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN",
-    403: "the token's role does not allow a worker; give an operator's or admin's as ONTHEDOT_TOKEN",
+    403: "the token's role does not allow a worker; give a worker's, operator's or admin's as ONTHEDOT_TOKEN",
 }
 
 

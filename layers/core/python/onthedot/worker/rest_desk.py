@@ -13,7 +13,6 @@ from onthedot.domain.run import Priority
 from onthedot.domain.workers import Load, Resources
 from onthedot.ports import Answer
 from onthedot.use_cases.serve_workers import Offer
-from onthedot.worker.avoided import Avoided
 from onthedot.worker.desk import Desk, Fenced, Kept, NotAllowed, Taken, Task
 from onthedot.worker.rest_client import Refusal, RestClient
 from onthedot.worker.rest_tasks import report_of, task_from
@@ -37,7 +36,6 @@ class RestDesk(Desk):
         self._offer: Offer | None = None
         self._worker_id = ""
         self._rested = threading.Event()
-        self._avoided = Avoided(monotonic)
 
     def register(self, offer: Offer) -> str:
         wanted: dict[str, Any] = {
@@ -70,19 +68,15 @@ class RestDesk(Desk):
                 self._of_worker("heartbeat", body)
 
     def take(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> Taken:
-        order = self._avoided.without(priorities)
-        if not order:
-            return Taken()
         wanted = {
             "max": most,
-            "priorities": [priority.value for priority in order],
+            "priorities": [priority.value for priority in priorities],
             "free": {"cpu": free.cpu, "memory_mb": free.memory_mb},
             "idle": idle,
         }
         asked_at = self._monotonic()
         # Asked once: when the answer is lost, so is what it leased, until those leases end.
         given = self._of_worker("lease", wanted, seconds=LEASE_SECONDS, tries=1)
-        self._avoided.note(Priority(name) for name in given.get("not_ours", ()))
         return Taken(list(_tasks(given["runs"], asked_at)), bool(given["alone_waiting"]))
 
     def wait(self, seconds: float) -> bool:
@@ -92,6 +86,9 @@ class RestDesk(Desk):
 
     def rest(self) -> None:
         self._rested.set()
+
+    def close(self) -> None:
+        """Nothing comes that was not asked for."""
 
     def keep(self, task: Task) -> Kept | Fenced:
         body = {"attempt": task.attempt, "worker_id": self._worker_id, "receipt": task.desk_note.receipt}

@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from onthedot.domain.errors import Unavailable, WorkerNotFound
@@ -38,6 +38,8 @@ class Pace:
     idle: tuple[float, float] = (0.2, 2.0)
     errors: tuple[float, float] = (0.5, 30.0)
     grace: float = 25.0
+    alone: float = 300.0
+    """How long slots are kept empty for a run that must be alone: another worker may have it by now."""
 
 
 class Runtime:
@@ -60,6 +62,7 @@ class Runtime:
         self._on_ready = on_ready
         self._monotonic = monotonic
         self._grace = pace.grace
+        self._alone_seconds = pace.alone
         self._bench = Bench(offer.resources, monotonic)
         self._attempts = Attempts(desk, self._bench, target, monotonic)
         heartbeat = Heartbeat(desk, self._bench, monotonic, self._attempts.abandon)
@@ -104,9 +107,13 @@ class Runtime:
         """None when it was stopped before that succeeded."""
         while not self._stopping.is_set():
             try:
-                return self._desk.register(self._offer)
+                worker_id = self._desk.register(self._offer)
             except Unavailable as error:
                 self._pause_after(error)
+            else:
+                # If it must register again it stays who it is: the runs that it has are in this name.
+                self._offer = replace(self._offer, worker_id=worker_id)
+                return worker_id
         return None
 
     def _turn(self) -> None:
@@ -147,7 +154,7 @@ class Runtime:
             self._idling.reset()
         if taken.alone_waiting:
             self._desk.rest()
-            self._bench.wait_until(lambda: self._stopping.is_set() or self._bench.is_idle)
+            self._bench.wait_until(lambda: self._stopping.is_set() or self._bench.is_idle, self._alone_seconds)
 
     def _pause_after(self, error: Unavailable) -> None:
         if self._failing.is_fresh:
@@ -168,6 +175,7 @@ class Runtime:
         if not self._bench.wait_until(lambda: self._bench.is_idle, self._grace):
             self._ask_all_to_stop()
             self._bench.wait_until(lambda: self._bench.is_idle, STOP_PATIENCE + LAST_WORDS_SECONDS)
+        self._desk.close()
         self._pulse.end()
         for left in self._bench.running():
             log.error("not_reported: run %s; it comes again when its lease ends", left.task.run_id)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from onthedot.adapters.targets.private_process import make_private
 from onthedot.ports import Clock, Engine, Target
 
 
@@ -37,6 +38,8 @@ def makers(tools: Tools, clock: Clock) -> dict[str, Callable[[], Target]]:
 
     made: dict[str, Callable[[], Target]] = {"http": http, "grpc": grpc}
     if tools.shell:
+        # Now, not when the first program runs: handlers' processes are as private as this one is when they start.
+        make_private()
         made["shell"] = shell
     if tools.app is not None:
         made["python"] = _python(tools.app)

@@ -11,6 +11,8 @@ from onthedot.domain.errors import OnthedotError
 
 _KEPT: Final = 16
 _CONNECT_SECONDS: Final = 5.0
+USER_AGENT: Final = "onthedot-jobs"
+"""How jobs' calls are told from the worker's own, which are made by the same role: what is ours is denied to these."""
 
 
 class GarbledError(OnthedotError):
@@ -30,7 +32,7 @@ def make_client(service: Any, read_seconds: float, **connection: Any) -> Any:
     from onthedot import __version__  # noqa: PLC0415
 
     config = Config(
-        user_agent=f"onthedot/{__version__}",
+        user_agent=f"{USER_AGENT}/{__version__}",
         connect_timeout=min(_CONNECT_SECONDS, read_seconds),
         read_timeout=read_seconds,
         retries={"mode": "standard", "total_max_attempts": 1},

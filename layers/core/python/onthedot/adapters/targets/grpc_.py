@@ -94,7 +94,7 @@ class GrpcCaller(Target):
         )
         addresses = tuple(address for address in found if address.version == found[0].version)
         # What passed is public, or on a local stage loopback or private.
-        private = any(why_denied(address, allow_private=False) for address in addresses)
+        private = all(why_denied(address, allow_private=False) for address in addresses)
         return Server(addresses, place, secure=not private if place.tls is None else place.tls)
 
     @cached_property

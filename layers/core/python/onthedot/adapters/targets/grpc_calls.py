@@ -14,7 +14,7 @@ from onthedot import __version__
 from onthedot.adapters.targets.answers import printable, refused, result_text, timed_out
 from onthedot.adapters.targets.attempt import about, interruptible
 from onthedot.adapters.targets.grpc_ import Place, Server
-from onthedot.adapters.targets.grpc_types import BadTypes, KnownTypes, Method, Refusal, Types, fetch_types
+from onthedot.adapters.targets.grpc_types import MAX_BYTES, BadTypes, KnownTypes, Method, Refusal, Types, fetch_types
 from onthedot.adapters.targets.http_wire import Countdown
 from onthedot.ports import Answer, Call
 
@@ -133,8 +133,16 @@ class _Line:
         )
         answers = stream(iter(questions), timeout=self._countdown.left())
         # No more than was asked for, whatever else it has to say.
-        heard = [answer for answer, _ in zip(answers, questions, strict=False)]
-        answers.cancel()
+        heard: list[ServerReflectionResponse] = []
+        size = 0
+        try:
+            for answer, _ in zip(answers, questions, strict=False):
+                heard.append(answer)
+                size += answer.ByteSize()
+                if size > MAX_BYTES:
+                    raise BadTypes("the server's types are too many")
+        finally:
+            answers.cancel()
         if len(heard) < len(questions):
             raise BadTypes("the server's reflection leaves questions open")
         return heard

@@ -3,11 +3,11 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from google.protobuf import json_format
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
@@ -20,7 +20,10 @@ from onthedot.domain.errors import OnthedotError
 _NO_MESSAGE: Final = frozenset({b"", b"null"})
 _NOT_FOUND: Final = 5
 _MAX_FILES: Final = 1000
-_MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""Of all that a server tells of its types."""
+_MAX_NAME: Final = 255
+"""Letters of a name: each stands in JSON as often as a reply has it, which takes the reply a byte or two."""
 _KNOWN_SECONDS: Final = 300
 _MAX_KNOWN: Final = 64
 
@@ -100,10 +103,22 @@ class Types:
         return Method(method, self._pool)
 
     def _add(self, file: FileDescriptorProto) -> None:
+        if any(len(name) > _MAX_NAME for name in _names(file)):
+            raise BadTypes("the server's types have names that are too long")
         try:
             self._pool.AddSerializedFile(file.SerializeToString())
         except (TypeError, ValueError) as error:
             raise BadTypes(f"the server's types do not fit together: {error}") from None
+
+
+def _names(scope: FileDescriptorProto | DescriptorProto) -> Iterator[str]:
+    """Of all fields and values in it: what stands in JSON."""
+    within = scope.message_type if isinstance(scope, FileDescriptorProto) else scope.nested_type
+    if isinstance(scope, DescriptorProto):
+        yield from (name for field in scope.field for name in (field.name, field.json_name))
+    yield from (value.name for kind in scope.enum_type for value in kind.value)
+    for message in within:
+        yield from _names(message)
 
 
 def fetch_types(service: str, reflect: Reflect) -> Types:
@@ -118,9 +133,11 @@ def fetch_types(service: str, reflect: Reflect) -> Types:
         for question, answer in zip(questions, reflect(questions), strict=True):
             for file in _files(question, answer):
                 files[file.name] = file
-        if len(files) > _MAX_FILES or sum(file.ByteSize() for file in files.values()) > _MAX_BYTES:
+        if sum(file.ByteSize() for file in files.values()) > MAX_BYTES:
             raise BadTypes("the server's types are too many")
         needed = {name for file in files.values() for name in file.dependency} - files.keys()
+        if len(files) + len(needed) > _MAX_FILES:
+            raise BadTypes("the server's types are too many")
         questions = [ServerReflectionRequest(file_by_filename=name) for name in sorted(needed)]
     return Types(files)
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from onthedot.adapters.targets.private_process import make_private
+from onthedot.domain.redaction import redacted
 from onthedot.jobs import Context, Handler, NonRetryable, RetryAfter, handlers
 from onthedot.ports import RESULT_BYTES
 
@@ -77,6 +78,12 @@ def _import(app: str) -> Mapping[str, Any]:
     return {"handlers": sorted(handlers())}
 
 
+def _log(error: BaseException) -> None:
+    """For whoever runs the worker, without secrets; what a handler means to say needs no trace."""
+    if not isinstance(error, NonRetryable | RetryAfter):
+        sys.stderr.write(redacted(traceback.format_exc()))
+
+
 def _run(run: Mapping[str, Any]) -> Mapping[str, Any]:
     handler = handlers().get(run["handler"])
     if handler is None:
@@ -88,7 +95,7 @@ def _run(run: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         value = _call(handler, payload, _context(run["context"]))
     except BaseException as error:  # noqa: BLE001 - whatever a handler raises is its answer, sys.exit included
-        traceback.print_exc()
+        _log(error)
         return _raised(error)
     try:
         # ASCII: as many bytes as letters.
