@@ -21,7 +21,7 @@ REFUSALS: list[tuple[str, Any, str]] = [
     ("url without scheme", {"callback_url": "example.com/x"}, "callback_url"),
     ("no target", {"delay": 3}, "target"),
     ("priority", {"callback_url": URL, "priority": "URGENT"}, "priority"),
-    ("timeout", {"callback_url": URL, "timeout_seconds": 841}, "timeout_seconds"),
+    ("timeout", {"callback_url": URL, "timeout_seconds": 39_601}, "timeout_seconds"),
     ("long name", {"callback_url": URL, "name": "x" * 256}, "name"),
     ("payload too large", {"callback_url": URL, "payload": "x" * 1_048_577}, "payload"),
     ("bad JSON", b'{"callback_url": ', "body"),

@@ -279,8 +279,8 @@ def test_each_attempt_is_on_record_without_its_secrets(api: Api) -> None:
 
 def test_a_large_payload_goes_apart_and_arrives_whole(api: Api, listener: Listener) -> None:
     payload = {"text": "y" * 300_000}
-    run = ended(api, "SUCCEEDED", callback_url=f"{listener.url}/large", payload=payload)
-    assert listener.wait_for("/large")[0].payload == payload
+    run = ended(api, "SUCCEEDED", callback_url=f"{listener.url}/large-apart", payload=payload)
+    assert listener.wait_for("/large-apart")[0].payload == payload
     status, job = api.call("GET", f"/v1/jobs/{run['job_id']}")
     assert status == 200
     assert urllib3.request("GET", job["payload_url"], retries=False).json() == payload

@@ -193,7 +193,7 @@ def test_a_run_that_no_live_worker_can_do_says_what_they_lack(api: Api, fields: 
 
 
 def test_a_run_that_was_handed_to_a_worker_says_so(api: Api, world: World) -> None:
-    worker, job_id = a_worker(api), api.job(target=SHELL, delay=3600)
+    worker, job_id = a_worker(api), api.job(target=SHELL)
     api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=worker.worker_id)
     assert reasons(api, job_id)[0] == (
         "assigned",

@@ -83,7 +83,7 @@ def test_no_open_file_of_the_worker_is_inherited() -> None:
 def test_signals_are_as_a_program_expects_them() -> None:
     # Python ignores SIGPIPE; a program that inherited this would not end when nobody reads it.
     ignored = sh("grep SigIgn /proc/self/status").result or ""
-    assert int(ignored.split()[1], 16) == 0
+    assert int(ignored.split()[1], 16) & 0x7FFFFFFF == 0, "of the 31 that programs know; the rest is the C library's"
 
 
 def test_it_runs_in_a_new_directory_of_its_own_that_is_removed_with_all_in_it() -> None:

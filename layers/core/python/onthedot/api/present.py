@@ -58,7 +58,7 @@ def status_view(job: Record, outlook: Outlook) -> StatusView:
 
 
 def job_view(job: Record, definition: Definition, blobs: Blobs, outlook: Outlook) -> JobView:
-    """The whole job. A payload that is kept apart is shown by a link, where the engine has such; else it is read.
+    """The whole job. A payload that is kept apart is read, and has a link too where the engine has such.
 
     Raises Unavailable when it cannot be read now.
     """
@@ -73,7 +73,7 @@ def job_view(job: Record, definition: Definition, blobs: Blobs, outlook: Outlook
         **_on_event(job),
         "tags": dict(definition.tags),
         "target": target_view(definition.target),
-        "payload": json.loads(load_payload(blobs, definition)) if payload_url is None else None,
+        "payload": json.loads(load_payload(blobs, definition)),
         "payload_url": payload_url,
         "retry": _retry(definition.retry),
         "timeout_seconds": definition.timeout_seconds,
