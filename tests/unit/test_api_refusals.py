@@ -10,7 +10,7 @@ from tests.unit.api_kit import URL, Api, fields_of, message_of
 
 NOW_SECONDS = NOON // 1000
 DAY = 86_400
-LATER = ("dependencies", "on_parent_failure")
+LATER = ("workflow", "depends_on")
 
 
 @pytest.fixture

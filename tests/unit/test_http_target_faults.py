@@ -35,7 +35,7 @@ def within_the_timeout() -> Iterator[None]:
     began = time.monotonic()
     yield
     # The peers here would go on for ever; the allowance is for a machine that is busy with something else.
-    assert TIMEOUT_MS / 1000 - 0.01 < time.monotonic() - began < TIMEOUT_MS / 1000 + 2
+    assert TIMEOUT_MS / 1000 - 0.01 < time.monotonic() - began < TIMEOUT_MS / 1000 + 10
 
 
 def resetting(content: bytes) -> Script:
