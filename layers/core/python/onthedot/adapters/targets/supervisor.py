@@ -53,7 +53,8 @@ def _become(argv: list[str], control: int) -> None:
         os.setsid()
         signal.set_wakeup_fd(-1)
         # Python ignores these, and a program would inherit that.
-        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+        # Python ignores some, and `nohup` or a shell's `&` others: a program expects none to be ignored.
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_DFL)
         _process_control(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.environ.get("LC_CTYPE") in _SET_BY_PYTHON:
