@@ -7,7 +7,13 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 
 from allowed_calls import grants
-from onthedot.adapters.dynamodb_keys import PATTERN_PREFIX, SIGNING_PREFIX, TOKEN_PREFIX, WORKERS_PARTITION
+from onthedot.adapters.dynamodb_keys import (
+    LIMITS_PARTITION,
+    PATTERN_PREFIX,
+    SIGNING_PREFIX,
+    TOKEN_PREFIX,
+    WORKERS_PARTITION,
+)
 from onthedot.adapters.targets.aws_clients import USER_AGENT
 from onthedot.domain.pools import Pool
 from onthedot.use_cases.results import PREFIX
@@ -23,6 +29,8 @@ def working(data: DataStack, queues: QueuesStack) -> Iterator[iam.PolicyStatemen
     yield _allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], [data.table.table_arn])
     # A workflow's graph is made by whoever runs it, and waiting jobs hear of their parents' end together.
     yield _allow(["dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"], [data.table.table_arn])
+    # What is placed anew asks for the limits; what another worker must do, for the workers.
+    yield _allow(["dynamodb:Query"], [data.table.table_arn], _only_under([LIMITS_PARTITION, WORKERS_PARTITION]))
     # A tenant's first signed call makes its key.
     yield _allow(["dynamodb:PutItem"], [data.table.table_arn], _only_under([f"{SIGNING_PREFIX}*"]))
     yield _allow(["sqs:SendMessage"], queues.run_queue_arns())

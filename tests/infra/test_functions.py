@@ -75,6 +75,7 @@ MAY: dict[str, dict[str, set[str]]] = {
     },
     "worker": {
         "dynamodb:GetItem": {"Jobs"},
+        "dynamodb:Query": {"Jobs"},
         "dynamodb:BatchGetItem": {"Jobs"},
         "dynamodb:PartiQLInsert": {"Jobs"},
         "dynamodb:PartiQLUpdate": {"Jobs"},
