@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from onthedot import schema
+from onthedot.use_cases import event_payloads
 from onthedot.use_cases.results import PREFIX
 from tests.infra.kit import Assembly, resolve
 
@@ -82,7 +83,7 @@ def test_the_bucket_is_private_and_encrypted(prod: Assembly) -> None:
 def test_no_payload_is_deleted_by_its_age_since_its_job_may_be_years_ahead(prod: Assembly) -> None:
     rules = bucket(prod)["LifecycleConfiguration"]["Rules"]
     expiring = [rule for rule in rules if any(key.startswith("Expiration") for key in rule)]
-    assert {rule.get("Prefix") for rule in expiring} == {PREFIX}
+    assert {rule.get("Prefix") for rule in expiring} == {PREFIX, event_payloads.PREFIX}
 
 
 def test_results_go_with_the_history_that_shows_them(prod: Assembly) -> None:
