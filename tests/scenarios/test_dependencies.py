@@ -11,7 +11,8 @@ from onthedot.domain.changes import Change
 from onthedot.domain.dependencies import OnParentFailure
 from onthedot.domain.errors import InvalidRequest, Unavailable
 from onthedot.domain.ids import job_id_for_key
-from onthedot.domain.run import Priority, Record, Status
+from onthedot.domain.run import Expect, Move, Priority, Record, Status
+from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.change_job import cancel_job, change_job, pause_job
 from onthedot.use_cases.delete_job import delete_job
 from tests.builders import a_world
@@ -206,6 +207,33 @@ def test_a_stop_that_dies_on_the_way_to_the_children_strands_none(at: int, fault
             stop(world.engine, "acme", parent.run_id)  # the user tries again
         family.let_pass(600)
         family.check_promises([parent, child, grandchild])
+
+
+@each_point(6)
+def test_a_sweep_that_ends_a_parent_and_dies_on_the_way_to_the_children_strands_none(at: int, fault: Fault) -> None:
+    """Its effects: the parent's fifth loss, each child told, that all know, and the progress."""
+    with a_world() as world:
+        family = Family(world)
+        parent = family.job(delay_s=2)
+        children = [family.job(parent), family.job(parent, policy=RUN)]
+        grandchild = family.job(children[0], policy=SKIP)
+        family.clock.advance(2)
+        family.work(Faults(1, Fault.CRASH_BEFORE))  # its worker dies in the middle
+        running = family.stored(parent)
+        attempt = {"attempt_token": running.attempt_token}
+        world.store.move(
+            Move(parent.run_id, Expect(frozenset({Status.RUNNING}), attempt), Status.RUNNING, {"losses": 4})
+        )
+        world.queues.purge(DEFAULT_POOL, Priority.MEDIUM)  # only the sweep can find it
+        family.fates.doomed.add(parent.run_id)
+        family.clock.advance(240)
+        family.plan()
+        faults = Faults(at, fault)
+        family.dispatch(faults)
+        assert len(faults.seen) > at, "the fault was never reached"
+        family.let_pass(900)
+        assert "5 attempts were lost" in (family.stored(parent).reason or "")
+        family.check_promises([parent, *children, grandchild])
 
 
 def test_a_child_that_comes_just_before_its_parents_finish_is_not_forgotten() -> None:
