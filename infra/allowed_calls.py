@@ -21,6 +21,7 @@ _CALL_FIELDS: Final = ("service", "action", "iam_action", "resources")
 LOCAL_FUNCTIONS: Final = ("*",)
 LOCAL_CALLS: Final = (
     AllowedCall("sqs", "SendMessage"),
+    AllowedCall("sqs", "ReceiveMessage"),
     AllowedCall("sns", "Publish"),
     AllowedCall("events", "PutEvents"),
     AllowedCall("dynamodb", "PutItem"),

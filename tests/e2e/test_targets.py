@@ -158,7 +158,11 @@ def test_an_aws_call_is_made_once_with_the_given_input(api: Api, deployment: Dep
     assert (received["Body"], received["MessageId"]) == ("from a job", json.loads(run["result"])["MessageId"])
 
 
-def test_aws_refusal_and_garbage(api: Api) -> None:
+def test_aws_time_out_refusal_and_garbage(api: Api, deployment: Deployment) -> None:
+    empty = deployment.client("sqs").create_queue(QueueName="e2e-empty")["QueueUrl"]
+    long_poll = {"QueueUrl": empty, "WaitTimeSeconds": 10}
+    target = {"type": "aws", "service": "sqs", "action": "ReceiveMessage", "input": long_poll}
+    assert error_class(ended(api, "FAILED", target=target, timeout_seconds=1)) == "timeout"
     missing = {"QueueUrl": "http://localhost/000000000000/no-such-queue", "MessageBody": "x"}
     run = ended(api, "FAILED", target={"type": "aws", "service": "sqs", "action": "SendMessage", "input": missing})
     assert "NonExistentQueue" in (error_class(run) or "") or "QueueDoesNotExist" in (error_class(run) or "")

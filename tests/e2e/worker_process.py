@@ -43,14 +43,13 @@ class WorkerProcess:
 
 
 def start_worker(deployment: Deployment, *options: str, worker_id: str) -> WorkerProcess:
-    """A worker that has only a URL and a token, and says when it is ready."""
+    """A worker that has only a URL and a token, or `--direct` access to the local AWS, once it is registered."""
     logs = deployment.home / "workers"
     logs.mkdir(exist_ok=True)
     log = logs / f"{worker_id}-{time.time_ns()}.log"
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "ONTHEDOT_"))},
-        "ONTHEDOT_URL": deployment.stack.api_url,
-        "ONTHEDOT_TOKEN": deployment.stack.token,
+        **_way_in(deployment, direct="--direct" in options),
         "PYTHONPATH": str(ROOT),
     }
     command = [
@@ -68,6 +67,12 @@ def start_worker(deployment: Deployment, *options: str, worker_id: str) -> Worke
     worker = WorkerProcess(process, log)
     _wait_until_registered(deployment, worker, worker_id)
     return worker
+
+
+def _way_in(deployment: Deployment, *, direct: bool) -> dict[str, str]:
+    if direct:
+        return {"ONTHEDOT_HOME": str(deployment.home)}
+    return {"ONTHEDOT_URL": deployment.stack.api_url, "ONTHEDOT_TOKEN": deployment.stack.token}
 
 
 def _wait_until_registered(deployment: Deployment, worker: WorkerProcess, worker_id: str) -> None:
