@@ -17,22 +17,22 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from onthedot.adapters.dynamodb_misc import DynamoLimitsStore
-from onthedot.adapters.dynamodb_patterns import DynamoPatternStore
-from onthedot.adapters.dynamodb_registry import DynamoSigningStore, DynamoWorkerRegistry
-from onthedot.adapters.dynamodb_store import DynamoRunStore
-from onthedot.adapters.sqs_queues import SqsRunQueues
-from onthedot.bootstrap import NoBlobs
-from onthedot.domain.lifecycle import Plan
-from onthedot.domain.recurrence import Recurrence
-from onthedot.domain.run import Definition, Priority
-from onthedot.domain.schedule import CronSchedule, Schedule, every
-from onthedot.domain.targets import HttpTarget
-from onthedot.limits_cache import CachedLimits
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.records import Definition, Priority
+from onthedot.domain.schedules.recurrence import Recurrence
+from onthedot.domain.schedules.schedule import CronSchedule, Schedule, every
+from onthedot.domain.targets.types import HttpTarget
+from onthedot.engines.aws.dynamodb.misc import DynamoLimitsStore
+from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
+from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
+from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.aws.sqs.queues import SqsRunQueues
+from onthedot.engines.limits_cache import CachedLimits
+from onthedot.engines.signing_cache import CachedSigning
 from onthedot.ports import Clock, Engine
 from onthedot.schema import DEFAULT_POOL
-from onthedot.signing_cache import CachedSigning
-from onthedot.use_cases.submit_job import JobRequest
+from onthedot.use_cases.jobs.submit_job import JobRequest
+from onthedot.wiring.aws import NoBlobs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 RESULTS: Final = ROOT / "build" / "benchmarks"
@@ -147,7 +147,7 @@ def spread(values: Sequence[float]) -> float:
 
 
 def aws_engine(
-    dynamodb: Any, sqs: Any, table: str, queue_urls: Mapping[str, str], *, clock: Clock, plan: Plan
+    dynamodb: Any, sqs: Any, table: str, queue_urls: Mapping[str, str], *, clock: Clock, deployment: Deployment
 ) -> Engine:
     """The dispatcher's engine as `bootstrap` wires it, but on these clients and this clock."""
     return Engine(
@@ -155,7 +155,7 @@ def aws_engine(
         queues=SqsRunQueues(sqs, None, queue_urls, clock),
         blobs=NoBlobs(),
         clock=clock,
-        plan=plan,
+        deployment=deployment,
         limits=CachedLimits(DynamoLimitsStore(dynamodb, table), clock),
         registry=DynamoWorkerRegistry(dynamodb, table, clock),
         signing=CachedSigning(DynamoSigningStore(dynamodb, table), clock),

@@ -25,27 +25,28 @@ from unittest.mock import patch
 from benchmarks.common import TENANT, Bar, aws_engine, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_parsing
 from benchmarks.stubbed_aws import StubbedAws
-from onthedot import bootstrap, schema
-from onthedot.adapters.dynamodb_misc import DynamoProgressStore
-from onthedot.adapters.sqs_queues import message_body
-from onthedot.domain.lifecycle import Plan
-from onthedot.domain.pools import DEFAULT_POOLS, pools_to_json
-from onthedot.domain.progress import Progress
-from onthedot.domain.run import Record
-from onthedot.domain.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
+from onthedot import schema
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
+from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
+from onthedot.engines.aws.dynamodb.misc import DynamoProgressStore
+from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.ports import Answer, Call, Deadline, Engine, Received, Tick
 from onthedot.settings import WorkerSettings
 from onthedot.stopping import Stop
-from onthedot.use_cases.dispatch_due import dispatch_due
-from onthedot.use_cases.execute_run import Worker, execute_run
-from onthedot.use_cases.hand_over import message_for
-from onthedot.use_cases.start_run import Done
-from onthedot.use_cases.submit_job import submit_job
+from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.start_run import Done
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.use_cases.jobs.submit_job import submit_job
+from onthedot.wiring import aws as aws_wiring
 from tests.builders import VirtualClock
 
 TABLE: Final = "onthedot-bench"
-PLAN: Final = Plan(shards=4, lookahead=3, history_days=7)
-SHARDS: Final = tuple(range(PLAN.shards))
+DEPLOYMENT: Final = Deployment(shards=4, lookahead=3, history_days=7)
+SHARDS: Final = tuple(range(DEPLOYMENT.shards))
 QUEUES: Final = {
     schema.queue_key(schema.DEFAULT_POOL, priority): f"https://sqs.us-east-1.amazonaws.com/123456789012/{priority}"
     for priority in schema.PRIORITIES
@@ -61,7 +62,7 @@ CREDENTIALS: Final = {
     "AWS_DEFAULT_REGION": "us-east-1",
 }
 
-_client = bootstrap.client
+_client = aws_wiring.client
 MakeClient = Callable[[StubbedAws, str], Any]
 
 
@@ -117,7 +118,7 @@ class Case:
 
 
 @dataclass
-class Bench:
+class RunningTasks:
     """An engine on stubbed clients."""
 
     stub: StubbedAws
@@ -135,11 +136,11 @@ class Bench:
         return [Received(message_for(run), "receipt", 1) for run in runs]
 
 
-def a_bench(make_client: MakeClient) -> Bench:
+def a_bench(make_client: MakeClient) -> RunningTasks:
     stub, clock = StubbedAws(), VirtualClock()
     dynamodb, sqs = make_client(stub, "dynamodb"), make_client(stub, "sqs")
-    engine = aws_engine(dynamodb, sqs, TABLE, QUEUES, clock=clock, plan=PLAN)
-    return Bench(stub, clock, engine, DynamoProgressStore(dynamodb, TABLE))
+    engine = aws_engine(dynamodb, sqs, TABLE, QUEUES, clock=clock, deployment=DEPLOYMENT)
+    return RunningTasks(stub, clock, engine, DynamoProgressStore(dynamodb, TABLE))
 
 
 class NoOp:
@@ -156,8 +157,8 @@ def ticking(make_client: MakeClient, one_offs: int = 0, recurrings: int = 0) -> 
     """Ticks that find the same load each time, since the stub lets nothing leave its slot."""
     bench = a_bench(make_client)
     present = bucket_of(bench.clock.now())
-    bench.progress.write_progress(0, Progress(dict.fromkeys(SlotKind, dict.fromkeys(SHARDS, present))))
-    start = (present + PLAN.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
+    bench.progress.write_progress(0, PassProgress(dict.fromkeys(SlotKind, dict.fromkeys(SHARDS, present))))
+    start = (present + DEPLOYMENT.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
     requests = [one_off(start + i * BUCKET_MS // one_offs) for i in range(one_offs)]
     for request in requests + [recurring(i, start) for i in range(recurrings)]:
         submit_job(bench.engine, TENANT, request)
@@ -188,16 +189,16 @@ def serving() -> Case:
     settings = WorkerSettings(
         stage="bench",
         table=TABLE,
-        shards=PLAN.shards,
-        lookahead=PLAN.lookahead,
-        history_days=PLAN.history_days,
-        backlog_limit=PLAN.backlog_limit,
+        shards=DEPLOYMENT.shards,
+        lookahead=DEPLOYMENT.lookahead,
+        history_days=DEPLOYMENT.history_days,
+        backlog_limit=DEPLOYMENT.backlog_limit,
         queue_urls=QUEUES,
         pools=pools_to_json(DEFAULT_POOLS),
         blob_bucket="none",
         allow_list={},
     )
-    clients = patch.object(bootstrap, "client", lambda service, **_: _wired(bench.stub, service))
+    clients = patch.object(aws_wiring, "client", lambda service, **_: _wired(bench.stub, service))
     with patch.dict(os.environ, settings.to_environment()), clients, contextlib.redirect_stdout(io.StringIO()):
         handler: Any = importlib.import_module("functions.worker.handler")
     handler._worker = replace(handler._worker, target=NoOp())
@@ -302,7 +303,7 @@ def main() -> int:
     empty = {client: cases["empty tick", client] for client in CLIENTS}
     rows = [["CPU-ms", *(case.median() for case in empty.values())]]
     rows.append(["requests", *(case.requests for case in empty.values())])
-    show(f"An empty tick of {PLAN.shards} shards", ["", *CLIENTS], rows)
+    show(f"An empty tick of {DEPLOYMENT.shards} shards", ["", *CLIENTS], rows)
     shares: dict[str, Any] = {}
     if not options.no_profile:
         for what in figures:

@@ -22,27 +22,27 @@ from benchmarks.capacity import MeasuringStore, spending
 from benchmarks.common import TENANT, Bar, aws_engine, console, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.stored_jobs import fill_dynamodb, fill_sqlite
 from onthedot import schema
-from onthedot.adapters.dynamodb_keys import run_key
-from onthedot.adapters.dynamodb_misc import DynamoProgressStore
-from onthedot.adapters.dynamodb_store import DynamoRunStore
-from onthedot.domain.lifecycle import Plan
-from onthedot.domain.progress import Progress
-from onthedot.domain.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
-from onthedot.embedded.database import MEMORY, Database
-from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore
-from onthedot.embedded.sqlite_patterns import SqlitePatternStore
-from onthedot.embedded.sqlite_queues import SqliteRunQueues
-from onthedot.embedded.sqlite_registry import SqliteSigningStore, SqliteWorkerRegistry
-from onthedot.embedded.sqlite_store import SqliteRunStore
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
+from onthedot.engines.aws.dynamodb.keys import run_key
+from onthedot.engines.aws.dynamodb.misc import DynamoProgressStore
+from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.sqlite.database import MEMORY, Database
+from onthedot.engines.sqlite.misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore
+from onthedot.engines.sqlite.patterns import SqlitePatternStore
+from onthedot.engines.sqlite.queues import SqliteRunQueues
+from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
+from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Deadline, Engine, ProgressStore, Tick
-from onthedot.use_cases.dispatch_due import dispatch_due
-from onthedot.use_cases.submit_job import submit_job
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.jobs.submit_job import submit_job
 from tests.builders import VirtualClock
-from tests.contract.ministack_kit import table_arguments
-from tests.contract.ministack_process import running_ministack
+from tests.contract.kits.ministack_kit import table_arguments
+from tests.contract.kits.ministack_process import running_ministack
 
-PLAN: Final = Plan(shards=4, lookahead=3, history_days=7)
-SHARDS: Final = tuple(range(PLAN.shards))
+DEPLOYMENT: Final = Deployment(shards=4, lookahead=3, history_days=7)
+SHARDS: Final = tuple(range(DEPLOYMENT.shards))
 ONE_OFFS: Final = 50
 RECURRING: Final = 20
 WARM_UP_ROUNDS: Final = 2
@@ -74,7 +74,7 @@ class Subject:
 
     def __post_init__(self) -> None:
         here = dict.fromkeys(SHARDS, bucket_of(self.clock.now()))
-        self.progress.write_progress(0, Progress(dict.fromkeys(SlotKind, here)))
+        self.progress.write_progress(0, PassProgress(dict.fromkeys(SlotKind, here)))
 
     def warm_up(self) -> None:
         self._with_fresh_load(lambda: self.tick(self.engine))
@@ -103,7 +103,7 @@ class Subject:
 
     def _submit(self) -> set[str]:
         """All of it into the first bucket that is not handed over directly."""
-        start = (bucket_of(self.clock.now()) + PLAN.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
+        start = (bucket_of(self.clock.now()) + DEPLOYMENT.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
         requests = [one_off(start + i * BUCKET_MS // ONE_OFFS) for i in range(ONE_OFFS)]
         requests += [recurring(i, start) for i in range(RECURRING)]
         return {submit_job(self.engine, TENANT, request).run_id for request in requests}
@@ -129,7 +129,7 @@ def _sqlite_subject(stack: ExitStack, size: int, path: str | Path) -> Subject:
         queues=queues,
         blobs=SqliteBlobs(database),
         clock=clock,
-        plan=PLAN,
+        deployment=DEPLOYMENT,
         limits=SqliteLimitsStore(database),
         registry=SqliteWorkerRegistry(database, clock),
         signing=SqliteSigningStore(database),
@@ -196,7 +196,7 @@ def _ministack_subject(dynamodb: Any, observer: Any, sqs: Any, size: int) -> Sub
     observer.create_table(**table_arguments(table))
     keys = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
     urls = {key: sqs.create_queue(QueueName=f"{table}-{key}")["QueueUrl"] for key in keys}
-    engine = aws_engine(dynamodb, sqs, table, urls, clock=clock, plan=PLAN)
+    engine = aws_engine(dynamodb, sqs, table, urls, clock=clock, deployment=DEPLOYMENT)
     with _telling(f"stored {size:,} jobs in MiniStack"):
         fill_dynamodb(observer, table, engine, size)
 

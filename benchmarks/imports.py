@@ -19,7 +19,7 @@ from typing import Any, Final
 from benchmarks.common import ROOT, Bar, console, finish, show
 from layers.build import dependencies_layer
 from onthedot import schema
-from onthedot.domain.pools import DEFAULT_POOLS, pools_to_json
+from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
 from onthedot.settings import (
     ApiSettings,
     AuthorizerSettings,

@@ -6,13 +6,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.common import TENANT, one_off, recurring
-from onthedot.adapters.dynamodb_keys import run_key
-from onthedot.domain.run import Record
-from onthedot.domain.slots import BUCKET_MS
-from onthedot.embedded.database import Database
+from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.slots import BUCKET_MS
+from onthedot.engines.aws.dynamodb.keys import run_key
+from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Engine
-from onthedot.use_cases.place_run import LISTING_SHARDS
-from onthedot.use_cases.submit_job import submit_job
+from onthedot.use_cases.dispatch.place_run import LISTING_SHARDS
+from onthedot.use_cases.jobs.submit_job import submit_job
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -36,7 +36,7 @@ def fill_sqlite(database: Database, engine: Engine, count: int) -> None:
     for template, share, first in zip(submit_templates(engine), (EVERY_FIFTH - 1, 1), (0, count), strict=True):
         with database.transaction() as connection:
             columns = [row["name"] for row in connection.execute("PRAGMA table_info(runs)")]
-            changed = _sql_of_a_copy(engine.plan.shards)
+            changed = _sql_of_a_copy(engine.deployment.shards)
             values = ", ".join(changed.get(name, f'"{name}"') for name in columns)
             names = ", ".join(f'"{name}"' for name in columns)
             connection.execute(
@@ -64,7 +64,7 @@ def _sql_of_a_copy(shards: int) -> dict[str, str]:
 def fill_dynamodb(client: "DynamoDBClient", table: str, engine: Engine, count: int, threads: int = 2) -> None:
     """Store this many jobs by `BatchWriteItem`."""
     once, again = (_item(client, table, template.run_id) for template in submit_templates(engine))
-    copies = (_copy(again if i % EVERY_FIFTH == 0 else once, i, engine.plan.shards) for i in range(count))
+    copies = (_copy(again if i % EVERY_FIFTH == 0 else once, i, engine.deployment.shards) for i in range(count))
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(lambda batch: _write(client, table, batch), _batches(copies)):
             pass

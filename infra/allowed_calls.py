@@ -10,7 +10,7 @@ from botocore.exceptions import UnknownServiceError
 
 from context_fields import Fields, listed
 from context_values import BadContext
-from onthedot.domain.allow_list import AllowedCall, AllowList
+from onthedot.domain.targets.allow_list import AllowedCall, AllowList
 
 _FUNCTION: Final = r"(arn:[a-z-]+:lambda:[a-z0-9-]+:\d{12}:function:)?[A-Za-z0-9_*?-]{1,140}(:[A-Za-z0-9$_*?-]{1,128})?"
 """A function's name or ARN, with `*` and `?`; a version or an alias may stand behind it."""

@@ -12,8 +12,8 @@ from cdk_nag import AwsSolutionsChecks
 from constructs import IConstruct
 
 from components.worker_task import construct_part
-from onthedot.domain.pools import Pool
-from onthedot.use_cases.results import PREFIX
+from onthedot.domain.workers.pools import Pool
+from onthedot.use_cases.attempts.results import PREFIX
 from pool_config import AWS_CALLS, Fargate
 from stage_config import StageConfig
 

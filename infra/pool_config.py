@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from context_fields import REQUIRED, Fields, listed
-from onthedot.domain import targets
-from onthedot.domain.pools import DEFAULT_POOLS, LONGEST_PULL, Pool, PoolKind
+from onthedot.domain.targets import types as targets
+from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, Pool, PoolKind
 
 NAME_PATTERN: Final = r"[a-z][a-z0-9-]{0,19}"
 CAPABILITY_PATTERN: Final = r"[a-z0-9][a-zA-Z0-9._:-]{0,63}"

@@ -13,9 +13,9 @@ from typing import Any, Final, Self
 from allowed_calls import LOCAL_CALLS, LOCAL_FUNCTIONS, read_calls, read_functions
 from context_fields import listed
 from context_values import BadContext, choice, flag, text, whole_number
-from onthedot.domain.allow_list import AllowedCall, AllowList
-from onthedot.domain.pools import Pool
-from onthedot.domain.run import Priority
+from onthedot.domain.runs.records import Priority
+from onthedot.domain.targets.allow_list import AllowedCall, AllowList
+from onthedot.domain.workers.pools import Pool
 from onthedot.schema import PRIORITIES
 from pool_config import DEFAULT_STAGE_POOLS, StagePool, read_pools
 from shares import LEAST_CONCURRENCY, MOST_CONCURRENCY, share_out

@@ -13,10 +13,10 @@ import urllib3
 
 from localstack.cdk import client
 from localstack.home import STAGE, Home, LocalStackError
-from onthedot.adapters.dynamodb_misc import DynamoTokenStore
 from onthedot.clock import SystemClock
+from onthedot.engines.aws.dynamodb.misc import DynamoTokenStore
 from onthedot.ports import Principal
-from onthedot.use_cases.issue_token import issue_token
+from onthedot.use_cases.access.issue_token import issue_token
 
 LOCAL_USER = Principal(tenant="local", role="admin", name="make up")
 API_SECONDS = 20.0

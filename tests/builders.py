@@ -6,22 +6,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from onthedot.domain import lifecycle
+from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import fresh_generation, fresh_job_id
-from onthedot.domain.lifecycle import Placement, Plan
-from onthedot.domain.run import Definition, Move, Priority, Record, RetryPolicy, Status
-from onthedot.domain.slots import fire_slot, shard_of, watch_slot
-from onthedot.domain.targets import HttpTarget
-from onthedot.embedded.database import Database
-from onthedot.embedded.sqlite_misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
-from onthedot.embedded.sqlite_patterns import SqlitePatternStore
-from onthedot.embedded.sqlite_queues import SqliteRunQueues, SqliteTickQueue
-from onthedot.embedded.sqlite_registry import SqliteSigningStore, SqliteWorkerRegistry
-from onthedot.embedded.sqlite_store import SqliteRunStore
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.placement import Placement, place
+from onthedot.domain.runs.records import Definition, Move, Priority, Record, RetryPolicy, Status
+from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
+from onthedot.domain.targets.types import HttpTarget
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
+from onthedot.engines.sqlite.patterns import SqlitePatternStore
+from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
+from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
+from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Clock, Engine, Received, RunStore
 from onthedot.schema import DEFAULT_POOL
 
-PLAN = Plan(shards=2, lookahead=3, history_days=7)
+DEPLOYMENT = Deployment(shards=2, lookahead=3, history_days=7)
 VISIBILITY_MS = 960_000
 NOON = 1_772_366_400_000
 """2026-03-01T12:00:00Z: where virtual time begins, at the start of a bucket."""
@@ -49,9 +50,9 @@ class VirtualClock:
 class RunBuilder:
     """A run as it would be created now: handed over when near, waiting in its fire slot when far."""
 
-    def __init__(self, now: int, plan: Plan) -> None:
+    def __init__(self, now: int, deployment: Deployment) -> None:
         self._now = now
-        self._plan = plan
+        self._deployment = deployment
         self._placed: Placement | None = None
         run_id = fresh_job_id()
         self._run = Record(
@@ -90,13 +91,13 @@ class RunBuilder:
     def pending(self) -> Self:
         """Waiting in its fire slot, even if it is near."""
         run = self._run
-        slot = fire_slot(shard_of(run.job_id, self._plan.shards), run.fire_at, self._now)
+        slot = fire_slot(shard_of(run.job_id, self._deployment.shards), run.fire_at, self._now)
         return self.standing(Status.PENDING, slot)
 
     def dispatched(self) -> Self:
         """Handed over, even if it is far; no message is sent."""
         run = self._run
-        slot = watch_slot(shard_of(run.job_id, self._plan.shards), run.fire_at, self._now)
+        slot = watch_slot(shard_of(run.job_id, self._deployment.shards), run.fire_at, self._now)
         return self.standing(Status.DISPATCHED, slot)
 
     def standing(self, status: Status, slot: str) -> Self:
@@ -109,7 +110,7 @@ class RunBuilder:
 
     def build(self) -> Record:
         run = self._run
-        placed = self._placed or lifecycle.place(run.job_id, run.fire_at, self._now, self._plan)
+        placed = self._placed or place(run.job_id, run.fire_at, self._now, self._deployment)
         return replace(run, status=placed.status, slot=placed.slot)
 
     def stored_in(self, store: RunStore) -> Record:
@@ -118,15 +119,15 @@ class RunBuilder:
         return run
 
 
-def a_run(clock: Clock, plan: Plan = PLAN) -> RunBuilder:
+def a_run(clock: Clock, deployment: Deployment = DEPLOYMENT) -> RunBuilder:
     """`a_run(clock).due_in(90).in_tenant("acme").pending().stored_in(store)`."""
-    return RunBuilder(clock.now(), plan)
+    return RunBuilder(clock.now(), deployment)
 
 
-def the_claim_of(run: Record, clock: Clock, token: str = "tick/1") -> Move:
+def the_claim_of(run: Record, clock: Clock, claim_token: str = "tick/1") -> Move:
     """The dispatcher's move of a PENDING run."""
     assert run.slot is not None
-    return lifecycle.claim(run.run_id, run.slot, run.generation, run.fire_at, now=clock.now(), token=token)
+    return lifecycle.claim(run.run_id, run.slot, run.generation, run.fire_at, now=clock.now(), claim_token=claim_token)
 
 
 def the_start_of(run: Record, now: int) -> Move:
@@ -146,7 +147,7 @@ class World:
     progress: SqliteProgressStore
     tokens: SqliteTokenStore
     blobs: SqliteBlobs
-    plan: Plan
+    deployment: Deployment
     limits: SqliteLimitsStore
     registry: SqliteWorkerRegistry
     signing: SqliteSigningStore
@@ -159,7 +160,7 @@ class World:
             queues=self.queues,
             blobs=self.blobs,
             clock=self.clock,
-            plan=self.plan,
+            deployment=self.deployment,
             limits=self.limits,
             registry=self.registry,
             signing=self.signing,
@@ -172,7 +173,7 @@ class World:
 
 
 @contextmanager
-def a_world(plan: Plan = PLAN, page_size: int = 10) -> Iterator[World]:
+def a_world(deployment: Deployment = DEPLOYMENT, page_size: int = 10) -> Iterator[World]:
     """Pages are small, so that whoever takes the first for the whole is found out."""
     clock = VirtualClock()
     with Database(clock) as database:
@@ -185,7 +186,7 @@ def a_world(plan: Plan = PLAN, page_size: int = 10) -> Iterator[World]:
             SqliteProgressStore(database),
             SqliteTokenStore(database),
             SqliteBlobs(database),
-            plan,
+            deployment,
             SqliteLimitsStore(database),
             SqliteWorkerRegistry(database, clock),
             SqliteSigningStore(database),

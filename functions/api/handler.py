@@ -4,12 +4,12 @@ import base64
 import os
 from typing import Any
 
-from onthedot.api.http import Request
-from onthedot.api.router import handle as route
-from onthedot.bootstrap import api_engine
+from onthedot.api.core.http import Request
+from onthedot.api.core.router import handle as route
 from onthedot.observability import logger
 from onthedot.ports import Principal
 from onthedot.settings import ApiSettings
+from onthedot.wiring.aws import api_engine
 
 _engine = api_engine(ApiSettings.from_environment(os.environ))
 _log = logger("api")

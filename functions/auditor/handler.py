@@ -3,11 +3,11 @@
 import os
 from typing import Any
 
-from onthedot.bootstrap import auditor_engine
 from onthedot.observability import emit, logger
 from onthedot.ports import Deadline
 from onthedot.settings import AuditorSettings
-from onthedot.use_cases.audit_jobs import audit_due_jobs
+from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
+from onthedot.wiring.aws import auditor_engine
 
 _settings = AuditorSettings.from_environment(os.environ)
 _engine = auditor_engine(_settings)

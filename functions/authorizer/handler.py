@@ -3,10 +3,10 @@
 import os
 from typing import Any
 
-from onthedot.bootstrap import token_store
 from onthedot.observability import logger
 from onthedot.settings import AuthorizerSettings
-from onthedot.use_cases.issue_token import authenticate
+from onthedot.use_cases.access.issue_token import authenticate
+from onthedot.wiring.aws import token_store
 
 _tokens = token_store(AuthorizerSettings.from_environment(os.environ))
 _log = logger("authorizer")

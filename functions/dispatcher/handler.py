@@ -3,13 +3,13 @@
 import os
 from typing import Any
 
-from onthedot.adapters.sqs_ticks import read_tick
-from onthedot.bootstrap import dispatcher_engine, tick_queue
+from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.observability import emit, logger
 from onthedot.ports import Deadline
 from onthedot.settings import DispatcherSettings
-from onthedot.use_cases.dispatch_due import dispatch_due
-from onthedot.use_cases.plan_ticks import continue_tick
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.dispatch.plan_ticks import continue_tick
+from onthedot.wiring.aws import dispatcher_engine, tick_queue
 
 _settings = DispatcherSettings.from_environment(os.environ)
 _engine, _progress = dispatcher_engine(_settings)

@@ -3,11 +3,11 @@
 import os
 from typing import Any
 
-from onthedot.api.bus_events import BadEvent, take_event
-from onthedot.bootstrap import events_engine
+from onthedot.api.events.bus_events import BadEvent, take_event
 from onthedot.observability import emit, logger
 from onthedot.ports import Deadline
 from onthedot.settings import EventsSettings
+from onthedot.wiring.aws import events_engine
 
 _settings = EventsSettings.from_environment(os.environ)
 _engine, _dead_events = events_engine(_settings)

@@ -3,11 +3,11 @@
 import os
 from typing import Any
 
-from onthedot.bootstrap import tick_queue
 from onthedot.clock import SystemClock
 from onthedot.observability import logger
 from onthedot.settings import PlannerSettings
-from onthedot.use_cases.plan_ticks import plan_ticks
+from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
+from onthedot.wiring.aws import tick_queue
 
 _settings = PlannerSettings.from_environment(os.environ)
 _queue = tick_queue(_settings)

@@ -4,16 +4,16 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from onthedot.adapters.dynamodb_stream import is_of_a_run, read_change
-from onthedot.bootstrap import publisher
+from onthedot.engines.aws.dynamodb.stream import is_of_a_run, read_change
 from onthedot.observability import emit, logger
-from onthedot.ports import Change, Deadline
+from onthedot.ports import Deadline, RecordChange
 from onthedot.settings import PublisherSettings
-from onthedot.use_cases.publish_changes import Telling, publish_changes
+from onthedot.use_cases.events.publish_changes import PublishOptions, publish_changes
+from onthedot.wiring.aws import publisher
 
 _settings = PublisherSettings.from_environment(os.environ)
 _bus, _clock = publisher(_settings)
-_telling = Telling(every_change=_settings.every_change, with_results=_settings.with_results)
+_telling = PublishOptions(every_change=_settings.every_change, with_results=_settings.with_results)
 _log = logger("publisher")
 _SPARE_MS = 5_000
 
@@ -31,7 +31,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return {"batchItemFailures": again}
 
 
-def _readable(records: list[dict[str, Any]]) -> Iterator[Change]:
+def _readable(records: list[dict[str, Any]]) -> Iterator[RecordChange]:
     """What is no job and no run is none of ours; one that cannot be read never will be, and must not hold up others."""
     for record in records:
         if not is_of_a_run(record):

@@ -6,15 +6,15 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
-from onthedot.adapters.sqs_queues import read_message
-from onthedot.bootstrap import push_targets, worker_engine
 from onthedot.domain.errors import Unavailable
+from onthedot.engines.aws.sqs.queues import read_message
 from onthedot.observability import logger
 from onthedot.ports import Received
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.execute_run import Worker, execute_run
-from onthedot.use_cases.keep_leases import LeaseKeeper
-from onthedot.use_cases.start_run import Done, Verdict
+from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.keep_leases import LeaseKeeper
+from onthedot.use_cases.attempts.start_run import Done, Verdict
+from onthedot.wiring.aws import push_targets, worker_engine
 
 _settings = WorkerSettings.from_environment(os.environ)
 _engine = worker_engine(_settings)

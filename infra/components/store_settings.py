@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from onthedot.domain import allow_list
-from onthedot.domain.pools import pools_to_json
+from onthedot.domain.targets import allow_list
+from onthedot.domain.workers.pools import pools_to_json
 from onthedot.settings import WorkerSettings
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack

@@ -7,16 +7,16 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 
 from allowed_calls import grants
-from onthedot.adapters.dynamodb_keys import (
+from onthedot.domain.workers.pools import Pool
+from onthedot.engines.aws.dynamodb.keys import (
     LIMITS_PARTITION,
     PATTERN_PREFIX,
     SIGNING_PREFIX,
     TOKEN_PREFIX,
     WORKERS_PARTITION,
 )
-from onthedot.adapters.targets.aws_clients import USER_AGENT
-from onthedot.domain.pools import Pool
-from onthedot.use_cases.results import PREFIX
+from onthedot.targets.aws.clients import USER_AGENT
+from onthedot.use_cases.attempts.results import PREFIX
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig

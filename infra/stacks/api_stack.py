@@ -16,9 +16,9 @@ from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
 from components.worker_grants import CONSUME, indexing_patterns, no_tokens
 from onthedot import schema
-from onthedot.adapters.dynamodb_keys import TOKEN_PREFIX
-from onthedot.domain import allow_list
-from onthedot.domain.pools import PoolKind
+from onthedot.domain.targets import allow_list
+from onthedot.domain.workers.pools import PoolKind
+from onthedot.engines.aws.dynamodb.keys import TOKEN_PREFIX
 from onthedot.settings import ApiSettings, AuthorizerSettings
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack

@@ -6,7 +6,8 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from onthedot import schema
-from onthedot.use_cases import event_payloads, results
+from onthedot.use_cases.attempts import results
+from onthedot.use_cases.events import event_payloads
 from stage_config import StageConfig
 
 LONGEST_WAIT_DAYS = 14

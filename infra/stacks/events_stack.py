@@ -19,10 +19,10 @@ from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
 from components.worker_grants import indexing_patterns
 from onthedot import schema
-from onthedot.adapters.dynamodb_keys import JOB_SORT_KEY, RUN_PREFIX
-from onthedot.domain import allow_list
-from onthedot.domain.lifecycle_events import SOURCE
-from onthedot.domain.run import TERMINAL
+from onthedot.domain.reports.lifecycle_events import SOURCE
+from onthedot.domain.runs.records import TERMINAL
+from onthedot.domain.targets import allow_list
+from onthedot.engines.aws.dynamodb.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.settings import EventsSettings, PublisherSettings
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack

@@ -14,7 +14,7 @@ from components.schedule_role import schedule_role
 from components.store_settings import worker_settings
 from components.worker_grants import calling, pulling, working
 from components.worker_task import URL_VARIABLE, construct_part, worker_task
-from onthedot.domain.pools import Pool
+from onthedot.domain.workers.pools import Pool
 from pool_config import AWS_CALLS, Fargate, StagePool
 from stacks.api_stack import ApiStack
 from stacks.data_stack import DataStack

@@ -9,8 +9,8 @@ from components.alarms import alarm_above
 from components.dead_letters import construct_id, dead_letter_queue
 from components.timing import TICK_VISIBILITY, WORKER_VISIBILITY
 from onthedot import schema
-from onthedot.domain.pools import Pool, PoolKind
-from onthedot.domain.run import Priority
+from onthedot.domain.runs.records import Priority
+from onthedot.domain.workers.pools import Pool, PoolKind
 from stage_config import StageConfig
 
 TICK = "tick"

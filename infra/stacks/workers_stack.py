@@ -12,7 +12,7 @@ from components.scheduler_function import FunctionFactory, FunctionShape
 from components.store_settings import worker_settings
 from components.timing import WORKER_TIMEOUT
 from components.worker_grants import calling, working
-from onthedot.domain.pools import Pool, PoolKind
+from onthedot.domain.workers.pools import Pool, PoolKind
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig

@@ -6,8 +6,8 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from onthedot.adapters.s3_blobs import S3_OPTIONS
-from onthedot.embedded.database import Database
+from onthedot.engines.aws.s3_blobs import S3_OPTIONS
+from onthedot.engines.sqlite.database import Database
 from onthedot.ports import (
     Blobs,
     Clock,
@@ -22,10 +22,10 @@ from onthedot.ports import (
     WorkerRegistry,
 )
 from tests.builders import VirtualClock
-from tests.contract.kit import Inbox, Kit, TickInbox
-from tests.contract.ministack_kit import Clients, MiniStackKit
-from tests.contract.ministack_process import running_ministack
-from tests.contract.sqlite_kit import SqliteKit
+from tests.contract.kits.kit import Inbox, Kit, TickInbox
+from tests.contract.kits.ministack_kit import Clients, MiniStackKit
+from tests.contract.kits.ministack_process import running_ministack
+from tests.contract.kits.sqlite_kit import SqliteKit
 
 
 @pytest.fixture(scope="session")

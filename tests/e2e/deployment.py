@@ -12,7 +12,7 @@ import boto3
 import urllib3
 
 from localstack.stack import LocalStack
-from onthedot.domain.slots import BUCKET_MS, horizon
+from onthedot.domain.runs.slots import BUCKET_MS, horizon
 from tests.e2e.listener import Listener
 
 LOOKAHEAD = 3

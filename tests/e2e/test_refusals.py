@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.adapters.dynamodb_misc import DynamoTokenStore
 from onthedot.clock import SystemClock
+from onthedot.engines.aws.dynamodb.misc import DynamoTokenStore
 from onthedot.ports import Principal
-from onthedot.use_cases.issue_token import issue_token
+from onthedot.use_cases.access.issue_token import issue_token
 from tests.e2e.deployment import Api, Deployment
 
 URL = "http://127.0.0.1:9/x"

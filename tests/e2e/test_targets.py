@@ -19,7 +19,7 @@ import urllib3
 from tests.e2e.deployment import Api, Deployment
 from tests.e2e.listener import Listener
 from tests.e2e.worker_process import APP, a_pull_worker
-from tests.unit.grpc_peer import a_peer, noting, thanks
+from tests.unit.targets.grpc.peer import a_peer, noting, thanks
 
 ONCE = {"max_retries": 0}
 

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.clock import SystemClock
 from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.recurrence import Recurrence
-from onthedot.domain.run import Kind, Record, Status
-from onthedot.domain.schedule import EverySchedule, Schedule
-from onthedot.domain.slots import fire_slot, shard_of
+from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.runs.slots import fire_slot, shard_of
+from onthedot.domain.schedules.recurrence import Recurrence
+from onthedot.domain.schedules.schedule import EverySchedule, Schedule
+from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import a_run
 from tests.handlers.conftest import TABLE, Cloud
 

@@ -14,9 +14,9 @@ import pytest
 from moto import mock_aws
 
 from onthedot import schema
-from onthedot.domain.pools import DEFAULT_POOLS, pools_to_json
+from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
 from onthedot.settings import Settings
-from tests.contract.ministack_kit import table_arguments
+from tests.contract.kits.ministack_kit import table_arguments
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 TABLE = "jobs"

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from onthedot.adapters.dynamodb_misc import DynamoProgressStore
-from onthedot.adapters.dynamodb_store import DynamoRunStore
 from onthedot.cli import audit as command
 from onthedot.cli.main import main
 from onthedot.clock import SystemClock
-from onthedot.domain.progress import Progress
-from onthedot.domain.slots import SlotKind
+from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.slots import SlotKind
+from onthedot.engines.aws.dynamodb.misc import DynamoProgressStore
+from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import a_run
 from tests.handlers.audited import AUDITED, a_job_with_history
 from tests.handlers.conftest import TABLE, Cloud
@@ -28,7 +28,7 @@ def ticked(cloud: Cloud) -> Cloud:
     """Two groups of one shard each have looked at the table."""
     progress = DynamoProgressStore(cloud.client("dynamodb"), TABLE)
     for group in (0, 1):
-        progress.write_progress(group, Progress({SlotKind.FIRE: {group: 1}}))
+        progress.write_progress(group, PassProgress({SlotKind.FIRE: {group: 1}}))
     return cloud
 
 

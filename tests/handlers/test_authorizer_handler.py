@@ -5,11 +5,11 @@ from types import ModuleType
 
 import pytest
 
-from onthedot.adapters.dynamodb_misc import DynamoTokenStore
 from onthedot.clock import SystemClock
+from onthedot.engines.aws.dynamodb.misc import DynamoTokenStore
 from onthedot.ports import Principal
 from onthedot.settings import AuthorizerSettings
-from onthedot.use_cases.issue_token import issue_token
+from onthedot.use_cases.access.issue_token import issue_token
 from tests.handlers.conftest import TABLE, Cloud, Context
 
 METHOD = "arn:aws:execute-api:us-east-1:123456789012:api1/prod/GET/v1/jobs/job_1"

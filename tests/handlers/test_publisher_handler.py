@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.adapters.dynamodb_items import to_item
-from onthedot.adapters.dynamodb_keys import progress_key
-from onthedot.domain.lifecycle_events import LifecycleEvent
-from onthedot.domain.run import Record, Status
+from onthedot.domain.reports.lifecycle_events import LifecycleEvent
+from onthedot.domain.runs.records import Record, Status
+from onthedot.engines.aws.dynamodb.items import to_item
+from onthedot.engines.aws.dynamodb.keys import progress_key
 from onthedot.ports import Deadline, Undecided, Unpublishable
 from onthedot.settings import PublisherSettings
 from tests.builders import VirtualClock, a_run

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.adapters.sqs_queues import message_body
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.run import Definition, Priority
-from onthedot.domain.targets import (
+from onthedot.domain.runs.records import Definition, Priority
+from onthedot.domain.targets.types import (
     AwsTarget,
     GrpcTarget,
     HttpTarget,
@@ -20,9 +19,10 @@ from onthedot.domain.targets import (
     ShellTarget,
     Target,
 )
+from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.ports import Answer, Call, Received, RunMessage
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.start_run import Done, GiveBack, Verdict
+from onthedot.use_cases.attempts.start_run import Done, GiveBack, Verdict
 from tests.handlers.conftest import BUCKET, Cloud, Context
 
 

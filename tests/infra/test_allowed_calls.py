@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.domain import allow_list
-from onthedot.domain.allow_list import AllowedCall, AllowList
+from onthedot.domain.targets import allow_list
+from onthedot.domain.targets.allow_list import AllowedCall, AllowList
 from stage_config import StageConfig
 from tests.infra.kit import Assembly, by_action, resolve, statements_of, synthesize
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from onthedot import schema
-from onthedot.use_cases import event_payloads
-from onthedot.use_cases.results import PREFIX
+from onthedot.use_cases.attempts.results import PREFIX
+from onthedot.use_cases.events import event_payloads
 from tests.infra.kit import Assembly, resolve
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_values import BadContext
-from onthedot.domain.run import TERMINAL
+from onthedot.domain.runs.records import TERMINAL
 from stacks.events_stack import told_changes
 from stage_config import StageConfig
 from tests.infra.kit import Assembly, resolve, synthesize

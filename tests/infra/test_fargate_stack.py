@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.pools import pools_from_json
+from onthedot.domain.workers.pools import pools_from_json
 from onthedot.settings import WorkerSettings
 from tests.infra.conftest import FARGATE_POOLS
 from tests.infra.kit import STACKS, Assembly, by_action, resolve, statements_of, synthesize

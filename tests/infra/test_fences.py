@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.adapters.targets.aws_clients import make_client
+from onthedot.targets.aws.clients import make_client
 from tests.infra.kit import Assembly, denials, statements_of, synthesize
 
 FUNCTIONS = "arn:<AWS::Partition>:lambda:eu-west-1:123456789012:function:onthedot-prod-*"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from context_values import BadContext
-from onthedot.domain.pools import DEFAULT_POOLS, LONGEST_PULL, Pool, PoolKind
+from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, Pool, PoolKind
 from pool_config import Fargate
 from stage_config import StageConfig
 

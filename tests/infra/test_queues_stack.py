@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from onthedot import schema
-from onthedot.domain.pools import DEFAULT_POOLS
+from onthedot.domain.workers.pools import DEFAULT_POOLS
 from stacks.queues_stack import SCHEDULE_DLQ, TICK
 from tests.infra.kit import Assembly, resolve
 

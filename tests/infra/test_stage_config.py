@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_values import BadContext
-from onthedot.domain.run import Priority
+from onthedot.domain.runs.records import Priority
 from shares import LEAST_CONCURRENCY, share_out
 from stage_config import StageConfig, WarmThroughput
 

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.builders import a_world
-from tests.scenarios.simulation import Simulation
+from tests.scenarios.kits.simulation import Simulation
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from onthedot.domain import recurrence as recurrences
-from onthedot.domain import targets
-from onthedot.domain.pools import Requirements
-from onthedot.domain.recurrence import Recurrence
-from onthedot.domain.run import Attempt, Definition, Kind, Priority, Record, RetryPolicy, Status
-from onthedot.domain.targets import HttpTarget
+from onthedot.domain.runs.records import Attempt, Definition, Kind, Priority, Record, RetryPolicy, Status
+from onthedot.domain.schedules import recurrence as recurrences
+from onthedot.domain.schedules.recurrence import Recurrence
+from onthedot.domain.targets import types as targets
+from onthedot.domain.targets.types import HttpTarget
+from onthedot.domain.workers.pools import Requirements
 
 Scalar = str | int | bool
 Stored = Scalar | frozenset[str]

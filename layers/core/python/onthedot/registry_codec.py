@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from onthedot.domain.webhooks import SigningKey
-from onthedot.domain.workers import Load, Resources, WorkerRecord
+from onthedot.domain.targets.webhooks import SigningKey
+from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 
 
 def about(worker: WorkerRecord) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from onthedot.domain.run import Priority
+from onthedot.domain.runs.records import Priority
 
 PARTITION_KEY: Final = "pk"
 SORT_KEY: Final = "sk"
@@ -23,7 +23,7 @@ class Index:
 
 
 # What routing needs, and nothing that `start` changes: else every start would cost an index write.
-DUE: Final = Index("due", "slot", "fire_at", "N", ("generation", "token", "tenant", "priority", "pool", "kind"))
+DUE: Final = Index("due", "slot", "fire_at", "N", ("generation", "claim_token", "tenant", "priority", "pool", "kind"))
 LISTING: Final = Index("listing", "listed_under", "created_at", "N")
 FAILURES: Final = Index("failures", "failed_under", "finished_at", "N")
 INDEXES: Final = (DUE, LISTING, FAILURES)

@@ -13,16 +13,16 @@ from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
-from onthedot.api.times import format_instant
+from onthedot.api.core.times import format_instant
 from onthedot.cli.where import find_table, table_options
-from onthedot.domain.audit import Finding, Report
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.lifecycle import TOMBSTONE_DAYS
-from onthedot.domain.run import Kind, Record
-from onthedot.domain.slots import SlotKind
+from onthedot.domain.reports.audit import Finding, Report
+from onthedot.domain.runs.endings import TOMBSTONE_DAYS
+from onthedot.domain.runs.records import Kind, Record
+from onthedot.domain.runs.slots import SlotKind
 from onthedot.ports import Deadline, Engine, ProgressStore
 from onthedot.settings import AuditorSettings
-from onthedot.use_cases.audit_jobs import audit_due_jobs, audit_recent
+from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_recent
 
 PATIENCE_MS: Final = 600_000
 MOST_ROWS: Final = 50
@@ -77,7 +77,7 @@ def audit(job_id: str | None, table: str | None, region: str | None, endpoint_ur
 
 
 def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
-    from onthedot.bootstrap import auditor_engine  # noqa: PLC0415 - boto3 would slow down every other command
+    from onthedot.wiring.aws import auditor_engine  # noqa: PLC0415 - boto3 would slow down every other command
 
     # It is not known here how long this installation keeps its history; none keeps it for less.
     settings = AuditorSettings(
@@ -109,7 +109,7 @@ def _audit_one(table: str, connection: dict[str, Any], job_id: str) -> Audited:
 
 
 def _audit_due(table: str, connection: dict[str, Any]) -> Audited:
-    from onthedot.bootstrap import progress_store  # noqa: PLC0415 - as above
+    from onthedot.wiring.aws import progress_store  # noqa: PLC0415 - as above
 
     shards = _shards(progress_store(table, **connection))
     if not shards:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from onthedot.cli.where import find_table, reaching, table_options
-from onthedot.domain.fairness import TenantLimits
+from onthedot.domain.runs.fairness import TenantLimits
 from onthedot.ports import LimitsStore
 
 
@@ -64,7 +64,7 @@ def _put(tenant: str, wanted: TenantLimits | None, **where: Any) -> None:
 
 
 def _store(table: str | None, region: str | None, endpoint_url: str | None) -> LimitsStore:
-    from onthedot.bootstrap import limits_store  # noqa: PLC0415 - boto3 would slow down every other command
+    from onthedot.wiring.aws import limits_store  # noqa: PLC0415 - boto3 would slow down every other command
 
     name, connection = find_table(table, region, endpoint_url)
     return limits_store(name, **connection)

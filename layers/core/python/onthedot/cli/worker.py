@@ -9,22 +9,22 @@ from typing import Any
 
 import click
 
-from onthedot.adapters.targets.python_process import AppBroken
-from onthedot.adapters.targets.router import TargetRouter
 from onthedot.cli.where import reaching
 from onthedot.cli.worker_home import Home, find_home
 from onthedot.cli.worker_log import set_up_logging
 from onthedot.cli.worker_signals import run_until_stopped
 from onthedot.clock import SystemClock
-from onthedot.domain.workers import Resources
-from onthedot.use_cases.serve_workers import Offer
-from onthedot.worker import toolbox
-from onthedot.worker.desk import NotAllowed
+from onthedot.domain.workers.records import Resources
+from onthedot.targets.processes.python_process import AppBroken
+from onthedot.targets.router import TargetRouter
+from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.worker import target_factories
 from onthedot.worker.runtime import Pace, Runtime
+from onthedot.worker.work_source import NotAllowed
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _WorkerOptions:
     """The options, as the command line has them."""
 
     pool: str
@@ -32,7 +32,7 @@ class _Wanted:
     shell: bool
     aws: bool
     capability: tuple[str, ...]
-    slots: int
+    concurrency: int
     cpu: float
     memory_mb: int
     worker_id: str | None
@@ -52,7 +52,15 @@ def _memory_mb() -> int:
 @click.option("--shell", is_flag=True, help="Run programs that jobs name, as this user.")
 @click.option("--aws", is_flag=True, help="Call functions and AWS for jobs, with this worker's credentials.")
 @click.option("--capability", multiple=True, metavar="NAME", help="Something jobs may require; may be repeated.")
-@click.option("--slots", default=4, show_default=True, type=click.IntRange(1, 1000), help="Runs at the same time.")
+@click.option(
+    "--concurrency",
+    "--slots",
+    "concurrency",
+    default=4,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Runs at the same time.",
+)
 @click.option("--cpu", type=click.FloatRange(0), help="CPUs to share among runs.  [default: all]")
 @click.option("--memory-mb", type=click.IntRange(0), help="Memory to share among runs.  [default: all]")
 @click.option("--grace", default=25.0, show_default=True, type=click.FloatRange(0), help="Seconds to finish in.")
@@ -84,16 +92,16 @@ def worker(  # noqa: PLR0917 - one parameter for each option
     if token and options["shell"]:
         raise click.UsageError("with --shell give the token as ONTHEDOT_TOKEN: programs can read this command line")
     options["shell"] = options["shell"] or "shell" in options["capability"]
-    wanted = _Wanted(
+    wanted = _WorkerOptions(
         cpu=_cpus() if cpu is None else cpu, memory_mb=_memory_mb() if memory_mb is None else memory_mb, **options
     )
     home = find_home(wanted.pool, url=url, token=token, direct=direct, stage=stage)
-    tools = toolbox.Tools(allow_private or home.allow_private, wanted.shell, wanted.app)
-    graphs = {} if home.engine is None else toolbox.engine_makers(home.engine)
-    makers = {**toolbox.makers(tools, SystemClock()), **graphs, **_aws(home, wanted)}
-    offer = _offer(wanted, list(makers))
+    tools = target_factories.TargetOptions(allow_private or home.allow_private, wanted.shell, wanted.app)
+    graphs = {} if home.engine is None else target_factories.engine_factories(home.engine)
+    factories = {**target_factories.factories(tools, SystemClock()), **graphs, **_aws(home, wanted)}
+    offer = _offer(wanted, list(factories))
     ready = _ready(offer, home, as_json=as_json)
-    runtime = Runtime(home.desk, TargetRouter(makers), offer, Pace(grace=grace), on_ready=ready)
+    runtime = Runtime(home.source, TargetRouter(factories), offer, Pace(grace=grace), on_ready=ready)
     try:
         # Those who do without AWS also do without its library.
         with reaching(home.name) if home.engine else nullcontext():
@@ -102,21 +110,21 @@ def worker(  # noqa: PLR0917 - one parameter for each option
         raise click.ClickException(str(error)) from error
 
 
-def _aws(home: Home, wanted: _Wanted) -> Any:
+def _aws(home: Home, wanted: _WorkerOptions) -> Any:
     if not wanted.aws:
         return {}
     if home.engine is None:
         raise click.UsageError("--aws needs a worker with AWS credentials of its own; add --direct")
-    from onthedot.bootstrap import aws_makers  # noqa: PLC0415 - boto3 would slow down those who do without
+    from onthedot.wiring.aws import aws_factories  # noqa: PLC0415 - boto3 would slow down those who do without
 
-    return aws_makers(home.engine)
+    return aws_factories(home.engine)
 
 
-def _offer(wanted: _Wanted, types: list[str]) -> Offer:
+def _offer(wanted: _WorkerOptions, types: list[str]) -> Offer:
     return Offer(
         pool=wanted.pool,
-        capabilities=toolbox.capabilities(types, _handlers(wanted.app), wanted.capability),
-        resources=Resources(wanted.slots, wanted.cpu, wanted.memory_mb),
+        capabilities=target_factories.capabilities(types, _handlers(wanted.app), wanted.capability),
+        resources=Resources(wanted.concurrency, wanted.cpu, wanted.memory_mb),
         worker_id=wanted.worker_id,
         host=socket.gethostname(),
     )
@@ -125,7 +133,7 @@ def _offer(wanted: _Wanted, types: list[str]) -> Offer:
 def _handlers(app: str | None) -> list[str]:
     if app is None:
         return []
-    from onthedot.adapters.targets.python_ import handlers_of  # noqa: PLC0415 - only workers with an app need it
+    from onthedot.targets.processes.python_runner import handlers_of  # noqa: PLC0415 - only workers with an app need it
 
     try:
         found = handlers_of(app)
@@ -140,10 +148,15 @@ def _ready(offer: Offer, home: Home, *, as_json: bool) -> Any:
     def tell(worker_id: str) -> None:
         can = sorted(offer.capabilities)
         if as_json:
-            told = {"worker_id": worker_id, "pool": offer.pool, "capabilities": can, "slots": offer.resources.slots}
+            told = {
+                "worker_id": worker_id,
+                "pool": offer.pool,
+                "capabilities": can,
+                "slots": offer.resources.concurrency,
+            }
             click.echo(json.dumps({"action": "ready", **told, "from": home.name}))
         else:
-            slots = f"{offer.resources.slots} slot{'s' if offer.resources.slots > 1 else ''}"
+            slots = f"{offer.resources.concurrency} slot{'s' if offer.resources.concurrency > 1 else ''}"
             click.echo(f"{worker_id} is ready: pool {offer.pool}, {slots}, can {', '.join(can)}; work from {home.name}")
 
     return tell

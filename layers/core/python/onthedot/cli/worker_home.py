@@ -12,9 +12,9 @@ import click
 from onthedot.cli.where import LOCAL, local_stack, reaching
 from onthedot.ports import Engine
 from onthedot.settings import BadSettings, WorkerSettings
-from onthedot.worker.desk import Desk
 from onthedot.worker.rest_client import RestClient
-from onthedot.worker.rest_desk import RestDesk
+from onthedot.worker.rest_source import RestWorkSource
+from onthedot.worker.work_source import WorkSource
 
 URL, TOKEN, TABLE = "ONTHEDOT_URL", "ONTHEDOT_TOKEN", "ONTHEDOT_TABLE"
 LOCAL_STAGE: Final = "local"
@@ -27,7 +27,7 @@ class Home:
     """A desk, and what else follows from where it is."""
 
     name: str
-    desk: Desk
+    source: WorkSource
     allow_private: bool = False
     engine: Engine | None = None
     """Of a worker with AWS credentials."""
@@ -61,7 +61,7 @@ def _rest(url: str, token: str | None, *, is_local: bool = False) -> Home:
         raise click.UsageError(f"{url} wants a token; give it as {TOKEN}")
     # Who works for an API on this machine may call what else is there.
     here = is_local or urlsplit(url).hostname in LOOPBACK
-    return Home(url, RestDesk(RestClient(url, token)), allow_private=here)
+    return Home(url, RestWorkSource(RestClient(url, token)), allow_private=here)
 
 
 def _direct(pool: str, stage: str | None) -> Home:
@@ -81,7 +81,7 @@ def _use_local_aws() -> None:
 
 
 def _settings_of(stage: str) -> Mapping[str, str]:
-    from onthedot.bootstrap import client  # noqa: PLC0415 - boto3 would slow down every other command
+    from onthedot.wiring.aws import client  # noqa: PLC0415 - boto3 would slow down every other command
 
     name = f"onthedot-{stage}-workers"
     with reaching(name):
@@ -93,11 +93,11 @@ def _settings_of(stage: str) -> Mapping[str, str]:
 
 
 def _from_settings(pool: str, environment: Mapping[str, str]) -> Home:
-    from onthedot.bootstrap import direct_desk  # noqa: PLC0415 - as above
+    from onthedot.wiring.aws import direct_source  # noqa: PLC0415 - as above
 
     try:
         settings = WorkerSettings.from_environment(environment)
     except BadSettings as error:
         raise click.ClickException(str(error)) from error
-    desk, engine = direct_desk(settings, pool)
-    return Home(f"table {settings.table}", desk, settings.allow_private_targets, engine)
+    source, engine = direct_source(settings, pool)
+    return Home(f"table {settings.table}", source, settings.allow_private_targets, engine)

@@ -8,7 +8,7 @@ DEEPEST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class JsonProblem:
     """What is wrong, and where: `detail.state[0].prefix`; an empty path is the whole."""
 
     path: str

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from onthedot.worker.desk import NotAllowed
+from onthedot.worker.work_source import NotAllowed
 
 MOST_OFF_MS: Final = 1_000
 _RESOLUTION_MS: Final = 1_000

@@ -7,9 +7,9 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.ports import Answer
-from onthedot.use_cases.keep_leases import CANCELLED, FENCED, UNHEARD
-from onthedot.worker.bench import Bench, Running
-from onthedot.worker.desk import Desk, Kept
+from onthedot.use_cases.attempts.keep_leases import CANCELLED, FENCED, UNHEARD
+from onthedot.worker.running_tasks import RunningTask, RunningTasks
+from onthedot.worker.work_source import LeaseExtended, WorkSource
 
 STOP_PATIENCE: Final = 3.0
 """Seconds that a target has to end after it was asked to; then it is left behind."""
@@ -26,10 +26,14 @@ class Heartbeat:
     """`beat` and `watch` are called by a thread each: the first may hang in a call, the second never does."""
 
     def __init__(
-        self, desk: Desk, bench: Bench, monotonic: Callable[[], float], abandon: Callable[[Running], None]
+        self,
+        source: WorkSource,
+        running_tasks: RunningTasks,
+        monotonic: Callable[[], float],
+        abandon: Callable[[RunningTask], None],
     ) -> None:
-        self._desk = desk
-        self._bench = bench
+        self._source = source
+        self._running_tasks = running_tasks
         self._monotonic = monotonic
         self._abandon = abandon
         self._unheard = False
@@ -39,28 +43,28 @@ class Heartbeat:
 
         Raises NotAllowed; what passes is left to the next beat, which had better be soon.
         """
-        running = self._bench.running()
+        running = self._running_tasks.running()
         all_heard = True
         if running:
             with ThreadPoolExecutor(min(len(running), AT_ONCE), "keep") as pool:
                 all_heard = all(list(pool.map(self._keep, running)))
         try:
-            self._desk.beat(self._bench.load(stopping=stopping))
+            self._source.beat(self._running_tasks.load(stopping=stopping))
         except Unavailable as error:
             self._tell_once("heartbeat_failed", error)
         else:
             self._unheard = False
         return all_heard
 
-    def _keep(self, running: Running) -> bool:
+    def _keep(self, running: RunningTask) -> bool:
         if running.fenced:
             return True
         try:
-            kept = self._desk.keep(running.task)
+            kept = self._source.keep(running.task)
         except Unavailable as error:
             self._tell_once("lease_not_extended", error)  # it outlasts a missed beat; else the watch stops its target
             return False
-        if isinstance(kept, Kept):
+        if isinstance(kept, LeaseExtended):
             running.lease_end = kept.lease_end
             if kept.cancel_requested:
                 running.ask_to_stop(CANCELLED, self._monotonic())
@@ -72,7 +76,7 @@ class Heartbeat:
     def watch(self) -> None:
         """Ask those to stop whose lease is about to end, and leave those behind who do not."""
         now = self._monotonic()
-        for running in self._bench.running():
+        for running in self._running_tasks.running():
             if running.ends_soon(now):
                 running.ask_to_stop(UNHEARD, now)
             if running.began + running.task.needs.seconds + OVERRUN_SECONDS <= now:
@@ -95,7 +99,7 @@ def answer_for_stopped(reason: str, answer: Answer | None) -> Answer:
     if answer is not None and answer.ok:
         return answer
     if reason in (STOPPED, UNHEARD):
-        return Answer(ok=False, released=True, error=reason, error_class="released")
+        return Answer(ok=False, handed_back=True, error=reason, error_class="released")
     if reason == OVERRUN:
         return Answer(ok=False, error=reason, error_class="timeout")
     if answer is not None and not answer.lost:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.run import Priority
+from onthedot.domain.runs.records import Priority
 from onthedot.ports import Backlog, Deadline, Received, RunMessage, RunQueues
 from onthedot.schema import PRIORITIES
-from onthedot.use_cases.lease_runs import VISIBILITY_MS
+from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 
 POLL_SECONDS: Final = 5.0
 """A worker that is stopped waits for its polls to end."""

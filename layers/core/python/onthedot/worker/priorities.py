@@ -14,7 +14,7 @@ goes first, whatever the weights say; but not twice in a row, so that long runs 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from onthedot.domain.run import Priority
+from onthedot.domain.runs.records import Priority
 from onthedot.schema import PRIORITIES
 
 WEIGHTS: Final = {Priority.HIGH: 6, Priority.MEDIUM: 3, Priority.LOW: 1}

@@ -10,7 +10,7 @@ import urllib3
 
 from onthedot import __version__
 from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.worker.desk import NotAllowed
+from onthedot.worker.work_source import NotAllowed
 
 TRIES: Final = 3
 CALL_SECONDS: Final = 5.0
@@ -24,7 +24,7 @@ _REFUSED: Final = {
 }
 
 
-class Refusal(OnthedotError):
+class ApiRefused(OnthedotError):
     """The API understood the call and refuses it."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -84,7 +84,7 @@ def _judge(status: int, data: bytes) -> Any:
     if status in _REFUSED:
         raise NotAllowed(_REFUSED[status])
     if status >= 300:
-        raise Refusal(status, _message(data))
+        raise ApiRefused(status, _message(data))
     try:
         return json.loads(data)
     except ValueError as error:

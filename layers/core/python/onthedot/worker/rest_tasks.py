@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from onthedot.api.times import parse_instant
-from onthedot.domain import targets
-from onthedot.domain.pools import Requirements, worker_needs
-from onthedot.domain.run import Definition, Priority
-from onthedot.ports import Answer, Call, Target
+from onthedot.api.core.times import parse_instant
+from onthedot.domain.runs.records import Definition, Priority
+from onthedot.domain.targets import types as targets
+from onthedot.domain.workers.pools import Requirements, worker_needs
+from onthedot.ports import Answer, Call, Performer
 from onthedot.stopping import Stop
-from onthedot.worker.desk import Task
+from onthedot.worker.work_source import Task
 
 ERROR_CHARACTERS: Final = 2_000
 CLASS_CHARACTERS: Final = 60
@@ -50,18 +50,18 @@ def task_from(view: Mapping[str, Any], asked_at: float) -> Task:
         alone=bool(view["alone"]),
         lease_end=asked_at + float(view["lease_seconds"]),
         perform=partial(_perform, call),
-        desk_note=Note(view["receipt"], float(view["lease_seconds"])),
+        source_note=Note(view["receipt"], float(view["lease_seconds"])),
     )
 
 
 def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
     """The body of a `complete`."""
-    status = "SUCCEEDED" if answer.ok else "LOST" if answer.lost else "RELEASED" if answer.released else "FAILED"
+    status = "SUCCEEDED" if answer.ok else "LOST" if answer.lost else "RELEASED" if answer.handed_back else "FAILED"
     whole = {
         "status": status,
         "attempt": task.attempt,
         "worker_id": worker_id,
-        "receipt": task.desk_note.receipt,
+        "receipt": task.source_note.receipt,
         "result": answer.result if answer.ok else None,
         "error": None if answer.ok else (answer.error or "failed without a reason")[:ERROR_CHARACTERS],
         "error_class": answer.error_class and answer.error_class[:CLASS_CHARACTERS],
@@ -71,7 +71,7 @@ def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if value is not None}
 
 
-def _perform(call: Call, target: Target, stop: Stop) -> Answer:
+def _perform(call: Call, target: Performer, stop: Stop) -> Answer:
     return target.perform(replace(call, stop=stop))
 
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from onthedot.domain.errors import Unavailable, WorkerNotFound
-from onthedot.domain.workers import Resources
-from onthedot.ports import Target
-from onthedot.use_cases.keep_leases import HEARTBEAT_SECONDS, WATCH_SECONDS
-from onthedot.use_cases.serve_workers import Offer
-from onthedot.worker.attempts import Attempts
+from onthedot.domain.workers.records import Resources
+from onthedot.ports import Performer
+from onthedot.use_cases.attempts.keep_leases import HEARTBEAT_SECONDS, WATCH_SECONDS
+from onthedot.use_cases.workers.serve_workers import Offer
 from onthedot.worker.backoff import Backoff
-from onthedot.worker.bench import Bench
-from onthedot.worker.desk import Desk, NotAllowed, Taken
 from onthedot.worker.heartbeat import STOP_PATIENCE, STOPPED, Heartbeat
+from onthedot.worker.heartbeat_threads import HeartbeatThreads
 from onthedot.worker.priorities import PriorityOrder
-from onthedot.worker.pulse import Pulse
+from onthedot.worker.running_tasks import RunningTasks
+from onthedot.worker.task_threads import TaskThreads
+from onthedot.worker.work_source import LeasedTasks, NotAllowed, WorkSource
 
 MOST_AT_ONCE: Final = 10
 LONG_WAIT_SECONDS: Final = 20.0
@@ -47,8 +47,8 @@ class Runtime:
 
     def __init__(
         self,
-        desk: Desk,
-        target: Target,
+        source: WorkSource,
+        target: Performer,
         offer: Offer,
         pace: Pace | None = None,
         *,
@@ -57,16 +57,16 @@ class Runtime:
     ) -> None:
         pace = pace or Pace()
         chance = random.Random()  # noqa: S311 (jitter, not a secret)
-        self._desk = desk
+        self._source = source
         self._offer = offer
         self._on_ready = on_ready
         self._monotonic = monotonic
         self._grace = pace.grace
         self._alone_seconds = pace.alone
-        self._bench = Bench(offer.resources, monotonic)
-        self._attempts = Attempts(desk, self._bench, target, monotonic)
-        heartbeat = Heartbeat(desk, self._bench, monotonic, self._attempts.abandon)
-        self._pulse = Pulse(
+        self._running_tasks = RunningTasks(offer.resources, monotonic)
+        self._attempts = TaskThreads(source, self._running_tasks, target, monotonic)
+        heartbeat = Heartbeat(source, self._running_tasks, monotonic, self._attempts.abandon)
+        self._threads = HeartbeatThreads(
             heartbeat, beat_seconds=pace.heartbeat, watch_seconds=pace.watch, on_refusal=self._be_refused
         )
         self._priorities = PriorityOrder(monotonic())
@@ -79,9 +79,9 @@ class Runtime:
     def stop(self) -> None:
         """Take nothing more, finish what runs within the grace, hand back the rest."""
         self._stopping.set()
-        self._pulse.say_stopping()
-        self._desk.rest()
-        self._bench.nudge()
+        self._threads.say_stopping()
+        self._source.rest()
+        self._running_tasks.nudge()
 
     def stop_now(self) -> None:
         """Ask everything that runs to stop, without any grace. What is not reported then is found lost."""
@@ -94,7 +94,7 @@ class Runtime:
         if worker_id is None:
             return
         self._on_ready(worker_id)
-        self._pulse.start()
+        self._threads.start()
         try:
             while not self._stopping.is_set():
                 self._turn()
@@ -107,7 +107,7 @@ class Runtime:
         """None when it was stopped before that succeeded."""
         while not self._stopping.is_set():
             try:
-                worker_id = self._desk.register(self._offer)
+                worker_id = self._source.register(self._offer)
             except Unavailable as error:
                 self._pause_after(error)
             else:
@@ -118,14 +118,14 @@ class Runtime:
 
     def _turn(self) -> None:
         """Take as much as there is room for, or wait until there is room and work."""
-        if self._bench.room() is None:
-            self._desk.rest()
-            self._bench.wait_until(lambda: self._stopping.is_set() or self._bench.room() is not None)
+        if self._running_tasks.room() is None:
+            self._source.rest()
+            self._running_tasks.wait_until(lambda: self._stopping.is_set() or self._running_tasks.room() is not None)
             return
         try:
-            if self._found_nothing and not self._desk.wait(self._patience()):
+            if self._found_nothing and not self._source.wait(self._patience()):
                 return
-            if not self._stopping.is_set() and (free := self._bench.room()) is not None:
+            if not self._stopping.is_set() and (free := self._running_tasks.room()) is not None:
                 self._go_on_after(self._take(free))
         except Unavailable as error:
             self._pause_after(error)
@@ -135,26 +135,28 @@ class Runtime:
             self._be_refused(error)
 
     def _patience(self) -> float:
-        return LONG_WAIT_SECONDS if self._desk.notices_work else self._idling.next()
+        return LONG_WAIT_SECONDS if self._source.notices_work else self._idling.next()
 
-    def _take(self, free: Resources) -> Taken:
-        most = min(free.slots, MOST_AT_ONCE)
+    def _take(self, free: Resources) -> LeasedTasks:
+        most = min(free.concurrency, MOST_AT_ONCE)
         order = self._priorities.order(self._monotonic())
-        taken = self._desk.take(most, order, free, idle=self._bench.is_idle)
+        taken = self._source.take(most, order, free, idle=self._running_tasks.is_idle)
         for task in taken.tasks:
             self._attempts.begin(task)
         given = [task.priority for task in taken.tasks]
         self._priorities.looked(order, most, given, self._monotonic())
         return taken
 
-    def _go_on_after(self, taken: Taken) -> None:
+    def _go_on_after(self, taken: LeasedTasks) -> None:
         self._failing.reset()
         self._found_nothing = not taken.tasks
         if taken.tasks:
             self._idling.reset()
         if taken.alone_waiting:
-            self._desk.rest()
-            self._bench.wait_until(lambda: self._stopping.is_set() or self._bench.is_idle, self._alone_seconds)
+            self._source.rest()
+            self._running_tasks.wait_until(
+                lambda: self._stopping.is_set() or self._running_tasks.is_idle, self._alone_seconds
+            )
 
     def _pause_after(self, error: Unavailable) -> None:
         if self._failing.is_fresh:
@@ -166,20 +168,20 @@ class Runtime:
         self.stop()
 
     def _ask_all_to_stop(self) -> None:
-        for running in self._bench.running():
+        for running in self._running_tasks.running():
             running.ask_to_stop(STOPPED, self._monotonic())
 
     def _end(self) -> None:
         """Let what runs finish within the grace, hand back the rest, and say good-bye."""
         self.stop()
-        if not self._bench.wait_until(lambda: self._bench.is_idle, self._grace):
+        if not self._running_tasks.wait_until(lambda: self._running_tasks.is_idle, self._grace):
             self._ask_all_to_stop()
-            self._bench.wait_until(lambda: self._bench.is_idle, STOP_PATIENCE + LAST_WORDS_SECONDS)
-        self._desk.close()
-        self._pulse.end()
-        for left in self._bench.running():
+            self._running_tasks.wait_until(lambda: self._running_tasks.is_idle, STOP_PATIENCE + LAST_WORDS_SECONDS)
+        self._source.close()
+        self._threads.end()
+        for left in self._running_tasks.running():
             log.error("not_reported: run %s; it comes again when its lease ends", left.task.run_id)
         try:
-            self._desk.beat(self._bench.load(stopped=True))
+            self._source.beat(self._running_tasks.load(stopped=True))
         except (Unavailable, NotAllowed) as error:
             log.warning("good_bye_failed: %s", error)

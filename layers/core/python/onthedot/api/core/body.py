@@ -1,0 +1,112 @@
+"""A request's body as a JSON object, or a refusal that says where it is wrong. Nothing in a body crashes this.
+
+Stricter than `json.loads`: no NaN or Infinity, no number beyond what JSON readers agree on, no repeated key,
+no half of a surrogate pair, and no nesting that the next reader's stack might not bear.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+from onthedot.api.core.errors import bad_json, too_large
+
+MAX_DEPTH: Final = 100
+MAX_DIGITS: Final = 600
+_SURROGATES: Final = "has half of a surrogate pair, which is no text; send the whole character"
+_NOT_FINITE: Final = "is not a number JSON can carry (NaN, infinite or too long); send a smaller one"
+
+
+def read_object(body: bytes, limit: int, depth: int = MAX_DEPTH) -> dict[str, Any]:
+    """The object in the body. Raises ApiError: 413 over the limit, 400 for everything else."""
+    if len(body) > limit:
+        raise too_large("body", limit, len(body))
+    document = _parse(_decode(body))
+    if not isinstance(document, dict):
+        raise bad_json("body", "is not a JSON object; send {…} with the fields of this call")
+    if _is_deeper(document, depth):
+        raise bad_json("body", f"is nested deeper than {depth} levels; flatten it")
+    _check_values(document)
+    return document
+
+
+def canonical(value: Any) -> bytes:
+    """The one spelling of a JSON value. Raises ValueError for what is not JSON or not UTF-8."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+
+def _decode(body: bytes) -> str:
+    if not body.strip():
+        raise bad_json("body", "is empty; send a JSON object")
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise bad_json("body", f"is not UTF-8 at byte {error.start}; encode it as UTF-8") from error
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_without_repetition, parse_int=_parse_int)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise bad_json("body", f"is not JSON at {where}: {error.msg}; correct it there") from error
+    except RecursionError as error:
+        raise bad_json("body", f"is nested deeper than {MAX_DEPTH} levels; flatten it") from error
+
+
+def _parse_int(digits: str) -> float:
+    """The interpreter refuses to read very long integers; infinity is found and refused by its field's name."""
+    return int(digits) if len(digits) <= MAX_DIGITS else math.inf
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise bad_json(twice, "is given twice in one object; keep one of them")
+    return found
+
+
+def _is_deeper(document: Any, levels: int) -> bool:
+    level = [document]
+    for _ in range(levels):
+        level = [child for parent in level for child in _children(parent) if isinstance(child, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _children(parent: Any) -> Any:
+    return parent.values() if isinstance(parent, dict) else parent
+
+
+def _check_values(document: Any) -> None:
+    """Writing is much faster than looking at each value, so look only when it cannot be written."""
+    try:
+        canonical(document)
+    except ValueError as error:
+        field, message = next(_find_unfit(document))
+        raise bad_json(field, message) from error
+
+
+def _find_unfit(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield from _find_unfit(key, f"{path}.{key}".lstrip("."))
+            yield from _find_unfit(child, f"{path}.{key}".lstrip("."))
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from _find_unfit(child, f"{path}.{index}".lstrip("."))
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield path or "body", _NOT_FINITE
+    elif isinstance(value, str) and not _is_text(value):
+        yield path or "body", _SURROGATES
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

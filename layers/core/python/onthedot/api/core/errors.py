@@ -1,0 +1,113 @@
+"""Errors as the API answers them: one shape, a stable code, and the fields by name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from onthedot.api.core.http import Response
+from onthedot.domain.errors import (
+    IdempotencyConflict,
+    InvalidRequest,
+    JobConflict,
+    JobNotFound,
+    OnthedotError,
+    PreconditionFailed,
+    Problem,
+    StaleAttempt,
+    Unavailable,
+    WorkerNotFound,
+)
+
+MAX_DETAILS: Final = 20
+"""A body with a thousand mistakes gets the first ones: an answer is not larger than what it answers."""
+MAX_ECHO: Final = 100
+RETRY_AFTER_SECONDS: Final = 1
+
+
+class ApiError(Exception):
+    """A request that is refused before any use case sees it."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        problems: Sequence[Problem] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+        self.problems, self.headers = problems, headers or {}
+
+
+def bad_json(field: str, message: str) -> ApiError:
+    field = echo(field)
+    return ApiError(400, "bad_json", f"{field}: {message}", [Problem(field, message)])
+
+
+def too_large(field: str, limit: int, size: int) -> ApiError:
+    message = f"is {size:,} bytes and may be {limit:,}; send less, or a link to where the rest is"
+    return ApiError(413, "too_large", f"{field} {message}", [Problem(field, message)])
+
+
+def echo(text: str) -> str:
+    """A caller's own text, safe to give back: bounded, and UTF-8 whatever it was."""
+    safe = text[:MAX_ECHO].encode("utf-8", "replace").decode()
+    return safe + ("…" if len(text) > MAX_ECHO else "")
+
+
+def answer_to(error: Exception) -> Response | None:
+    """The answer to an error that is meant to happen; None for any other."""
+    if isinstance(error, ApiError):
+        return error_response(error.status, error.code, error.message, error.problems, error.headers)
+    return _answer_to_domain(error) if isinstance(error, OnthedotError) else None
+
+
+def _answer_to_domain(error: OnthedotError) -> Response | None:
+    match error:
+        case InvalidRequest():
+            return error_response(422, "invalid_request", _summary(error.problems), error.problems)
+        case JobNotFound() | WorkerNotFound():
+            return _answer_to_missing(error)
+        case IdempotencyConflict():
+            message = "was already used with another request; use a new key for a new job"
+            return error_response(
+                409, "idempotency_conflict", f"idempotency_key {message}", [Problem("idempotency_key", message)]
+            )
+        case JobConflict() | StaleAttempt() | PreconditionFailed():
+            return _answer_to_change(error)
+        case Unavailable():
+            headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+            return error_response(503, "unavailable", "not possible just now; try again", headers=headers)
+    return None
+
+
+def _answer_to_missing(error: JobNotFound | WorkerNotFound) -> Response:
+    if isinstance(error, WorkerNotFound):
+        return error_response(404, "not_found", "there is no such worker; check its id, or register it")
+    return error_response(404, "not_found", "there is no such job or execution; check its id")
+
+
+def _answer_to_change(error: JobConflict | StaleAttempt | PreconditionFailed) -> Response:
+    if isinstance(error, JobConflict):
+        return error_response(409, "conflict", str(error))
+    if isinstance(error, StaleAttempt):
+        return error_response(409, "stale_attempt", f"{error}; do not go on with it")
+    message = f"{error}; read it again, and change what is there now"
+    return error_response(412, "precondition_failed", message, [Problem("If-Match", message)])
+
+
+def error_response(
+    status: int,
+    code: str,
+    message: str,
+    problems: Sequence[Problem] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    details = [{"field": problem.field, "message": problem.message} for problem in problems[:MAX_DETAILS]]
+    return Response(status, {"error": {"code": code, "message": message, "details": details}}, headers or {})
+
+
+def _summary(problems: Sequence[Problem]) -> str:
+    first = problems[0]
+    more = f" (and {len(problems) - 1} more, see details)" if len(problems) > 1 else ""
+    return f"{first.field}: {first.message}{more}"

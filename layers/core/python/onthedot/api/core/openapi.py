@@ -1,0 +1,87 @@
+"""The OpenAPI description, made from the route table and the very models that check and show."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from http import HTTPStatus
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+import onthedot
+from onthedot.api.core.route import Route
+from onthedot.api.jobs.views import ErrorView
+
+_REF: Final = "#/components/schemas/{model}"
+_Schemas = Mapping[tuple[Any, Any], dict[str, Any]]
+
+
+@cache
+def describe(routes: tuple[Route, ...]) -> dict[str, Any]:
+    """The document, made once for each process."""
+    schemas, definitions = _schemas(routes)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "onthedot", "version": onthedot.__version__, "description": onthedot.__doc__},
+        "paths": paths,
+        "components": {
+            "schemas": definitions.get("$defs", {}),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+def _schemas(routes: Sequence[Route]) -> tuple[_Schemas, dict[str, Any]]:
+    types = {ErrorView, *(route.answer for route in routes)}
+    answers = [(kind, "serialization", TypeAdapter(kind)) for kind in types]
+    bodies = [(kind, "validation", TypeAdapter(kind)) for kind in {route.body for route in routes} - {None}]
+    return TypeAdapter.json_schemas([*answers, *bodies], ref_template=_REF)  # type: ignore[list-item]
+
+
+def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": route.action.__name__,
+        "summary": route.summary,
+        "parameters": _parameters(route),
+        "responses": _responses(route, schemas),
+    }
+    if route.is_open:
+        operation["security"] = []
+    if route.body is not None:
+        operation["requestBody"] = {
+            "required": not route.body_may_be_left_out,
+            **_content(schemas[route.body, "validation"]),
+        }
+    return operation
+
+
+def _parameters(route: Route) -> list[dict[str, Any]]:
+    text = {"type": "string"}
+    found: list[dict[str, Any]] = []
+    if "{id}" in route.path:
+        found.append({"name": "id", "in": "path", "required": True, "schema": text})
+    found += [{"name": name, "in": "header", "required": False, "schema": text} for name in route.headers]
+    if route.query is not None:
+        choices = TypeAdapter(route.query).json_schema()["properties"]
+        found += [{"name": name, "in": "query", "required": False, "schema": choices[name]} for name in choices]
+    return found
+
+
+def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
+    error = schemas[ErrorView, "serialization"]
+    codes = [*route.errors, *(() if route.is_open else (401, 403, 503)), 500]
+    return {
+        str(route.status): _described(route.status, schemas[route.answer, "serialization"]),
+        **{str(code): _described(code, error) for code in sorted(codes)},
+    }
+
+
+def _described(status: int, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"description": HTTPStatus(status).phrase, **_content(schema)}
+
+
+def _content(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}

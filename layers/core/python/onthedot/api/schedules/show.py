@@ -1,0 +1,60 @@
+"""Schedules as the API shows them: by the fields that made them, and by their coming fires."""
+
+from collections.abc import Sequence
+
+from onthedot.api.core.times import format_instant
+from onthedot.api.jobs.views import FireTimeView, ForecastView, PreviewView, RecurrenceView
+from onthedot.domain.runs.records import Record
+from onthedot.domain.schedules.preview import FireTime
+from onthedot.domain.schedules.recurrence import Recurrence
+from onthedot.domain.schedules.schedule import CronSchedule
+from onthedot.use_cases.jobs.forecast import Forecast
+
+
+def recurrence_view(job: Record) -> RecurrenceView:
+    """The fields of a recurring job's schedule, so that they can be sent again; nothing for other jobs."""
+    if job.recurrence is None:
+        return {}
+    return {**_rule(job.recurrence), **_limits(job.recurrence), "runs": job.stamped or 0}
+
+
+def _rule(recurrence: Recurrence) -> RecurrenceView:
+    rule = recurrence.schedule.rule
+    if not isinstance(rule, CronSchedule):
+        return {"every": rule.seconds}
+    dst = rule.dst
+    return {
+        "cron": rule.expression,
+        "timezone": rule.timezone,
+        "dst": {"gap": dst.gap.value, "overlap": dst.overlap.value},
+    }
+
+
+def _limits(recurrence: Recurrence) -> RecurrenceView:
+    schedule, misfire = recurrence.schedule, recurrence.misfire
+    return {
+        "start_at": None if schedule.start_at is None else format_instant(schedule.start_at),
+        "end_at": None if schedule.end_at is None else format_instant(schedule.end_at),
+        "max_runs": recurrence.max_runs,
+        "jitter_seconds": schedule.jitter_seconds,
+        "misfire": {"policy": misfire.policy.value, "grace_seconds": misfire.grace_seconds},
+        "overlap": recurrence.overlap.value,
+    }
+
+
+def preview_view(fires: Sequence[FireTime], jitter_seconds: int) -> PreviewView:
+    return {"fire_times": [_fire_time(fire, jitter_seconds) for fire in fires]}
+
+
+def _fire_time(fire: FireTime, jitter_seconds: int) -> FireTimeView:
+    jitter = f"jitter: starts up to {jitter_seconds} s later" if jitter_seconds else None
+    notes = [note for note in (fire.note, jitter) if note]
+    return {"time": format_instant(fire.at), "local": fire.local, "note": "; ".join(notes) or None}
+
+
+def forecast_view(forecast: Forecast) -> ForecastView:
+    minutes = forecast.minutes.items()
+    return {
+        "minutes": [{"time": format_instant(start), "runs": runs} for start, runs in minutes],
+        "truncated": forecast.truncated,
+    }

@@ -1,0 +1,176 @@
+"""What a job does, as fields: one model for each type of target. What one may name is decided by the stage's lists."""
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from onthedot.api.core.body import canonical
+from onthedot.api.core.fields import MAX_TEXT, Fields, printable
+from onthedot.api.targets import http_fields
+from onthedot.domain.targets import types as targets
+from onthedot.domain.targets.types import Target
+
+MAX_ARGUMENTS: Final = 100
+MAX_ARGV_BYTES: Final = 32 * 1024
+MAX_INPUT_BYTES: Final = 32 * 1024
+MAX_FUNCTION: Final = 170
+MAX_CAPABILITY: Final = 80
+MAX_HANDLER: Final = MAX_CAPABILITY - len("python:")
+"""A worker offers each handler as a capability."""
+
+_NAME: Final = r"[A-Za-z0-9_-]{1,140}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?"
+_FUNCTION: Final = re.compile(rf"(arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{{12}}:function:)?{_NAME}", re.ASCII)
+_SERVICE: Final = re.compile(r"[a-z][a-z0-9-]{0,62}")
+_ACTION: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,127}")
+_METHOD: Final = re.compile(r"([A-Za-z_]\w*\.)*[A-Za-z_]\w*/[A-Za-z_]\w*", re.ASCII)
+
+
+def refuse_null(value: Any) -> Any:
+    """For a field that may be left out, in a model whose nulls nobody else looks at."""
+    if value is None:
+        raise ValueError("is null; leave it out")
+    return value
+
+
+def one_capability(text: str) -> str:
+    """They are listed with commas in between."""
+    if "," in text or text != text.strip():
+        raise ValueError("has a comma or outer spaces; give one capability as one entry")
+    return printable(text)
+
+
+def _function(name: str) -> str:
+    if not _FUNCTION.fullmatch(name):
+        raise ValueError("is neither a function's name nor its whole ARN, with a version or alias or without; give one")
+    return name
+
+
+def _service(name: str) -> str:
+    if not _SERVICE.fullmatch(name):
+        raise ValueError("is not a service's name; give it as boto3 does, such as sqs or stepfunctions")
+    return name
+
+
+def _action(name: str) -> str:
+    if not _ACTION.fullmatch(name):
+        raise ValueError("is not an action's name; give it as the API reference does, such as SendMessage")
+    return name
+
+
+def _input(fields: dict[str, Any]) -> dict[str, Any]:
+    size = len(canonical(fields))
+    if size > MAX_INPUT_BYTES:
+        raise ValueError(f"is {size:,} bytes and may be {MAX_INPUT_BYTES:,}; leave it out and send it as the payload")
+    return fields
+
+
+def _argument(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("has a zero character, which no program can be given; remove it")
+    return text
+
+
+def _argv(arguments: list[str]) -> list[str]:
+    size = sum(len(argument.encode()) for argument in arguments)
+    if size > MAX_ARGV_BYTES:
+        raise ValueError(f"is {size:,} bytes and may be {MAX_ARGV_BYTES:,}; send the rest as the payload")
+    return arguments
+
+
+def _address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not (http_fields.is_host(host) and re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) < 65_536):
+        raise ValueError("is not host:port; give a name or an address and a port, such as orders.example.com:443")
+    return text
+
+
+def _method(text: str) -> str:
+    text = text.removeprefix("/")
+    if not _METHOD.fullmatch(text):
+        raise ValueError("is not package.Service/Method; give it as the service's .proto names it")
+    return text
+
+
+Capability = Annotated[str, Field(min_length=1, max_length=MAX_CAPABILITY), AfterValidator(one_capability)]
+Url = Annotated[str, Field(max_length=http_fields.MAX_URL), AfterValidator(http_fields.check_url)]
+HeaderName = Annotated[str, AfterValidator(http_fields.check_header_name)]
+HeaderValue = Annotated[str, AfterValidator(http_fields.check_header_value)]
+Headers = Annotated[
+    dict[HeaderName, HeaderValue],
+    Field(max_length=http_fields.MAX_HEADERS),
+    AfterValidator(http_fields.check_headers),
+]
+Argument = Annotated[str, Field(min_length=1), AfterValidator(_argument)]
+
+
+class HttpTargetFields(Fields):
+    """An HTTP callback; the payload is its JSON body."""
+
+    type: Literal["http"]
+    url: Url
+    method: Literal["POST", "PUT", "PATCH", "GET", "DELETE", "HEAD"] = "POST"
+    headers: Headers = Field(default_factory=dict)
+
+    def target(self) -> Target:
+        return targets.HttpTarget(self.url, self.method, self.headers)
+
+
+class LambdaTargetFields(Fields):
+    """A Lambda function that the stage allows, by its name or ARN; the payload is its event."""
+
+    type: Literal["lambda"]
+    function: Annotated[str, Field(max_length=MAX_FUNCTION), AfterValidator(_function)]
+
+    def target(self) -> Target:
+        return targets.LambdaTarget(self.function)
+
+
+class AwsTargetFields(Fields):
+    """One call of an AWS API that the stage allows. Without `input` the payload is the input."""
+
+    type: Literal["aws"]
+    service: Annotated[str, AfterValidator(_service)]
+    action: Annotated[str, AfterValidator(_action)]
+    input: Annotated[dict[str, Any] | None, BeforeValidator(refuse_null), AfterValidator(_input)] = None
+
+    def target(self) -> Target:
+        return targets.AwsTarget(self.service, self.action, self.input)
+
+
+class ShellTargetFields(Fields):
+    """A program and its arguments, on workers that offer it; the payload is its standard input."""
+
+    type: Literal["shell"]
+    argv: Annotated[list[Argument], Field(min_length=1, max_length=MAX_ARGUMENTS), AfterValidator(_argv)]
+
+    def target(self) -> Target:
+        return targets.ShellTarget(tuple(self.argv))
+
+
+class GrpcTargetFields(Fields):
+    """A unary call; the payload is the request as protobuf's JSON. `tls`: but for private addresses, unless told."""
+
+    type: Literal["grpc"]
+    address: Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_address)]
+    method: Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_method)]
+    tls: Annotated[bool | None, BeforeValidator(refuse_null)] = None
+
+    def target(self) -> Target:
+        return targets.GrpcTarget(self.address, self.method, self.tls)
+
+
+class PythonTargetFields(Fields):
+    """A handler that the worker's app marks with `@job`; the payload is its argument."""
+
+    type: Literal["python"]
+    handler: Annotated[str, Field(min_length=1, max_length=MAX_HANDLER), AfterValidator(one_capability)]
+
+    def target(self) -> Target:
+        return targets.PythonTarget(self.handler)
+
+
+TargetFields = Annotated[
+    HttpTargetFields | LambdaTargetFields | AwsTargetFields | ShellTargetFields | GrpcTargetFields | PythonTargetFields,
+    Field(discriminator="type"),
+]

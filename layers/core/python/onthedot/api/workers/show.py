@@ -1,0 +1,95 @@
+"""Pull workers and their leases as the API shows them."""
+
+import json
+from collections.abc import Sequence
+from typing import Final, cast
+
+from onthedot.api.core.times import format_instant
+from onthedot.api.jobs.show import requirements_view
+from onthedot.api.targets.views import TargetView
+from onthedot.api.workers.views import KeptView, LeaseView, ResourcesView, SigningKeysView, WorkerView
+from onthedot.domain.runs.lifecycle import LEASE_MS
+from onthedot.domain.runs.records import Record
+from onthedot.domain.targets import types as targets
+from onthedot.domain.targets.webhooks import SigningKey
+from onthedot.domain.workers.records import Resources, WorkerRecord
+from onthedot.ports import Call
+from onthedot.use_cases.workers.lease_runs import Lease
+from onthedot.use_cases.workers.receipts import sealed
+
+LEASE_SECONDS: Final = LEASE_MS // 1000
+HEARTBEAT_SECONDS: Final = LEASE_SECONDS // 3
+"""Two may be lost before the lease is."""
+
+
+def worker_view(worker: WorkerRecord, now: int) -> WorkerView:
+    """One that serves everybody does not show whose runs it has."""
+    is_shared = worker.tenant is None
+    return {
+        "worker_id": worker.worker_id,
+        "pool": worker.pool,
+        "status": worker.status(now).value,
+        "capabilities": sorted(worker.capabilities),
+        "resources": _resources(worker.resources),
+        "used": _resources(worker.load.used),
+        "running": [] if is_shared else list(worker.load.running),
+        "registered_at": format_instant(worker.registered_at),
+        "heartbeat_at": format_instant(worker.heartbeat_at),
+        "host": "" if is_shared else worker.host,
+        "lease_seconds": LEASE_SECONDS,
+        "heartbeat_seconds": HEARTBEAT_SECONDS,
+    }
+
+
+def lease_view(lease: Lease, call: Call) -> LeaseView:
+    """The worker sends the payload on as compact JSON in UTF-8: that is what the signature is made of."""
+    run, definition = lease.run, call.definition
+    return {
+        "execution_id": run.run_id,
+        "job_id": run.job_id,
+        "attempt": run.attempt,
+        "priority": run.priority.value,
+        "pool": run.pool,
+        "fire_time": format_instant(run.nominal_at),
+        "lease_until": format_instant(run.lease_until or 0),
+        "lease_seconds": LEASE_SECONDS,
+        "alone": lease.alone,
+        "target": cast(TargetView, targets.to_json(definition.target)),
+        "payload": json.loads(call.payload),
+        "timeout_seconds": definition.timeout_seconds,
+        "requirements": requirements_view(definition.requirements),
+        "idempotency_key": run.run_id,
+        "signature": dict(call.signature),
+        "receipt": None if lease.received is None else sealed(run, lease.received.receipt),
+    }
+
+
+def kept_view(run: Record) -> KeptView:
+    return {
+        "execution_id": run.run_id,
+        "attempt": run.attempt,
+        "lease_until": format_instant(run.lease_until or 0),
+        "cancel_requested": run.cancel_requested is not None,
+    }
+
+
+def signing_keys_view(keys: Sequence[SigningKey]) -> SigningKeysView:
+    return {
+        "keys": [
+            {
+                "secret": key.secret,
+                "created_at": format_instant(key.created_at),
+                "retires_at": None if key.retires_at is None else format_instant(key.retires_at),
+            }
+            for key in keys
+        ]
+    }
+
+
+def _resources(resources: Resources) -> ResourcesView:
+    return {
+        "concurrency": resources.concurrency,
+        "slots": resources.concurrency,
+        "cpu": resources.cpu,
+        "memory_mb": resources.memory_mb,
+    }

@@ -1,0 +1,200 @@
+"""The filters of event patterns: `{"prefix": "x"}` and its kin, each with what it takes and what fits it.
+
+Only texts fit the text filters, only numbers `numeric`; `anything-but` fits every present value but the ones it names,
+whatever their kind. A filter sees one value: lists and absent fields are the pattern's business.
+"""
+
+import ipaddress
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, Final
+
+from onthedot.domain.events.wildcards import wildcard_fault, wildcard_fits
+
+_COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "=": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_CIDR: Final = re.compile(r"[0-9a-fA-F.:]+/[0-9]{1,3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`fault` says what is wrong with an argument, or nothing; `fits(argument, value)` takes only faultless ones."""
+
+    fault: Callable[[Any], str]
+    fits: Callable[[Any, Any], bool]
+
+
+def is_number(value: Any) -> bool:
+    """JSON's numbers: Python's `True` is none, and what overflowed to infinity is no number to compare with."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_value(value: Any) -> bool:
+    """What can stand in a pattern's list as itself."""
+    return value is None or isinstance(value, str | bool) or is_number(value)
+
+
+def equal(wanted: Any, value: Any) -> bool:
+    """Equal and of one kind: 300 is 300.0, but 1 is not true, nor "1"."""
+    if isinstance(wanted, bool) or isinstance(value, bool):
+        return wanted is value
+    return bool(wanted == value)
+
+
+def fault_of(written: dict[str, Any]) -> str:
+    """What is wrong with a filter as it is written, or nothing."""
+    if len(written) != 1:
+        return f"a filter has exactly one name, this has {len(written)}"
+    [(name, argument)] = written.items()
+    known = FILTERS.get(name)
+    return known.fault(argument) if known else f"unknown filter {name!r}: {_hint(name)}"
+
+
+def fits(wanted: Any, value: Any) -> bool:
+    """Whether a present value is the wanted one, or fits the filter that stands in its place."""
+    if not isinstance(wanted, dict):
+        return equal(wanted, value)
+    [(name, argument)] = wanted.items()
+    return FILTERS[name].fits(argument, value)
+
+
+def _hint(name: str) -> str:
+    close = get_close_matches(name, FILTERS, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"a list holds plain values and the filters {', '.join(FILTERS)}; a nested object stands without brackets"
+
+
+def _text_fault(argument: Any) -> str:
+    return "" if isinstance(argument, str) else "must be a text"
+
+
+def _part_fault(argument: Any) -> str:
+    """Of `prefix` and `suffix`, which may ignore case."""
+    if isinstance(argument, dict):
+        if list(argument) != ["equals-ignore-case"] or not isinstance(argument["equals-ignore-case"], str):
+            return 'must be a text or {"equals-ignore-case": text}'
+        return ""
+    return _text_fault(argument)
+
+
+def _numeric_fault(argument: Any) -> str:
+    if not isinstance(argument, list) or len(argument) not in {2, 4}:
+        return 'must be [operator, number] or [operator, number, operator, number], such as [">", 0, "<=", 5]'
+    if any(sign not in _COMPARE for sign in argument[::2] if isinstance(sign, str)):
+        return f"knows only the operators {', '.join(_COMPARE)}"
+    if not all(isinstance(sign, str) for sign in argument[::2]) or not all(map(is_number, argument[1::2])):
+        return "alternates operators and finite numbers"
+    return _range_fault(*argument) if len(argument) == 4 else ""
+
+
+def _range_fault(low_sign: str, low: float, high_sign: str, high: float) -> str:
+    if low_sign not in {">", ">="} or high_sign not in {"<", "<="}:
+        return "names a range's lower end first (> or >=), then its upper end (< or <=)"
+    return "" if low < high else f"names an empty range: {low} is not below {high}"
+
+
+def _numeric_fits(argument: list[Any], value: Any) -> bool:
+    pairs = zip(argument[::2], argument[1::2], strict=True)
+    return is_number(value) and all(_COMPARE[sign](value, bound) for sign, bound in pairs)
+
+
+def _cidr_fault(argument: Any) -> str:
+    if isinstance(argument, str) and _CIDR.fullmatch(argument) and _network(argument):
+        return ""
+    return 'must be an address range such as "10.0.0.0/24" or "2001:db8::/32"'
+
+
+@lru_cache(maxsize=1024)
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return None
+
+
+def _cidr_fits(argument: str, value: Any) -> bool:
+    network = _network(argument)
+    # `%` begins a zone, which Python reads as part of an address, though it names no other address.
+    if network is None or not isinstance(value, str) or "%" in value:
+        return False
+    try:
+        return ipaddress.ip_address(value) in network
+    except ValueError:
+        return False
+
+
+def _same_but_case(argument: str, value: Any) -> bool:
+    """As Unicode compares without case; AWS does it letter by letter, which differs for a few such as ß."""
+    return isinstance(value, str) and value.casefold() == argument.casefold()
+
+
+def _begins(argument: Any, value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    if isinstance(argument, dict):
+        return value.casefold().startswith(argument["equals-ignore-case"].casefold())
+    return value.startswith(argument)
+
+
+def _ends(argument: Any, value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    if isinstance(argument, dict):
+        return value.casefold().endswith(argument["equals-ignore-case"].casefold())
+    return value.endswith(argument)
+
+
+def _but_fault(argument: Any) -> str:
+    if isinstance(argument, dict):
+        return _but_filter_fault(argument)
+    values = argument if isinstance(argument, list) else [argument]
+    if values and (all(isinstance(v, str) for v in values) or all(map(is_number, values))):
+        return ""
+    return "must be a text, a number, a list of texts, a list of numbers, or a filter of texts"
+
+
+def _but_filter_fault(argument: dict[str, Any]) -> str:
+    if len(argument) != 1 or not _BUT.keys() >= argument.keys():
+        return f"takes exactly one of the filters {', '.join(_BUT)}"
+    [(name, texts)] = argument.items()
+    texts = texts if isinstance(texts, list) else [texts]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return f"{name} must be a text or a list of texts here"
+    if "" in texts and name in {"prefix", "suffix"}:
+        return f"an empty {name} would leave nothing to match"
+    return next(filter(None, (_BUT[name].fault(text) for text in texts)), "")
+
+
+def _but_fits(argument: Any, value: Any) -> bool:
+    if isinstance(argument, dict):
+        [(name, texts)] = argument.items()
+        return not any(_BUT[name].fits(text, value) for text in (texts if isinstance(texts, list) else [texts]))
+    return not any(equal(one, value) for one in (argument if isinstance(argument, list) else [argument]))
+
+
+_BUT: Final = {
+    "prefix": Filter(_part_fault, _begins),
+    "suffix": Filter(_part_fault, _ends),
+    "equals-ignore-case": Filter(_text_fault, _same_but_case),
+    "wildcard": Filter(wildcard_fault, wildcard_fits),
+}
+FILTERS: Final = {
+    **_BUT,
+    "anything-but": Filter(_but_fault, _but_fits),
+    "numeric": Filter(_numeric_fault, _numeric_fits),
+    "exists": Filter(lambda argument: "" if isinstance(argument, bool) else "must be true or false", lambda a, _: a),
+    "cidr": Filter(_cidr_fault, _cidr_fits),
+}

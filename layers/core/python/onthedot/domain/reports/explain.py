@@ -1,0 +1,150 @@
+"""Why a job has not run, or what it is doing: pure, from its record and what was seen beside it.
+
+Every reason has a stable code and a sentence. What holds a job back first stands first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from onthedot.domain.runs.records import STAMPING, Kind, Record, Status
+from onthedot.domain.schedules.schedule import next_fire
+
+SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
+MOST_NAMED: Final = 10
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """How far the queue of a waiting run is behind; an unknown age is None."""
+
+    visible: int
+    oldest_age_ms: int | None = None
+
+
+def coming_fire(record: Record, now: int) -> int | None:
+    """When it fires next, as its record tells; None when it waits for nothing.
+
+    A recurring job stands behind the times that are stamped already, so its schedule knows better than its position;
+    unless nobody came to stamp it, and it is overdue.
+    """
+    if record.status in SCHEDULED:
+        return record.fire_at
+    if record.status is not Status.ACTIVE or record.recurrence is None:
+        return None
+    following = next_fire(record.recurrence.schedule, now)
+    return record.fire_at if following is None else min(record.fire_at, following)
+
+
+def explain(
+    record: Record,
+    now: int,
+    backlog: QueueState | None,
+    latest_run: Record | None,
+    limit: str | None = None,
+    *,
+    workers: Sequence[Reason] = (),
+    parents: Sequence[str] = (),
+) -> list[Reason]:
+    """`latest_run`: the latest due run of a job that stamps; `backlog`: of the queue that it, or the job, waits in.
+
+    `limit` says why it was not taken out of its fire slot in time, `workers` who it waits for in its queue,
+    `parents` those that have not ended, with their states.
+    """
+    if record.status is Status.WAITING:
+        return _waiting_for(parents, record, now)
+    limited = [] if limit is None else [Reason("over_limit", limit)]
+    if record.kind not in STAMPING:
+        return [*limited, *workers, *_of_run(record, now, backlog)]
+    reasons = [] if latest_run is None else [*limited, *workers, *_of_run(latest_run, now, backlog)]
+    last = [Reason(f"last_run_{reason.code}", f"its last run: {reason.message}") for reason in reasons]
+    return [_of_job(record, now), *last]
+
+
+def _of_job(job: Record, now: int) -> Reason:
+    if job.status is Status.PAUSED:
+        return Reason("paused", "the job is paused; resume it")
+    if job.status is Status.COMPLETED:
+        return Reason("completed", f"the schedule has ended: {job.stamped or 0} runs were made of it")
+    if job.status is not Status.ACTIVE:
+        return _ended(job)
+    if job.kind is Kind.EVENT:
+        return Reason("waits_for_events", "waits for events that match")
+    at = coming_fire(job, now) or job.fire_at
+    if at > now:
+        return Reason("not_due", f"not due until {_time(at)}")
+    return Reason("overdue", f"due since {_time(at)}, and waits for the next tick")
+
+
+def _waiting_for(parents: Sequence[str], record: Record, now: int) -> list[Reason]:
+    more = len(parents) - MOST_NAMED
+    named = ", ".join([*parents[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
+    reasons = [Reason("waiting_for_parents", f"waits for the end of {named or 'its parents'}")]
+    if record.kind is Kind.ONE_OFF and record.nominal_at > now:
+        reasons.append(Reason("not_due", f"not due until {_time(record.nominal_at)}"))
+    return reasons
+
+
+def _of_run(run: Record, now: int, backlog: QueueState | None) -> list[Reason]:
+    if run.status is Status.PAUSED:
+        return [Reason("paused", "the job is paused; resume it")]
+    if run.status is Status.RUNNING:
+        return _running(run)
+    if run.status not in SCHEDULED:
+        return [_ended(run)]
+    return [*_held_up(run), _waiting(run, now, backlog)]
+
+
+def _running(run: Record) -> list[Reason]:
+    since = "" if run.started_at is None else f" since {_time(run.started_at)}"
+    reasons = [Reason("running", f"attempt {run.attempt} runs{since} by worker {run.worker}")]
+    if run.cancel_requested is not None:
+        reasons.append(Reason("cancel_requested", f"it was asked to stop at {_time(run.cancel_requested)}"))
+    return reasons
+
+
+def _held_up(run: Record) -> list[Reason]:
+    """Why it waits again: an attempt that failed, or its turn that has not come."""
+    if run.attempt:
+        return [Reason("retrying", f"retry at {_time(run.fire_at)} after: {run.reason or 'a lost attempt'}")]
+    return [] if run.reason is None else [Reason("held_back", run.reason)]
+
+
+def _waiting(run: Record, now: int, backlog: QueueState | None) -> Reason:
+    if run.fire_at > now:
+        where = "handed over, " if run.status is Status.DISPATCHED else ""
+        return Reason("not_due", f"{where}not due until {_time(run.fire_at)}")
+    if run.status is Status.PENDING:
+        return Reason("overdue", f"due since {_time(run.fire_at)}, and waits for the next tick")
+    queue = f"{run.pool}-{run.priority.lower()}"
+    return Reason("queued", f"handed over, due since {_time(run.fire_at)}, waits in queue {queue}{_behind(backlog)}")
+
+
+def _behind(backlog: QueueState | None) -> str:
+    if backlog is None:
+        return ""
+    age = "" if backlog.oldest_age_ms is None else f", the oldest for {backlog.oldest_age_ms / 1000:.1f} s"
+    return f"; {backlog.visible} to be taken there{age}"
+
+
+def _ended(run: Record) -> Reason:
+    at = "" if run.finished_at is None else f" at {_time(run.finished_at)}"
+    if run.kind is Kind.SKIPPED_RANGE:
+        until = _time(run.skipped_until if run.skipped_until is not None else run.nominal_at)
+        times = f"{run.skipped_count or 1} fire times from {_time(run.nominal_at)} to {until}"
+        return Reason("skipped", f"{times} were skipped: {run.reason}")
+    why = "" if run.reason is None else f": {run.reason}"
+    return Reason(run.status.value.lower(), f"{run.status.value.lower()}{at}{why}")
+
+
+def _time(instant: int) -> str:
+    moment = _EPOCH + timedelta(milliseconds=instant)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

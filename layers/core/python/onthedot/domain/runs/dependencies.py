@@ -1,0 +1,125 @@
+"""Moves between parents and children: a child waits outside every slot, and each parent that ends lets go of it.
+
+Whatever is half done stands in a watch slot: a child until all its parents know of it, an ended parent until all
+its children do. Each step may be repeated: a set that a parent has left already stays as it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.endings import TOMBSTONE_DAYS, closed, concluded
+from onthedot.domain.runs.placement import place
+from onthedot.domain.runs.records import TERMINAL, Expect, Kind, Move, Record, Status
+from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
+from onthedot.domain.schedules.schedule import next_fire
+
+
+class OnParentFailure(StrEnum):
+    """What becomes of a child when a parent did not succeed."""
+
+    FAIL = "fail"
+    RUN = "run"
+    SKIP = "skip"
+
+
+def has_ended(run: Record) -> bool:
+    return run.status in TERMINAL
+
+
+def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: int, deployment: Deployment) -> Record:
+    """The new job as it waits for its parents, looked after until they all know of it."""
+    return replace(
+        run,
+        status=Status.WAITING,
+        slot=watch_slot(shard_of(run.job_id, deployment.shards), now, now),
+        parents=tuple(parents),
+        waits_for=frozenset(parents),
+        on_parent_failure=None if policy is OnParentFailure.FAIL else policy.value,
+    )
+
+
+def adopt(parent: Record, child_id: str) -> Move:
+    """Tell a parent that has not ended who waits for it. The counter makes whoever ends it notice."""
+    return Move(
+        parent.run_id,
+        Expect(frozenset({parent.status})),
+        parent.status,
+        {},
+        increments={"dependents": 1},
+        adds={"children": frozenset({child_id})},
+    )
+
+
+def all_know(child: Record) -> Move:
+    """Every parent knows of the child: it needs nobody's attention until they end."""
+    return Move(child.run_id, Expect(frozenset({Status.WAITING}), {"slot": child.slot}), Status.WAITING, {"slot": None})
+
+
+def parent_is_through(child_id: str, parent_id: str) -> Move:
+    """One less to wait for."""
+    return Move(
+        child_id,
+        Expect(frozenset({Status.WAITING})),
+        Status.WAITING,
+        {},
+        removes={"waits_for": frozenset({parent_id})},
+    )
+
+
+def give_up(child: Record, parent: Record | None, parent_id: str, now: int, deployment: Deployment) -> Move:
+    """A parent did not succeed, and the child does not run without it."""
+    skips = child.on_parent_failure == OnParentFailure.SKIP
+    why = _why(parent, parent_id)
+    ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None}
+    expect = Expect(frozenset({Status.WAITING}), {"dependents": child.dependents})
+    if skips:
+        return Move(child.run_id, expect, Status.SKIPPED, ended)
+    return Move(child.run_id, expect, Status.FAILED, {**ended, "failed_under": child.tenant})
+
+
+def _why(parent: Record | None, parent_id: str) -> str:
+    if parent is None:
+        return f"its parent {parent_id} is gone"
+    name = parent.key or parent.run_id
+    because = f": {parent.reason}" if parent.reason else ""
+    return f"its parent {name} ended {parent.status}{because}"[:300]
+
+
+def let_go(child: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
+    """Nothing to wait for any more: a run is due now, or at its own time if that is later; a schedule begins."""
+    expect = Expect(frozenset({Status.WAITING}), {"generation": child.generation})
+    if child.kind is Kind.RECURRING and child.recurrence is not None:
+        return _begin_schedule(child, expect, now, deployment)
+    if child.kind is Kind.EVENT:
+        return Move(child.run_id, expect, Status.ACTIVE, {"slot": None})
+    at = max(child.nominal_at, now)
+    placed = place(child.job_id, at, now, deployment)
+    changes = {"slot": placed.slot, "generation": generation, "nominal_at": at, "fire_at": at, "reason": None}
+    return Move(child.run_id, expect, placed.status, changes)
+
+
+def _begin_schedule(child: Record, expect: Expect, now: int, deployment: Deployment) -> Move:
+    first = None if child.recurrence is None else next_fire(child.recurrence.schedule, now)
+    if first is None:
+        why = "its schedule had ended before its parents did"
+        return Move(child.run_id, expect, Status.SKIPPED, {**concluded(child, now, deployment), "reason": why})
+    changes: dict[str, Any] = {
+        "slot": fire_slot(shard_of(child.job_id, deployment.shards), first, now),
+        "nominal_at": first,
+        "fire_at": first,
+        "scheduled_since": first,
+        "accounted_until": now,
+    }
+    return Move(child.run_id, expect, Status.ACTIVE, changes)
+
+
+def children_know(run: Record, now: int, deployment: Deployment) -> Move:
+    """All children of an ended run have been told: it needs nobody's attention any more."""
+    kept = closed(now, deployment)["expires_at"]
+    if run.status is Status.DELETED:
+        kept = now // 1000 + TOMBSTONE_DAYS * 86_400
+    expect = Expect(frozenset({run.status}), {"notify_pending": 1, "dependents": run.dependents})
+    return Move(run.run_id, expect, run.status, {"slot": None, "notify_pending": None, "expires_at": kept})

@@ -1,0 +1,23 @@
+"""Whether a stamped run is still meant to run when its time has come, by the job as it is now."""
+
+from onthedot.domain.ids import is_scheduled, nominal_of
+from onthedot.domain.runs.lifecycle import CHANGED_WHY, PAUSED_WHY
+from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.schedules.schedule import contains
+
+_STOPPED = {
+    Status.PAUSED: PAUSED_WHY,
+    Status.DELETED: "job deleted",
+    Status.CANCELLED: "job cancelled",
+}
+
+
+def why_not(job: Record | None, run_id: str) -> str | None:
+    """The reason for skipping the run, None if it runs. So cancel, pause and change work until the last moment."""
+    if job is None:
+        return _STOPPED[Status.DELETED]
+    if job.status in _STOPPED:
+        return _STOPPED[job.status]
+    if job.recurrence is None or not is_scheduled(run_id):
+        return None
+    return None if contains(job.recurrence.schedule, nominal_of(run_id)) else CHANGED_WHY

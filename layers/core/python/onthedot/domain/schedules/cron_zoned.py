@@ -1,0 +1,82 @@
+"""The next fire of a cron expression in a time zone, through changes of the clocks.
+
+An expression that covers all 24 hours fires whenever clocks show one of its times, also when they show it again: where
+clocks change by whole hours, as much time passes between two fires then as on any other day. For all others
+
+- a time that clocks jump over runs at the first instant after the jump (`run_after`; several such times once) or not at
+  all (`skip`);
+- a time that clocks show twice runs the first time (`once`) or both times (`twice`).
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from onthedot.domain.schedules.cron import SEARCH_YEARS, Cron
+from onthedot.domain.schedules.zones import LAST_INSTANT, WALL_MS, Stretch, Zone
+
+_SEARCH_MS: Final = SEARCH_YEARS * 366 * 86_400_000
+
+
+class Gap(StrEnum):
+    """What becomes of a time that does not exist."""
+
+    RUN_AFTER = "run_after"
+    SKIP = "skip"
+
+
+class Overlap(StrEnum):
+    """What becomes of a time that happens twice."""
+
+    ONCE = "once"
+    TWICE = "twice"
+
+
+@dataclass(frozen=True, slots=True)
+class DstPolicy:
+    """What fixed times do when clocks change."""
+
+    gap: Gap = Gap.RUN_AFTER
+    overlap: Overlap = Overlap.ONCE
+
+
+DEFAULT_DST: Final = DstPolicy()
+
+
+def next_instant(cron: Cron, zone: Zone, dst: DstPolicy, after: int) -> int | None:
+    """The first fire strictly after this instant, and not before 1970; None if there is none within SEARCH_YEARS."""
+    after = max(after, -1)
+    here = zone.stretch(max(after, 0))
+    again = cron.every_hour or dst.overlap is Overlap.TWICE
+    wall = max((after + here.offset) // WALL_MS + 1, _entry(here, again))
+    limit = min(after + _SEARCH_MS, LAST_INSTANT)
+    searched, found = wall, cron.first_from(wall)
+    while found is not None and here.end <= limit:
+        at = found * WALL_MS - here.offset
+        if at < here.end:
+            return at
+        there = zone.stretch(here.end)
+        if found < there.first_wall and dst.gap is Gap.RUN_AFTER and not cron.every_hour:
+            return there.start
+        here, wall = there, _entry(there, again)
+        if not searched <= wall <= found:
+            searched, found = wall, cron.first_from(wall)
+    return None
+
+
+def missing_walls(cron: Cron, zone: Zone, instant: int) -> list[int]:
+    """The matching walls that clocks jump over at this instant; none if it is not the first after a jump."""
+    here = zone.stretch(instant)
+    if instant != here.start or instant == 0:
+        return []
+    wall = -(-(instant + zone.stretch(instant - 1).offset) // WALL_MS)
+    walls = []
+    while (found := cron.first_from(wall)) is not None and found < here.first_wall:
+        walls.append(found)
+        wall = found + 1
+    return walls
+
+
+def _entry(stretch: Stretch, again: bool) -> int:
+    """The first wall that counts in a stretch."""
+    return stretch.first_wall if again else stretch.fresh_wall

@@ -1,0 +1,68 @@
+"""The end of a graph whose run did not make it, or was stopped: no job of it waits for what will not come."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs import changes
+from onthedot.domain.runs.endings import closed, concluded
+from onthedot.domain.runs.records import TERMINAL, Expect, Move, Record, Status
+
+WHY: Final[Mapping[Status, str]] = {
+    Status.FAILED: "its workflow could not be made",
+    Status.SKIPPED: "its workflow was skipped",
+    Status.CANCELLED: "its workflow was cancelled",
+    Status.DELETED: "its workflow was deleted",
+}
+LONGEST_WHY: Final = 300
+
+
+def ended_with_workflow(job: Record) -> bool:
+    """Whether the end of its workflow's run has ended it, or kept it from ever being made."""
+    return job.status in TERMINAL and (job.reason or "").startswith(tuple(WHY.values()))
+
+
+def was_made(run: Record) -> bool:
+    """Whether an ended run had made its graph, all of it."""
+    return bool(run.attempts) and run.attempts[-1].outcome == "succeeded"
+
+
+def end_of(job: Record, run_ended: Status, because: str | None, now: int, deployment: Deployment) -> Move | None:
+    """End a job with its workflow; a running one is asked to stop. None: it needs nothing."""
+    if job.status in TERMINAL:
+        return None
+    why = _why(run_ended, because)
+    if job.status is not Status.WAITING:
+        move = changes.cancel(job, now, deployment)
+        return move if move is None or move.to is Status.RUNNING else _saying(move, why)
+    to = _status(run_ended)
+    ended = {**concluded(job, now, deployment), "reason": why, "waits_for": None}
+    if to is Status.FAILED:
+        ended["failed_under"] = job.tenant
+    return Move(job.run_id, Expect(frozenset({Status.WAITING}), {"dependents": job.dependents}), to, ended)
+
+
+def never_made(job: Record, run_ended: Status, because: str | None, now: int, deployment: Deployment) -> Record:
+    """What stands in the place of a job, so that a maker that comes late finds it taken."""
+    to = _status(run_ended)
+    return replace(
+        job,
+        status=to,
+        waits_for=frozenset(),
+        reason=_why(run_ended, because),
+        failed_under=job.tenant if to is Status.FAILED else None,
+        **closed(now, deployment),
+    )
+
+
+def _saying(move: Move, why: str) -> Move:
+    return replace(move, changes={**move.changes, "reason": why})
+
+
+def _status(run_ended: Status) -> Status:
+    return Status.CANCELLED if run_ended is Status.DELETED else run_ended
+
+
+def _why(run_ended: Status, because: str | None) -> str:
+    return f"{WHY[run_ended]}{f': {because}' if because else ''}"[:LONGEST_WHY]

@@ -1,0 +1,118 @@
+"""A `Move` as DynamoDB understands it: as an update expression, and as a PartiQL statement for batches.
+
+Many plain words are reserved in DynamoDB, so every attribute goes by a placeholder or in quotes.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from onthedot.codec import Stored, encode_field
+from onthedot.domain.runs.records import Move, Status
+from onthedot.engines.aws.dynamodb.keys import run_key
+from onthedot.schema import PARTITION_KEY, SORT_KEY
+
+Attribute = dict[str, Any]
+
+
+def to_attribute(value: Stored) -> Attribute:
+    if isinstance(value, frozenset):
+        return {"SS": sorted(value)}
+    return {"S": value} if isinstance(value, str) else {"N": str(int(value))}
+
+
+def from_item(item: Mapping[str, Attribute]) -> dict[str, Any]:
+    """The plain values of an item; numbers stay text, which the codec turns into integers."""
+    return {name: next(iter(attribute.values())) for name, attribute in item.items()}
+
+
+def _attribute(field: str, value: Any) -> Attribute:
+    return to_attribute(encode_field(field, value))
+
+
+def _written(move: Move) -> dict[str, Any]:
+    return {"status": move.to, **{f: v for f, v in move.changes.items() if v is not None}}
+
+
+def _removed(move: Move) -> list[str]:
+    return [field for field, value in move.changes.items() if value is None]
+
+
+def update_item_arguments(move: Move) -> dict[str, Any]:
+    """Key, expressions, names and values for `UpdateItem`."""
+    names: dict[str, str] = {}
+    values: dict[str, Attribute] = {}
+
+    def name(field: str) -> str:
+        names[f"#{field}"] = field
+        return f"#{field}"
+
+    def value(prefix: str, field: str, content: Any) -> str:
+        values[f":{prefix}_{field}"] = _attribute(field, content)
+        return f":{prefix}_{field}"
+
+    sets = [f"{name(f)} = {value('to', f, v)}" for f, v in _written(move).items()]
+    clauses = {
+        "SET": sets,
+        "REMOVE": [name(f) for f in _removed(move)],
+        # A counter that is not there yet counts from nothing; what is not in a set is removed all the same.
+        "ADD": [f"{name(f)} {value('add', f, n)}" for f, n in {**move.counts, **move.adds}.items()],
+        "DELETE": [f"{name(f)} {value('del', f, gone)}" for f, gone in move.removes.items()],
+    }
+    return {
+        "Key": run_key(move.run_id),
+        "UpdateExpression": " ".join(f"{verb} {', '.join(parts)}" for verb, parts in clauses.items() if parts),
+        "ConditionExpression": _condition(move, name, value),
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values,
+    }
+
+
+def _condition(move: Move, name: Any, value: Any) -> str:
+    expect = move.expect
+    statuses = sorted(expect.status)
+    for number, status in enumerate(statuses):
+        value(f"is{number}", "status", status)
+    tests = [f"{name('status')} IN ({', '.join(f':is{n}_status' for n in range(len(statuses)))})"]
+    for field, content in expect.equals.items():
+        test = "attribute_not_exists({0})" if content is None else f"{{0}} = {value('is', field, content)}"
+        tests.append(test.format(name(field)))
+    tests += [f"{name(f)} <= {value('max', f, bound)}" for f, bound in expect.at_most.items()]
+    return " AND ".join(tests)
+
+
+def partiql_statement(move: Move, table: str) -> dict[str, Any]:
+    """One entry of `BatchExecuteStatement`; a refused one gives back the item that stands there."""
+    if move.adds or move.removes:
+        raise ValueError("sets are changed one move at a time")
+    parameters: list[Attribute] = []
+
+    def parameter(field: str, content: Any) -> str:
+        parameters.append(_attribute(field, content))
+        return "?"
+
+    text = [f'UPDATE "{table}"']
+    text += [f'SET "{f}"={parameter(f, v)}' for f, v in _written(move).items()]
+    text += [f'SET "{f}"="{f}"+{parameter(f, n)}' for f, n in move.counts.items()]
+    text += [f'REMOVE "{f}"' for f in _removed(move)]
+    key = run_key(move.run_id)
+    parameters += [key[PARTITION_KEY], key[SORT_KEY]]
+    tests = [f'"{PARTITION_KEY}"=?', f'"{SORT_KEY}"=?', _partiql_status(move.expect.status, parameter)]
+    for field, content in move.expect.equals.items():
+        tests.append(f'"{field}" IS MISSING' if content is None else f'"{field}"={parameter(field, content)}')
+    tests += [f'"{f}"<={parameter(f, bound)}' for f, bound in move.expect.at_most.items()]
+    return {
+        "Statement": " ".join(text) + " WHERE " + " AND ".join(tests),
+        "Parameters": parameters,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def insert_statement(item: Mapping[str, Attribute], table: str) -> dict[str, Any]:
+    """Put-if-absent as an entry of `BatchExecuteStatement`: an id that is taken answers DuplicateItem."""
+    fields = ",".join(f"'{name}':?" for name in item)
+    return {"Statement": f'INSERT INTO "{table}" VALUE {{{fields}}}', "Parameters": list(item.values())}
+
+
+def _partiql_status(statuses: frozenset[Status], parameter: Any) -> str:
+    placeholders = [parameter("status", status) for status in sorted(statuses)]
+    return f'"status" IN [{",".join(placeholders)}]' if len(placeholders) > 1 else '"status"=?'

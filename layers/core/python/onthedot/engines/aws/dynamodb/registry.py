@@ -1,0 +1,171 @@
+"""Pull workers and the keys that sign tenants' calls, as items of the table beside the runs."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from onthedot import registry_codec
+from onthedot.domain.targets.webhooks import SigningKey
+from onthedot.domain.workers.records import Load, WorkerRecord, expiry_of
+from onthedot.engines.aws.dynamodb.keys import WORKERS_PARTITION, signing_key, worker_key
+from onthedot.engines.aws.errors import error_code, translated
+from onthedot.ports import Clock
+from onthedot.schema import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+_REFUSED = "ConditionalCheckFailedException"
+
+
+class DynamoWorkerRegistry:
+    """`WorkerRegistry`: one item for each worker, one unit for each heartbeat.
+
+    Runs are handed over in a set of its own, so that a heartbeat and a hand-over never undo each other. A forgotten
+    worker counts as gone at once, though TTL takes it away some hours later.
+    """
+
+    def __init__(self, client: "DynamoDBClient", table: str, clock: Clock) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock
+
+    def register(self, worker: WorkerRecord) -> None:
+        with translated("register"):
+            self._client.put_item(TableName=self._table, Item=_to_item(worker))
+
+    def find(self, worker_id: str) -> WorkerRecord | None:
+        with translated("find worker"):
+            reply = self._client.get_item(TableName=self._table, Key=worker_key(worker_id), ConsistentRead=True)
+        item = reply.get("Item")
+        return _to_worker(item) if item and not _is_forgotten(item, self._clock.now()) else None
+
+    def beat(self, worker_id: str, now: int, load: Load) -> WorkerRecord | None:
+        item = self._update_known(
+            worker_id,
+            now,
+            "SET #beat = :beat, #load = :load, #expiry = :expiry",
+            {"#beat": "heartbeat_at", "#load": "load"},
+            {":beat": _number(now), ":load": _text(registry_codec.load_text(load)), ":expiry": _number(expiry_of(now))},
+        )
+        return None if item is None else _to_worker(item)
+
+    def assign(self, worker_id: str, run_id: str) -> bool:
+        return self._change_assigned(worker_id, "ADD", [run_id]) is not None
+
+    def unassign(self, worker_id: str, run_ids: Sequence[str]) -> None:
+        if run_ids:
+            self._change_assigned(worker_id, "DELETE", run_ids)
+
+    def workers(self) -> Sequence[WorkerRecord]:
+        now = self._clock.now()
+        items: list[Mapping[str, Any]] = []
+        start: dict[str, Any] = {}
+        while True:
+            with translated("workers"):
+                reply = self._client.query(
+                    TableName=self._table,
+                    KeyConditionExpression="#pk = :workers",
+                    ExpressionAttributeNames={"#pk": PARTITION_KEY},
+                    ExpressionAttributeValues={":workers": _text(WORKERS_PARTITION)},
+                    **start,
+                )
+            items += reply["Items"]
+            if "LastEvaluatedKey" not in reply:
+                return [_to_worker(item) for item in items if not _is_forgotten(item, now)]
+            start = {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+
+    def _change_assigned(self, worker_id: str, action: str, run_ids: Sequence[str]) -> Mapping[str, Any] | None:
+        ids = {":ids": {"SS": sorted(set(run_ids))}}
+        return self._update_known(
+            worker_id, self._clock.now(), f"{action} #assigned :ids", {"#assigned": "assigned"}, ids
+        )
+
+    def _update_known(
+        self, worker_id: str, now: int, expression: str, names: Mapping[str, str], values: Mapping[str, Any]
+    ) -> Mapping[str, Any] | None:
+        """The item as the update leaves it; None for a worker that is not known."""
+        try:
+            with translated("update worker"):
+                return self._client.update_item(
+                    TableName=self._table,
+                    Key=worker_key(worker_id),
+                    UpdateExpression=expression,
+                    ConditionExpression="#expiry > :seconds",
+                    ExpressionAttributeNames={**names, "#expiry": TTL_ATTRIBUTE},
+                    ExpressionAttributeValues={**values, ":seconds": _number(now // 1000)},
+                    ReturnValues="ALL_NEW",
+                )["Attributes"]
+        except ClientError as error:
+            if error_code(error) != _REFUSED:
+                raise
+            return None
+
+
+class DynamoSigningStore:
+    """`SigningStore`: one item for each tenant."""
+
+    def __init__(self, client: "DynamoDBClient", table: str) -> None:
+        self._client = client
+        self._table = table
+
+    def keys(self, tenant: str) -> Sequence[SigningKey]:
+        with translated("signing keys"):
+            reply = self._client.get_item(TableName=self._table, Key=signing_key(tenant), ConsistentRead=True)
+        return registry_codec.keys_of(reply["Item"]["keys"]["S"]) if "Item" in reply else ()
+
+    def replace(self, tenant: str, seen: Sequence[SigningKey], keys: Sequence[SigningKey]) -> bool:
+        item = {**signing_key(tenant), "keys": _text(registry_codec.keys_text(keys))}
+        unseen = "" if seen else "attribute_not_exists(#keys) OR "
+        try:
+            with translated("replace signing keys"):
+                self._client.put_item(
+                    TableName=self._table,
+                    Item=item,
+                    ConditionExpression=f"{unseen}#keys = :seen",
+                    ExpressionAttributeNames={"#keys": "keys"},
+                    ExpressionAttributeValues={":seen": _text(registry_codec.keys_text(seen))},
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                )
+        except ClientError as error:
+            if error_code(error) != _REFUSED:
+                raise
+            # Keys are random: if ours stand there, it was our own write whose reply was lost.
+            standing: Mapping[str, Any] = error.response.get("Item") or {}  # type: ignore[assignment]
+            return bool(standing.get("keys") == item["keys"])
+        return True
+
+
+def _to_item(worker: WorkerRecord) -> dict[str, Any]:
+    assigned = {"assigned": {"SS": sorted(worker.assigned)}} if worker.assigned else {}
+    return {
+        **worker_key(worker.worker_id),
+        "about": _text(registry_codec.about(worker)),
+        "heartbeat_at": _number(worker.heartbeat_at),
+        "load": _text(registry_codec.load_text(worker.load)),
+        TTL_ATTRIBUTE: _number(worker.expires_at),
+        **assigned,
+    }
+
+
+def _to_worker(item: Mapping[str, Any]) -> WorkerRecord:
+    return registry_codec.worker_of(
+        str(item[SORT_KEY]["S"]),
+        item["about"]["S"],
+        int(item["heartbeat_at"]["N"]),
+        item["load"]["S"],
+        item.get("assigned", {}).get("SS", ()),
+    )
+
+
+def _is_forgotten(item: Mapping[str, Any], now: int) -> bool:
+    return int(item[TTL_ATTRIBUTE]["N"]) <= now // 1000
+
+
+def _text(value: str) -> dict[str, str]:
+    return {"S": value}
+
+
+def _number(value: int) -> dict[str, str]:
+    return {"N": str(value)}

@@ -1,0 +1,215 @@
+"""Runs in DynamoDB. Every write is conditional, every entry of every batch reply is looked at."""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from botocore.exceptions import ClientError
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.records import Move, Record, Status
+from onthedot.engines.aws.dynamodb.items import to_entry, to_item, to_run
+from onthedot.engines.aws.dynamodb.keys import RUN_PREFIX, run_id_of, run_key
+from onthedot.engines.aws.dynamodb.moves import insert_statement, partiql_statement, update_item_arguments
+from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
+from onthedot.engines.aws.leftovers import retry_leftovers
+from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotPage, Undecided
+from onthedot.schema import DUE, FAILURES, PARTITION_KEY, SORT_KEY
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+_LOG: Final = logging.getLogger(__name__)
+STATEMENTS_PER_BATCH: Final = 25
+KEYS_PER_BATCH: Final = 100
+SLOT_PAGE: Final = 2_500
+_READ_PATIENCE_MS: Final = 5_000
+_INVALID: Final = "ValidationError"
+_REFUSALS: Final = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
+
+Item = TypeVar("Item")
+Outcome = Moved | Refused | Undecided
+
+
+class DynamoRunStore:
+    """`RunStore` on one table and its indexes of what is due and of what failed."""
+
+    def __init__(self, client: "DynamoDBClient", table: str, clock: Clock, slot_page: int = SLOT_PAGE) -> None:
+        self._client = client
+        self._table = table
+        self._clock = clock
+        self._slot_page = slot_page
+
+    def create(self, run: Record) -> Record | None:
+        try:
+            with translated("create"):
+                self._client.put_item(
+                    TableName=self._table,
+                    Item=to_item(run),
+                    ConditionExpression="attribute_not_exists(#pk)",
+                    ExpressionAttributeNames={"#pk": PARTITION_KEY},
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                )
+        except ClientError as error:
+            return self._standing_instead(error, run.run_id)
+        return None
+
+    def get(self, run_id: str) -> Record | None:
+        with translated("get"):
+            reply = self._client.get_item(TableName=self._table, Key=run_key(run_id), ConsistentRead=True)
+        return to_run(reply["Item"]) if "Item" in reply else None
+
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
+        return self._read_many(run_ids, deadline)[0]
+
+    def _read_many(self, run_ids: Sequence[str], deadline: Deadline) -> tuple[dict[str, Record], list[str]]:
+        """What was found, and what could not be read in time."""
+        found: dict[str, Record] = {}
+
+        def attempt(pending: Sequence[str]) -> Sequence[str]:
+            keys = [run_key(run_id) for run_id in pending]
+            with translated("get_many"):
+                reply = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys, "ConsistentRead": True}})
+            for item in reply["Responses"].get(self._table, []):
+                found[run_id_of(item)] = to_run(item)
+            unread: Mapping[str, Any] = reply["UnprocessedKeys"]
+            return [run_id_of(key) for key in unread.get(self._table, {}).get("Keys", [])]
+
+        batches = _batches(list(dict.fromkeys(run_ids)), KEYS_PER_BATCH)
+        unread = [run_id for batch in batches for run_id in retry_leftovers(batch, attempt, self._clock, deadline)]
+        return found, unread
+
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Outcome]:
+        return self._execute_batches({r.run_id: insert_statement(to_item(r), self._table) for r in records}, deadline)
+
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
+        with translated("runs_of"):
+            reply = self._client.query(
+                TableName=self._table,
+                KeyConditionExpression="#pk = :job AND begins_with(#sk, :run)",
+                ExpressionAttributeNames={"#pk": PARTITION_KEY, "#sk": SORT_KEY},
+                ExpressionAttributeValues={":job": {"S": job_id}, ":run": {"S": RUN_PREFIX}},
+                ScanIndexForward=False,
+                ConsistentRead=True,
+                Limit=limit,
+                **start,
+            )
+        last = reply.get("LastEvaluatedKey")
+        return RunPage([to_run(item) for item in reply["Items"]], json.dumps(last) if last else None)
+
+    def move(self, move: Move) -> Moved | Refused:
+        try:
+            with translated("move"):
+                reply = self._client.update_item(
+                    TableName=self._table,
+                    ReturnValues="ALL_NEW",
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                    **update_item_arguments(move),
+                )
+        except ClientError as error:
+            return Refused(self._standing_instead(error, move.run_id))
+        return Moved(to_run(reply["Attributes"]))
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Outcome]:
+        statements = {move.run_id: partiql_statement(move, self._table) for move in moves}
+        if len(statements) != len(moves):  # AWS rejects a whole batch that names an item twice
+            raise ValueError("move_many takes moves on different runs")
+        outcomes = self._execute_batches(statements, deadline)
+        return [self._counting(m, done) if _is_invalid(done) else done for m, done in zip(moves, outcomes, strict=True)]
+
+    def _counting(self, move: Move, outcome: Outcome) -> Outcome:
+        """PartiQL cannot add to a counter that is not there, as in a record of an earlier version; this can."""
+        try:
+            return self.move(move)
+        except (ClientError, Unavailable) as error:
+            # One bad statement must not stop the others.
+            _LOG.error("statement_failed", extra={"run": move.run_id, "error": str(error)})
+            return outcome
+
+    def _execute_batches(self, statements: Mapping[str, Any], deadline: Deadline) -> Sequence[Outcome]:
+        """One conditional statement for each run id; every answer is looked at, what may pass is tried again."""
+        outcomes: dict[str, Outcome] = {}
+
+        def attempt(pending: Sequence[str]) -> Sequence[str]:
+            with translated("batch"):
+                reply = self._client.batch_execute_statement(Statements=[statements[run_id] for run_id in pending])
+            answers: Sequence[Mapping[str, Any]] = reply["Responses"]
+            for run_id, answer in zip(pending, answers, strict=True):
+                outcomes[run_id] = self._outcome(run_id, answer)
+            return [run_id for run_id in pending if _may_pass(outcomes[run_id])]
+
+        for batch in _batches(list(statements), STATEMENTS_PER_BATCH):
+            for run_id in retry_leftovers(batch, attempt, self._clock, deadline):
+                outcomes.setdefault(run_id, Undecided("no answer before the deadline"))
+        return [outcomes[run_id] for run_id in statements]
+
+    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
+        with translated("read_slot"):
+            reply = self._client.query(
+                TableName=self._table,
+                IndexName=DUE.name,
+                KeyConditionExpression="#slot = :slot",
+                ExpressionAttributeNames={"#slot": DUE.partition_key},
+                ExpressionAttributeValues={":slot": {"S": slot}},
+                Limit=self._slot_page,
+                **start,
+            )
+        last = reply.get("LastEvaluatedKey")
+        return SlotPage([to_entry(item) for item in reply["Items"]], json.dumps(last) if last else None)
+
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
+        with translated("failed"):
+            reply = self._client.query(
+                TableName=self._table,
+                IndexName=FAILURES.name,
+                KeyConditionExpression="#tenant = :tenant",
+                ExpressionAttributeNames={"#tenant": FAILURES.partition_key},
+                ExpressionAttributeValues={":tenant": {"S": tenant}},
+                ScanIndexForward=False,
+                Limit=limit,
+                **start,
+            )
+        ids = [run_id_of(item) for item in reply["Items"]]
+        found, unread = self._read_many(ids, Deadline(self._clock.now() + _READ_PATIENCE_MS))
+        if unread:  # a page without them would say that they are no dead letters
+            raise Unavailable(f"failed: {len(unread)} runs could not be read")
+        last = reply.get("LastEvaluatedKey")
+        runs = [found[run_id] for run_id in ids if run_id in found and found[run_id].status is Status.FAILED]
+        return RunPage(runs, json.dumps(last) if last else None)
+
+    def _standing_instead(self, error: ClientError, run_id: str) -> Record | None:
+        """The item that a failed condition met. Anything but a failed condition is raised again."""
+        if error_code(error) != "ConditionalCheckFailedException":
+            raise error
+        item: Any = error.response.get("Item")
+        return to_run(item) if item else self.get(run_id)
+
+    def _outcome(self, run_id: str, answer: Mapping[str, Any]) -> Outcome:
+        error = answer.get("Error")
+        if error is None:
+            return Moved(None)
+        if error["Code"] in _REFUSALS:
+            return Refused(to_run(error["Item"]) if error.get("Item") else self.get(run_id))
+        if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
+            # One bad statement must not stop the other 24, nor pass for a throttle unseen.
+            _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
+        return Undecided(f"{error['Code']}: {error.get('Message', '')}")
+
+
+def _is_invalid(outcome: Outcome) -> bool:
+    return isinstance(outcome, Undecided) and outcome.why.startswith(f"{_INVALID}:")
+
+
+def _may_pass(outcome: Outcome) -> bool:
+    return isinstance(outcome, Undecided) and outcome.why.split(":")[0] in TRANSIENT
+
+
+def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch

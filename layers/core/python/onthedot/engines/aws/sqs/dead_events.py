@@ -1,0 +1,37 @@
+"""Events that ask for what cannot be done, put away with the reason, for people to look at."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from onthedot.engines.aws.errors import translated
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs.client import SQSClient
+
+LARGEST: Final = 250 * 1024
+"""Bytes: what a queue takes, less some room."""
+
+
+class SqsDeadEvents:
+    def __init__(self, client: "SQSClient", url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def put_away(self, event: Any, reason: str) -> None:
+        """The event with the reason; of one that is too large, its envelope. Raises Unavailable."""
+        body = _dump({"reason": reason, "event": event})
+        if len(body.encode()) > LARGEST:
+            body = _dump({"reason": reason, "event": _envelope(event), "left_out": "detail"})
+        with translated("put an event away"):
+            self._client.send_message(QueueUrl=self._url, MessageBody=body)
+
+
+def _envelope(event: Any) -> Any:
+    if not isinstance(event, Mapping):
+        return None
+    return {name: value for name, value in event.items() if isinstance(value, str)}
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

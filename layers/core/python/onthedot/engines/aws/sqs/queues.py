@@ -1,0 +1,198 @@
+"""The last minutes in SQS: delayed messages by pool and priority, for those who send and those who receive."""
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError
+
+from onthedot.domain.runs.records import Priority
+from onthedot.engines.aws.errors import error_code, translated
+from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH, retry_leftovers, tens
+from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage
+from onthedot.schema import queue_key
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch.client import CloudWatchClient
+    from mypy_boto3_sqs.client import SQSClient
+
+_LOG: Final = logging.getLogger(__name__)
+LONGEST_DELAY_SECONDS: Final = 900
+LONGEST_HIDING_SECONDS: Final = 12 * 3600
+SHORT_POLL_SECONDS: Final = 4
+"""A client that waited longer for an answer would take the connection for broken (`bootstrap` says after 5 s)."""
+LONG_POLL_SECONDS: Final = 20
+"""As long as SQS waits; for a client that is told to have this patience."""
+# Deleted meanwhile, or delivered to somebody else: then there is nothing to give back.
+_MESSAGE_IS_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
+
+
+class SqsRunQueues:
+    """`RunQueues` on one standard queue for each pool and priority; the tenant is the fair queues' group.
+
+    `cloudwatch` makes the client when a sweep first asks for a queue's age, which is seldom.
+    """
+
+    def __init__(
+        self,
+        client: "SQSClient",
+        cloudwatch: "Callable[[], CloudWatchClient] | None",
+        queue_urls: Mapping[str, str],
+        clock: Clock,
+        *,
+        poll_seconds: int = SHORT_POLL_SECONDS,
+    ) -> None:
+        self._client = client
+        self._cloudwatch = cloudwatch
+        self._queue_urls = queue_urls
+        self._clock = clock
+        self._poll_seconds = poll_seconds
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        by_queue: dict[str, list[RunMessage]] = defaultdict(list)
+        for message in messages:
+            by_queue[self._url(message.pool, message.priority)].append(message)
+        unsent: list[RunMessage] = []
+        for url, batch in ((url, batch) for url, queued in by_queue.items() for batch in tens(queued)):
+            unsent += retry_leftovers(batch, lambda left, url=url: self._send_batch(url, left), self._clock, deadline)  # type: ignore[misc]
+        return unsent
+
+    def _send_batch(self, url: str, messages: Sequence[RunMessage]) -> Sequence[RunMessage]:
+        now = self._clock.now()
+        entries: Any = [_entry(str(number), message, now) for number, message in enumerate(messages)]
+        with translated("send"):
+            reply = self._client.send_message_batch(QueueUrl=url, Entries=entries)
+        sent = {int(entry["Id"]) for entry in reply.get("Successful", [])}
+        return [message for number, message in enumerate(messages) if number not in sent]
+
+    def backlog(self, pool: str, priority: Priority) -> Backlog:
+        url = self._url(pool, priority)
+        with translated("backlog"):
+            reply = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
+        visible = int(reply["Attributes"]["ApproximateNumberOfMessages"])
+        return Backlog(visible, 0 if visible == 0 else self._oldest_age(url.rsplit("/", 1)[-1]))
+
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        """Waits in whole seconds, rounded up, and in several calls: none may outlast the client's patience."""
+        url = self._url(pool, priority)
+        for seconds in _polls(wait_ms, self._poll_seconds):
+            with translated("receive"):
+                reply = self._client.receive_message(
+                    QueueUrl=url,
+                    MaxNumberOfMessages=min(maximum, MESSAGES_PER_BATCH),
+                    VisibilityTimeout=min(_whole_seconds(visibility_ms), LONGEST_HIDING_SECONDS),
+                    WaitTimeSeconds=seconds,
+                    MessageSystemAttributeNames=["ApproximateReceiveCount"],
+                )
+            read = (_received(message) for message in reply.get("Messages", []))
+            if received := [one for one in read if one is not None]:
+                return received
+        return []
+
+    def delete(self, received: Received) -> None:
+        with _unless_gone("delete"):
+            self._client.delete_message(QueueUrl=self._url_of(received), ReceiptHandle=received.receipt)
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        seconds = min(max(milliseconds // 1000, 0), LONGEST_HIDING_SECONDS)
+        with _unless_gone("hide"):
+            self._client.change_message_visibility(
+                QueueUrl=self._url_of(received), ReceiptHandle=received.receipt, VisibilityTimeout=seconds
+            )
+
+    def _url_of(self, received: Received) -> str:
+        return self._url(received.message.pool, received.message.priority)
+
+    def _url(self, pool: str, priority: Priority) -> str:
+        return self._queue_urls[queue_key(pool, priority)]
+
+    def _oldest_age(self, queue_name: str) -> int | None:
+        """SQS tells the age of the oldest message through CloudWatch only, some minutes late."""
+        if self._cloudwatch is None:
+            return None
+        end = datetime.fromtimestamp(self._clock.now() / 1000, UTC)
+        metric = {
+            "Namespace": "AWS/SQS",
+            "MetricName": "ApproximateAgeOfOldestMessage",
+            "Dimensions": [{"Name": "QueueName", "Value": queue_name}],
+        }
+        query: Any = {"Id": "age", "MetricStat": {"Metric": metric, "Period": 60, "Stat": "Maximum"}}
+        with translated("oldest age"):
+            reply = self._cloudwatch().get_metric_data(
+                MetricDataQueries=[query], StartTime=end - timedelta(minutes=5), EndTime=end
+            )
+        values = [value for result in reply["MetricDataResults"] for value in result["Values"]]
+        return int(values[0] * 1000) if values else None
+
+
+@contextmanager
+def _unless_gone(action: str) -> Iterator[None]:
+    try:
+        with translated(action):
+            yield
+    except ClientError as error:
+        if error_code(error).rsplit(".", 1)[-1] not in _MESSAGE_IS_GONE:
+            raise
+
+
+def _polls(wait_ms: int, longest: int) -> list[int]:
+    """How long each call waits, in seconds; one that does not, when nobody wants to wait."""
+    whole, rest = divmod(_whole_seconds(wait_ms), longest)
+    return [longest] * whole + [rest] * (rest > 0 or whole == 0)
+
+
+def _whole_seconds(milliseconds: int) -> int:
+    return -(-milliseconds // 1000)
+
+
+def _received(message: Any) -> Received | None:
+    try:
+        read = read_message(message["Body"])
+    except (ValueError, KeyError, TypeError):
+        _LOG.error("unreadable_message", extra={"message_id": message["MessageId"]})
+        return None
+    return Received(read, message["ReceiptHandle"], int(message["Attributes"]["ApproximateReceiveCount"]))
+
+
+def _entry(entry_id: str, message: RunMessage, now: int) -> dict[str, Any]:
+    """Whole seconds, rounded down: the message comes in the second before its fire time, the worker holds it."""
+    delay = min(max((message.fire_at - now) // 1000, 0), LONGEST_DELAY_SECONDS)
+    return {
+        "Id": entry_id,
+        "MessageBody": message_body(message),
+        "DelaySeconds": delay,
+        "MessageGroupId": message.tenant,
+    }
+
+
+def message_body(message: RunMessage) -> str:
+    return json.dumps(
+        {
+            "run": message.run_id,
+            "generation": message.generation,
+            "fire_at": message.fire_at,
+            "tenant": message.tenant,
+            "priority": message.priority,
+            "pool": message.pool,
+        },
+        separators=(",", ":"),
+    )
+
+
+def read_message(body: str) -> RunMessage:
+    """Raises ValueError, KeyError or TypeError for what is no message of ours."""
+    fields = json.loads(body)
+    return RunMessage(
+        run_id=fields["run"],
+        generation=fields["generation"],
+        fire_at=int(fields["fire_at"]),
+        tenant=fields["tenant"],
+        priority=Priority(fields["priority"]),
+        pool=fields["pool"],
+    )

@@ -1,0 +1,127 @@
+"""Queues as SQS has them, in one SQLite table: delays, visibility, receive counts, dead letters; time by the clock."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.engines.sqlite.database import Database
+from onthedot.ports import Backlog, Clock
+
+MAX_HIDE_SECONDS: Final = 12 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message to send; it becomes visible after the delay."""
+
+    body: str
+    group: str | None = None
+    delay_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message as received. A receipt is good until the message is received again."""
+
+    message_id: str
+    body: str
+    receipt: str
+    receive_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Where a queue's messages are."""
+
+    visible: int
+    delayed: int
+    in_flight: int
+    dead: int
+
+
+class MessageTable:
+    """All queues. One is made by sending to it, and its dead letters are themselves a queue."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def send(self, queue: str, letters: Sequence[Letter]) -> None:
+        now = self._clock.now()
+        rows = [(queue, letter.group, letter.body, now, now + letter.delay_ms) for letter in letters]
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "INSERT INTO messages (queue, message_group, body, sent_at, visible_at) VALUES (?, ?, ?, ?, ?)", rows
+            )
+
+    def receive(self, queue: str, maximum: int, *, visibility_ms: int, max_receives: int) -> list[Delivery]:
+        """Up to `maximum` visible messages, hidden for a while; what came too often becomes a dead letter instead."""
+        now = self._clock.now()
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE messages SET queue = ?, receives = 0 WHERE queue = ? AND visible_at <= ? AND receives >= ?",
+                (dead_letters_of(queue), queue, now, max_receives),
+            )
+            rows = connection.execute(
+                "UPDATE messages SET receives = receives + 1, visible_at = ? WHERE id IN (SELECT id FROM messages"
+                " WHERE queue = ? AND visible_at <= ? ORDER BY visible_at, id LIMIT ?) RETURNING id, body, receives",
+                (now + visibility_ms, queue, now, maximum),
+            ).fetchall()
+        rows.sort(key=lambda row: row["id"])
+        return [
+            Delivery(str(row["id"]), row["body"], f"{row['id']}/{row['receives']}", row["receives"]) for row in rows
+        ]
+
+    def delete(self, receipt: str) -> None:
+        """With a stale receipt nothing happens: the message will come again, as it may on SQS."""
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM messages WHERE id = ? AND receives = ?", _parts(receipt))
+
+    def hide(self, receipt: str, milliseconds: int) -> None:
+        """Make a message in flight visible after this time, in whole seconds; one that is visible already stays so."""
+        now = self._clock.now()
+        visible_at = now + 1000 * min(max(milliseconds // 1000, 0), MAX_HIDE_SECONDS)
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE messages SET visible_at = ? WHERE id = ? AND receives = ? AND visible_at > ?",
+                (visible_at, *_parts(receipt), now),
+            )
+
+    def backlog(self, queue: str) -> Backlog:
+        """How many could be received now, and for how long the first of them could have been."""
+        now = self._clock.now()
+        query = "SELECT count(*), min(visible_at) FROM messages WHERE queue = ? AND visible_at <= ?"
+        with self._database.transaction() as connection:
+            visible, oldest = connection.execute(query, (queue, now)).fetchone()
+        return Backlog(visible, now - oldest if visible else 0)
+
+    def counts(self, queue: str) -> Counts:
+        now = self._clock.now()
+        query = (
+            "SELECT total(queue = :q AND visible_at <= :now), total(queue = :q AND visible_at > :now AND receives = 0),"
+            " total(queue = :q AND visible_at > :now AND receives > 0), total(queue = :dead)"
+            " FROM messages WHERE queue IN (:q, :dead)"
+        )
+        with self._database.transaction() as connection:
+            row = connection.execute(query, {"q": queue, "dead": dead_letters_of(queue), "now": now}).fetchone()
+        return Counts(*map(int, row))
+
+    def next_visible_at(self, queue: str) -> int | None:
+        """When the first message of the queue becomes, or became, visible."""
+        query = "SELECT min(visible_at) FROM messages WHERE queue = ?"
+        with self._database.transaction() as connection:
+            first: int | None = connection.execute(query, (queue,)).fetchone()[0]
+        return first
+
+    def purge(self, queue: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM messages WHERE queue = ?", (queue,))
+
+
+def dead_letters_of(queue: str) -> str:
+    return f"{queue}-dlq"
+
+
+def _parts(receipt: str) -> tuple[int, int]:
+    message_id, _, receives = receipt.partition("/")
+    return int(message_id), int(receives)

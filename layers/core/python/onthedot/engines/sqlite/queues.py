@@ -1,0 +1,150 @@
+"""The run queues and the tick queue of the embedded engine, for senders and for those who receive."""
+
+import dataclasses
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.domain.runs.records import Priority
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.messages import Counts, Delivery, Letter, MessageTable
+from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage, Tick
+from onthedot.schema import queue_key
+
+_LOG: Final = logging.getLogger(__name__)
+MAX_DELAY_SECONDS: Final = 900
+MAX_MESSAGES: Final = 10
+LOOK_EVERY_MS: Final = 100
+"""How often somebody who waits for a message looks whether there is one."""
+RUN_RECEIVES: Final = 20
+TICK_VISIBILITY_MS: Final = 100_000
+TICK_RECEIVES: Final = 5
+_TICKS: Final = "ticks"
+
+
+class SqliteRunQueues:
+    """A `RunQueues`, and the receiving side for a worker in this process."""
+
+    def __init__(self, database: Database, clock: Clock, max_receives: int = RUN_RECEIVES) -> None:
+        self._messages = MessageTable(database, clock)
+        self._clock = clock
+        self._max_receives = max_receives
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:  # noqa: ARG002
+        now = self._clock.now()
+        letters: defaultdict[str, list[Letter]] = defaultdict(list)
+        for message in messages:
+            letters[queue_key(message.pool, message.priority)].append(_letter(message, now))
+        for queue, posted in letters.items():
+            self._messages.send(queue, posted)
+        return ()
+
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        until = self._clock.now() + wait_ms
+        while True:
+            received = self._receive_now(queue_key(pool, priority), maximum, visibility_ms)
+            now = self._clock.now()
+            if received or now >= until:
+                return received
+            self._clock.sleep_until(min(now + LOOK_EVERY_MS, until))
+
+    def _receive_now(self, queue: str, maximum: int, visibility_ms: int) -> list[Received]:
+        deliveries = self._messages.receive(
+            queue, min(maximum, MAX_MESSAGES), visibility_ms=visibility_ms, max_receives=self._max_receives
+        )
+        return [received for delivery in deliveries if (received := _received(delivery)) is not None]
+
+    def delete(self, received: Received) -> None:
+        self._messages.delete(received.receipt)
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        self._messages.hide(received.receipt, milliseconds)
+
+    def backlog(self, pool: str, priority: Priority) -> Backlog:
+        return self._messages.backlog(queue_key(pool, priority))
+
+    def counts(self, pool: str, priority: Priority) -> Counts:
+        return self._messages.counts(queue_key(pool, priority))
+
+    def next_visible_at(self, pool: str, priority: Priority) -> int | None:
+        """When somebody should look again; None while the queue is empty."""
+        return self._messages.next_visible_at(queue_key(pool, priority))
+
+    def purge(self, pool: str, priority: Priority) -> None:
+        self._messages.purge(queue_key(pool, priority))
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedTick:
+    tick: Tick
+    receipt: str
+
+
+class SqliteTickQueue:
+    """A `TickQueue`, and the receiving side for a dispatcher in this process."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        visibility_ms: int = TICK_VISIBILITY_MS,
+        max_receives: int = TICK_RECEIVES,
+    ) -> None:
+        self._messages = MessageTable(database, clock)
+        self._visibility_ms = visibility_ms
+        self._max_receives = max_receives
+
+    def send_ticks(self, ticks: Sequence[Tick]) -> Sequence[Tick]:
+        self._messages.send(_TICKS, [Letter(_tick_body(tick)) for tick in ticks])
+        return ()
+
+    def receive_ticks(self, maximum: int = 1) -> list[ReceivedTick]:
+        deliveries = self._messages.receive(
+            _TICKS, maximum, visibility_ms=self._visibility_ms, max_receives=self._max_receives
+        )
+        return [ReceivedTick(_tick(delivery), delivery.receipt) for delivery in deliveries]
+
+    def delete_tick(self, received: ReceivedTick) -> None:
+        self._messages.delete(received.receipt)
+
+    def counts(self) -> Counts:
+        return self._messages.counts(_TICKS)
+
+    def purge(self) -> None:
+        self._messages.purge(_TICKS)
+
+
+def _letter(message: RunMessage, now: int) -> Letter:
+    """Whole seconds, as SQS delays: it arrives in the second before its fire time, or after 900 s to be given back."""
+    seconds = min(max((message.fire_at - now) // 1000, 0), MAX_DELAY_SECONDS)
+    return Letter(json.dumps(dataclasses.asdict(message)), message.tenant, seconds * 1000)
+
+
+def _received(delivery: Delivery) -> Received | None:
+    try:
+        fields = json.loads(delivery.body)
+        message = RunMessage(**{**fields, "priority": Priority(fields["priority"])})
+    except (ValueError, KeyError, TypeError):
+        _LOG.error("unreadable_message", extra={"message_id": delivery.message_id})
+        return None
+    return Received(message, delivery.receipt, delivery.receive_count)
+
+
+def _tick_body(tick: Tick) -> str:
+    return json.dumps({"group": tick.group, "shards": tick.shards, "planned_at": tick.planned_at})
+
+
+def _tick(delivery: Delivery) -> Tick:
+    fields = json.loads(delivery.body)
+    return Tick(
+        group=fields["group"],
+        shards=tuple(fields["shards"]),
+        planned_at=fields["planned_at"],
+        tick_id=delivery.message_id,
+        redelivered=delivery.receive_count > 1,
+    )

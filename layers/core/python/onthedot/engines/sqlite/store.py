@@ -1,0 +1,189 @@
+"""Runs in SQLite: every move is one conditional UPDATE, as every move on AWS is one conditional write."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from onthedot.codec import FIELDS, SETS, Scalar, decode, encode, encode_field
+from onthedot.domain.runs.records import Kind, Move, Priority, Record
+from onthedot.engines.sqlite.database import Database
+from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotEntry, SlotPage
+
+PURGED_AT_ONCE: Final = 100
+_ID_BATCH: Final = 500
+_END_OF_TIME: Final = 2**63 - 1
+
+_COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
+_VALUES: Final = ", ".join(f":{name}" for name in FIELDS)
+_INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES ({_VALUES}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608
+
+
+class SqliteRunStore:
+    """A `RunStore`. Nothing here throttles, so deadlines are always kept; slots are read consistently."""
+
+    def __init__(self, database: Database, clock: Clock, page_size: int = 1000) -> None:
+        self._database = database
+        self._clock = clock
+        self._page_size = page_size
+
+    def create(self, run: Record) -> Record | None:
+        with self._database.transaction() as connection:
+            _purge_expired(connection, self._clock.now())
+            outcome = _insert(connection, run)
+        return outcome.current if isinstance(outcome, Refused) else None
+
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
+        with self._database.transaction() as connection:
+            return [_insert(connection, record) for record in records]
+
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+        query = "SELECT * FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
+        with self._database.transaction() as connection:
+            # Stamped runs are `job.time`; "/" is the character behind "."
+            rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
+        runs = [decode(_record(row)) for row in rows[:limit]]
+        return RunPage(runs, runs[-1].run_id if len(rows) > limit else None)
+
+    def get(self, run_id: str) -> Record | None:
+        with self._database.transaction() as connection:
+            return _find(connection, run_id)
+
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:  # noqa: ARG002
+        with self._database.transaction() as connection:
+            return {
+                row["run_id"]: decode(_record(row))
+                for first in range(0, len(run_ids), _ID_BATCH)
+                for row in _find_all(connection, run_ids[first : first + _ID_BATCH])
+            }
+
+    def move(self, move: Move) -> Moved | Refused:
+        with self._database.transaction() as connection:
+            return _apply(connection, move)
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
+        if len({move.run_id for move in moves}) != len(moves):
+            raise ValueError("move_many takes moves on different runs")
+        with self._database.transaction() as connection:
+            return [_apply(connection, move) for move in moves]
+
+    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+        query = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
+        with self._database.transaction() as connection:
+            # One more than the page, to know whether there is another.
+            rows = connection.execute(query, (slot, *_position(cursor), self._page_size + 1)).fetchall()
+        page = [_entry(row) for row in rows[: self._page_size]]
+        return SlotPage(page, _cursor(page[-1]) if len(rows) > len(page) else None)
+
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+        query = (
+            "SELECT * FROM runs WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
+            " ORDER BY finished_at DESC, run_id DESC LIMIT ?"
+        )
+        before = (_END_OF_TIME, "") if cursor is None else _position(cursor)
+        with self._database.transaction() as connection:
+            rows = connection.execute(query, (tenant, *before, limit + 1)).fetchall()
+        runs = [decode(_record(row)) for row in rows[:limit]]
+        return RunPage(runs, f"{runs[-1].finished_at}/{runs[-1].run_id}" if len(rows) > limit else None)
+
+
+def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
+    record: dict[str, Scalar | None] = {**dict.fromkeys(FIELDS), **{f: _as_text(v) for f, v in encode(run).items()}}
+    if connection.execute(_INSERT, record).rowcount:
+        return Moved(run)
+    return Refused(_find(connection, run.run_id))
+
+
+def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
+    changed, change_values = _changes(connection, move)
+    expected, expected_values = _expectation(move)
+    statement = f"UPDATE runs SET {changed} WHERE {expected} RETURNING *"  # noqa: S608 - field names only
+    row = connection.execute(statement, (*change_values, *expected_values)).fetchone()
+    return Refused(_find(connection, move.run_id)) if row is None else Moved(decode(_record(row)))
+
+
+def _changes(connection: sqlite3.Connection, move: Move) -> tuple[str, list[Any]]:
+    changes = {**move.changes, **_changed_sets(connection, move)}
+    sets = {"status": move.to.value, **{name: _stored(name, value) for name, value in changes.items()}}
+    clauses = [f'"{name}" = ?' for name in sets]
+    clauses += [f'"{name}" = coalesce("{name}", 0) + ?' for name in move.counts]
+    return ", ".join(clauses), [*sets.values(), *move.counts.values()]
+
+
+def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, frozenset[str]]:
+    names = {*move.adds, *move.removes}
+    standing = _find(connection, move.run_id) if names else None
+    if standing is None:
+        return {}
+    nothing: frozenset[str] = frozenset()
+    return {n: getattr(standing, n) - move.removes.get(n, nothing) | move.adds.get(n, nothing) for n in names}
+
+
+def _expectation(move: Move) -> tuple[str, list[Any]]:
+    """As DynamoDB compares: an expected None means that the field is absent; an absent field is at most nothing."""
+    expect = move.expect
+    statuses = [status.value for status in expect.status]
+    clauses = ["run_id = ?", f"status IN ({_places(statuses)})"]
+    clauses += [f'"{name}" IS ?' for name in expect.equals]
+    clauses += [f'"{name}" <= ?' for name in expect.at_most]
+    equals = (_stored(name, value) for name, value in expect.equals.items())
+    return " AND ".join(clauses), [move.run_id, *statuses, *equals, *expect.at_most.values()]
+
+
+def _stored(name: str, value: Any) -> Scalar | None:
+    return None if value is None or value == frozenset() else _as_text(encode_field(name, value))
+
+
+def _as_text(value: Scalar | frozenset[str]) -> Scalar:
+    return json.dumps(sorted(value)) if isinstance(value, frozenset) else value
+
+
+def _places(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _find(connection: sqlite3.Connection, run_id: str) -> Record | None:
+    rows = _find_all(connection, [run_id])
+    return decode(_record(rows[0])) if rows else None
+
+
+def _find_all(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[sqlite3.Row]:
+    query = f"SELECT * FROM runs WHERE run_id IN ({_places(run_ids)})"  # noqa: S608 - placeholders only
+    return connection.execute(query, list(run_ids)).fetchall()
+
+
+def _record(row: sqlite3.Row) -> dict[str, Any]:
+    record = dict(zip(row.keys(), row, strict=True))
+    return {**record, **{name: json.loads(record[name]) for name in SETS if record[name] is not None}}
+
+
+def _entry(row: sqlite3.Row) -> SlotEntry:
+    return SlotEntry(
+        run_id=row["run_id"],
+        slot=row["slot"],
+        fire_at=row["fire_at"],
+        generation=row["generation"],
+        tenant=row["tenant"],
+        priority=Priority(row["priority"]),
+        pool=row["pool"],
+        kind=Kind(row["kind"]),
+        claim_token=row["claim_token"],
+    )
+
+
+def _cursor(last: SlotEntry) -> str:
+    return f"{last.fire_at}/{last.run_id}"
+
+
+def _position(cursor: str | None) -> tuple[int, str]:
+    """Where the page after the cursor begins; a keyset, so that moves between two pages shift nothing."""
+    if cursor is None:
+        return -1, ""
+    fire_at, _, run_id = cursor.partition("/")
+    return int(fire_at), run_id
+
+
+def _purge_expired(connection: sqlite3.Connection, now: int) -> None:
+    """The TTL: each create takes a few expired records with it."""
+    query = "DELETE FROM runs WHERE run_id IN (SELECT run_id FROM runs WHERE expires_at <= ? LIMIT ?)"
+    connection.execute(query, (now // 1000, PURGED_AT_ONCE))

@@ -1,0 +1,59 @@
+"""The interfaces between the use cases and an engine. Both engines implement them and pass one contract suite.
+
+Every method that calls something outside the process may raise `Unavailable` after its bounded retries.
+"""
+
+from onthedot.ports.blobs import Blobs
+from onthedot.ports.clock import Clock
+from onthedot.ports.engine import Engine
+from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
+from onthedot.ports.queues import Backlog, Received, RunMessage, RunQueues, Tick, TickQueue
+from onthedot.ports.runs import (
+    Deadline,
+    Moved,
+    ProgressStore,
+    Refused,
+    RunPage,
+    RunStore,
+    SlotEntry,
+    SlotPage,
+    Undecided,
+)
+from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
+from onthedot.ports.tenants import LimitsStore, Principal, SigningStore, TokenStore
+from onthedot.ports.workers import WorkerRegistry
+
+__all__ = [
+    "RESULT_BYTES",
+    "Answer",
+    "Backlog",
+    "Blobs",
+    "Call",
+    "Clock",
+    "Deadline",
+    "Engine",
+    "EventBus",
+    "LimitsStore",
+    "Moved",
+    "PatternEntry",
+    "PatternStore",
+    "Performer",
+    "Principal",
+    "ProgressStore",
+    "Received",
+    "RecordChange",
+    "Refused",
+    "RunMessage",
+    "RunPage",
+    "RunQueues",
+    "RunStore",
+    "SigningStore",
+    "SlotEntry",
+    "SlotPage",
+    "Tick",
+    "TickQueue",
+    "TokenStore",
+    "Undecided",
+    "Unpublishable",
+    "WorkerRegistry",
+]

@@ -1,0 +1,27 @@
+"""All ports that scheduling needs, as one value."""
+
+from dataclasses import dataclass
+
+from onthedot.domain.deployment import Deployment
+from onthedot.ports.blobs import Blobs
+from onthedot.ports.clock import Clock
+from onthedot.ports.events import PatternStore
+from onthedot.ports.queues import RunQueues
+from onthedot.ports.runs import RunStore
+from onthedot.ports.tenants import LimitsStore, SigningStore
+from onthedot.ports.workers import WorkerRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What scheduling stands on, wired by `bootstrap`."""
+
+    store: RunStore
+    queues: RunQueues
+    blobs: Blobs
+    clock: Clock
+    deployment: Deployment
+    limits: LimitsStore
+    registry: WorkerRegistry
+    signing: SigningStore
+    patterns: PatternStore

@@ -1,0 +1,115 @@
+"""Performs calls of AWS APIs: any action of any service that the stage allows."""
+
+import base64
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from onthedot.domain.errors import OnthedotError
+from onthedot.domain.targets.allow_list import AllowList
+from onthedot.domain.targets.types import AwsTarget
+from onthedot.ports import RESULT_BYTES, Answer, Call, Performer
+from onthedot.targets.answers import printable, refused, result_text
+from onthedot.targets.aws.clients import Clients, GarbledError, read_body, send
+from onthedot.targets.aws.failures import judge
+from onthedot.targets.detached import answer_in_time
+
+if TYPE_CHECKING:
+    from botocore.model import OperationModel
+
+STREAM_BYTES: Final = RESULT_BYTES // 2
+"""Bytes taken of a body that streams: as base64, with what stands around it, they are still a whole result."""
+STREAM_EVENTS: Final = 1000
+_TOKENS: Final = uuid.UUID("6f6e7468-6564-4f74-8000-746f6b656e73")
+"""The namespace of the idempotency tokens that we give, fixed for ever: attempts must arrive at the same one."""
+
+
+class InputError(OnthedotError):
+    """The input cannot be sent. Trying again does not help."""
+
+
+class AwsCaller(Performer):
+    """Calls what an `AwsTarget` names, if the stage allows it. Safe to use from several threads.
+
+    Actions and inputs have the names of the API's reference, in the spelling of boto3; blobs are given as text.
+    Where an action takes an idempotency token and the input has none, every attempt of a run sends the same one.
+    The result is JSON: blobs and streams as base64, times as ISO 8601. When the time is over, or the call is asked
+    to stop, nobody waits any more: what was sent may still be done.
+    `make` makes a client of a service that waits so many seconds for an answer, and does not try again by itself.
+    """
+
+    def __init__(self, *, allow_list: AllowList, make: Callable[[str, float], Any]) -> None:
+        self._allow_list = allow_list
+        self._clients = Clients(make)
+
+    def perform(self, call: Call) -> Answer:
+        """Make the call and judge the reply."""
+        target = call.definition.target
+        assert isinstance(target, AwsTarget), "the router hands each caller its own kind"
+        name = printable(f"{target.service} {target.action}", 200)
+        if not self._allow_list.allows_call(target.service, target.action):
+            return refused(f"{name} is not among the calls that this stage allows", "not_allowed")
+        try:
+            given = _input(call, target)
+        except InputError as error:
+            return refused(str(error), "bad_input")
+        return answer_in_time(call, f"waiting for {name}", lambda: self._request(call, target, given))
+
+    def _request(self, call: Call, target: AwsTarget, given: dict[str, Any]) -> Answer:
+        try:
+            client = self._clients.client(target.service, call.timeout_ms)
+            if target.action not in client.meta.service_model.operation_names:
+                return refused(f"{target.service} has no action {printable(target.action, 100)}", "unknown_action")
+            tokens = _tokens(client.meta.service_model.operation_model(target.action), call.run_id)
+            response = send(client, target.action, {**tokens, **given})
+            return Answer(ok=True, result=_as_json(response))
+        except (ClientError, BotoCoreError, GarbledError) as error:
+            return judge(call, error)
+
+
+def _input(call: Call, target: AwsTarget) -> dict[str, Any]:
+    """The target's input or else the payload, where none at all is an empty one."""
+    if target.input is not None:
+        return dict(target.input)
+    try:
+        payload = json.loads(call.payload or b"null")
+    except ValueError as error:
+        raise InputError("the payload is not JSON") from error
+    if payload is not None and not isinstance(payload, dict):
+        raise InputError("the payload is the input, and must be a JSON object")
+    return payload or {}
+
+
+def _tokens(operation: "OperationModel", run_id: str) -> dict[str, str]:
+    return dict.fromkeys(operation.idempotent_members, str(uuid.uuid5(_TOKENS, run_id)))
+
+
+def _as_json(response: Mapping[str, Any]) -> str | None:
+    kept = {name: value for name, value in response.items() if name != "ResponseMetadata"}
+    text = json.dumps(kept, default=_plain, ensure_ascii=False, separators=(",", ":"))
+    return result_text(text.encode("utf-8", errors="replace"))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for."""
+    from botocore.eventstream import EventStream, ParserError  # noqa: PLC0415
+
+    match value:
+        case bytes() | bytearray():
+            return base64.b64encode(value).decode()
+        case datetime() | date():
+            return value.isoformat()
+        case EventStream():
+            try:
+                return list(islice(value, STREAM_EVENTS))
+            except ParserError as error:
+                raise GarbledError(str(error)) from error
+        case _ if hasattr(value, "read"):
+            return base64.b64encode(read_body(value, STREAM_BYTES)).decode()
+        case _:
+            return str(value)

@@ -1,0 +1,95 @@
+"""What a failed AWS call means for the run: whether trying again can help, and what kind of failure it is."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,  # noqa: A004 (botocore's own)
+    ConnectTimeoutError,
+    HTTPClientError,
+    NoCredentialsError,
+    ParamValidationError,
+    PartialCredentialsError,
+    ReadTimeoutError,
+    SSLError,
+    UnknownServiceError,
+)
+
+from onthedot.engines.aws.errors import TRANSIENT, error_code
+from onthedot.ports import Answer, Call
+from onthedot.targets.answers import printable, refused, timed_out
+from onthedot.targets.aws.clients import GarbledError
+
+MAX_ERROR: Final = 500
+MAX_RETRY_AFTER_SECONDS: Final = 24 * 60 * 60
+_PASSING: Final = TRANSIENT | {
+    "BandwidthLimitExceeded",
+    "EC2ThrottledException",
+    "ExpiredToken",  # the next attempt signs with fresh credentials
+    "ExpiredTokenException",
+    "PriorRequestNotComplete",
+    "RequestExpired",
+    "RequestThrottledException",
+    "RequestTimeout",
+    "RequestTimeoutException",
+    "ThrottledException",
+    "TooManyRequestsException",
+}
+_PASSING_STATUSES: Final = frozenset({408, 429})
+
+
+Failure = ClientError | BotoCoreError | GarbledError
+
+
+def judge(call: Call, error: Failure, *, passing: frozenset[str] = frozenset()) -> Answer:
+    """What the service, or the way to it, answered. `passing`: codes that speak of the moment, of this service only."""
+    match error:
+        case ClientError():
+            return _answered(error, passing)
+        case GarbledError():
+            why = printable(f"the reply makes no sense ({error})", MAX_ERROR)
+            return Answer(ok=False, error=why, error_class="protocol")
+        case ReadTimeoutError() | ConnectTimeoutError():
+            return timed_out(call, "waiting for AWS")
+        case ParamValidationError():
+            return refused(printable(str(error), MAX_ERROR), "bad_input")
+        case UnknownServiceError():
+            return refused("there is no such AWS service", "unknown_service")
+        case _:
+            return Answer(ok=False, error=printable(str(error), MAX_ERROR), error_class=_class_of(error))
+
+
+def _class_of(error: Exception) -> str:
+    match error:
+        case SSLError():
+            return "tls"
+        case HTTPClientError() | ConnectionError():
+            return "connection"
+        case NoCredentialsError() | PartialCredentialsError():
+            return "no_credentials"
+        case _:
+            return type(error).__name__
+
+
+def _answered(error: ClientError, passing: frozenset[str]) -> Answer:
+    code = error_code(error)
+    metadata: Mapping[str, Any] = error.response.get("ResponseMetadata", {})
+    status = int(metadata.get("HTTPStatusCode", 0))
+    retryable = code in _PASSING | passing or status >= 500 or status in _PASSING_STATUSES
+    message = printable(str(error.response.get("Error", {}).get("Message") or ""), MAX_ERROR)
+    return Answer(
+        ok=False,
+        error=f"{code}: {message}" if message else f"{code or status}",
+        error_class=f"http_{status}" if not code or code.isdigit() else code,
+        retryable=retryable,
+        retry_after_ms=_retry_after_ms(metadata.get("HTTPHeaders", {})) if retryable else None,
+    )
+
+
+def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
+    seconds = headers.get("retry-after", "")
+    if not (seconds.isascii() and seconds.isdigit() and len(seconds) < 10):
+        return None
+    return min(int(seconds), MAX_RETRY_AFTER_SECONDS) * 1000

@@ -1,0 +1,127 @@
+"""What an HTTP target answered, and what that means for the run."""
+
+import re
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from typing import Final, cast
+
+from onthedot.ports import RESULT_BYTES, Answer
+from onthedot.targets.answers import printable, result_text
+from onthedot.targets.http.redirects import REDIRECTS
+from onthedot.targets.http.wire import Wire
+
+MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
+_MAX_EXCERPT: Final = 200
+_MAX_ERROR_BODY: Final = 4096
+"""Bytes read of a body that only an excerpt is shown of."""
+_MAX_INTERIM: Final = 10
+_MAY_PASS: Final = frozenset({408, 425, 429})
+"""Answers of the 4xx kind that speak of the moment, not of the request."""
+_SECONDS: Final = re.compile(r"[0-9]{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The final answer of a target, as far as it matters."""
+
+    status: int
+    body: bytes = b""
+    location: str = ""
+    retry_after: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def is_redirect(self) -> bool:
+        return self.status in REDIRECTS
+
+    @property
+    def retryable(self) -> bool:
+        return not 300 <= self.status < 500 or self.status in _MAY_PASS
+
+
+def receive(wire: Wire, method: str) -> Reply:
+    """Read the final reply to a request.
+
+    :raises HTTPException: when it is not HTTP, or breaks off
+    :raises OSError: when the connection breaks or the time is over
+    """
+    # http.client skips 100 only. A response that is collected closes the reader: interim ones are kept until the end.
+    seen: list[HTTPResponse] = []
+    while len(seen) < _MAX_INTERIM:
+        response = HTTPResponse(cast("socket.socket", wire), method=method)
+        seen.append(response)
+        try:
+            response.begin()
+            if response.status == 101 or response.status >= 200:
+                return _whole(response)
+        except OSError:  # of which some, in ssl, are values too
+            raise
+        except ValueError as error:
+            raise HTTPException(str(error)) from error
+    raise HTTPException(f"{_MAX_INTERIM} interim answers and no final one")
+
+
+def _whole(response: HTTPResponse) -> Reply:
+    head = Reply(
+        status=response.status,
+        location=response.getheader("Location") or "",
+        retry_after=response.getheader("Retry-After") or "",
+    )
+    return head if head.is_redirect else Reply(head.status, _body(response, head), head.location, head.retry_after)
+
+
+def _body(response: HTTPResponse, head: Reply) -> bytes:
+    """The body, as much as a result may be, when the call succeeded; else what there is of it, for the error.
+
+    The rest is left unread.
+    """
+    limit = RESULT_BYTES if head.ok else _MAX_ERROR_BODY
+    try:
+        body = response.read(limit)
+        if response.length and len(body) < limit:
+            raise IncompleteRead(body, response.length)
+    except (OSError, HTTPException, ValueError):
+        if head.ok:
+            raise
+        return b""
+    return body
+
+
+def judge(reply: Reply, now: int) -> Answer:
+    """What the reply means; `now` is what a date in `Retry-After` is compared with."""
+    if reply.ok:
+        return Answer(ok=True, result=result_text(reply.body))
+    return Answer(
+        ok=False,
+        error=_answered(reply),
+        error_class=f"http_{reply.status}",
+        retryable=reply.retryable,
+        retry_after_ms=retry_after_ms(reply.retry_after, now) if reply.retryable else None,
+    )
+
+
+def retry_after_ms(value: str, now: int) -> int | None:
+    """The wait that a `Retry-After` asks for, in seconds or as a date; None for what is past or makes no sense."""
+    value = value.strip()
+    wait = int(value) * 1000 if _SECONDS.fullmatch(value) else _until(value, now)
+    return None if wait is None or wait < 0 else min(wait, MAX_RETRY_AFTER_MS)
+
+
+def _until(value: str, now: int) -> int | None:
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+    aware: datetime = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return int(aware.timestamp() * 1000) - now
+
+
+def _answered(reply: Reply) -> str:
+    excerpt = printable(reply.body.decode("utf-8", errors="replace"), _MAX_EXCERPT)
+    return f"answered {reply.status}: {excerpt}" if excerpt else f"answered {reply.status}"

@@ -1,0 +1,152 @@
+"""Runs the `@job` handlers of an app: each attempt in a process that can be killed without harm to the worker."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Final, Self
+
+from onthedot.domain.targets.types import PythonTarget
+from onthedot.ports import Answer, Call, Performer
+from onthedot.stopping import Stop
+from onthedot.targets.answers import refused, stopped, timed_out
+from onthedot.targets.attempt import fire_time, interruptible
+from onthedot.targets.http.wire import Countdown, Stopped
+from onthedot.targets.processes.python_process import AppBroken, HandlerProcess, ProcessDied
+
+_IMPORT_MS: Final = 60_000
+_MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
+
+
+class PythonRunner(Performer):
+    """Runs what a `PythonTarget` names. Safe to use from several threads; close it when done.
+
+    There are as many processes as there are calls at the same time, each with the app imported once; at most `warm`
+    of them are kept while idle. One that was killed, by its own handler or since it had to end, is not used again.
+    """
+
+    def __init__(self, app: str, *, warm: int = 16) -> None:
+        self._app, self._warm = app, warm
+        self._lock = threading.Lock()
+        self._idle: list[HandlerProcess] = []
+
+    def perform(self, call: Call) -> Answer:
+        assert isinstance(call.definition.target, PythonTarget)
+        try:
+            message = _message(call, call.definition.target.handler)
+        except UnicodeDecodeError:
+            return refused("the payload is not UTF-8", "bad_payload")
+        countdown = Countdown(call.timeout_ms, call.stop)
+        try:
+            return self._run(message, countdown)
+        except Stopped:
+            return stopped(call)
+        except TimeoutError:
+            return timed_out(call, countdown.stage)
+        except AppBroken as error:
+            return Answer(ok=False, error=str(error), error_class="broken_app")
+        except OSError as error:
+            return Answer(ok=False, error=f"no process for it: {error.strerror}", error_class="not_started")
+
+    def close(self) -> None:
+        """End the processes: the idle ones now, the others with their calls."""
+        with self._lock:
+            self._warm, idle, self._idle = 0, self._idle, []
+        for process in idle:
+            process.end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self, message: Mapping[str, Any], countdown: Countdown) -> Answer:
+        while True:
+            countdown.go_on()
+            process = self._take_idle() or HandlerProcess(self._app)
+            begun = False
+            try:
+                with interruptible(countdown.stop, process.kill):
+                    process.handlers(countdown)
+                    countdown.stage = "running the handler"
+                    process.send(message, countdown)
+                    begun = True
+                    reply = process.receive(countdown)
+            except ProcessDied:
+                how = process.end()
+                countdown.go_on()
+                if begun:
+                    return Answer(ok=False, error=f"the handler's process died: {how}", error_class="lost", lost=True)
+            except BaseException:
+                process.end()
+                raise
+            else:
+                self._give_back(process, usable=countdown.stop.reason is None)
+                return _answer(reply)
+
+    def _take_idle(self) -> HandlerProcess | None:
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                process = self._idle.pop()
+            if not process.dead:
+                return process
+            process.end()
+
+    def _give_back(self, process: HandlerProcess, *, usable: bool) -> None:
+        with self._lock:
+            if usable and len(self._idle) < self._warm:
+                self._idle.append(process)
+                return
+        process.end()
+
+
+def handlers_of(app: str) -> list[str]:
+    """The names of an app's handlers. The app is imported elsewhere: this process stays free of its code.
+
+    :raises AppBroken: it cannot be imported, with the last line of the traceback
+    """
+    process = HandlerProcess(app)
+    try:
+        return process.handlers(Countdown(_IMPORT_MS, Stop()))
+    except TimeoutError:
+        raise AppBroken(f"{app} cannot be imported: it takes longer than {_IMPORT_MS} ms") from None
+    finally:
+        process.end()
+
+
+def _message(call: Call, handler: str) -> Mapping[str, Any]:
+    return {
+        "handler": handler,
+        "payload": call.payload.decode("utf-8"),
+        "context": {
+            "job_id": call.job_id,
+            "run_id": call.run_id,
+            "attempt": call.attempt,
+            "idempotency_key": call.run_id,
+            "fire_time": fire_time(call).isoformat(),
+        },
+    }
+
+
+def _answer(reply: Mapping[str, Any]) -> Answer:
+    """The answer of our own code in the process; a handler's words stand in it as they are."""
+    match reply:
+        case {"ok": True, "result": None | str() as result}:
+            return Answer(ok=True, result=result)
+        case {"ok": False, "error": str() as error, "error_class": str() as error_class, "retryable": bool() as again}:
+            wait = reply.get("retry_after_ms")
+            return Answer(
+                ok=False,
+                error=_text(error),
+                error_class=_text(error_class),
+                retryable=again,
+                retry_after_ms=min(wait, _MAX_RETRY_AFTER_MS) if isinstance(wait, int) else None,
+            )
+        case _:
+            return Answer(ok=False, error="the handler spoke in our name", error_class="bad_result", retryable=False)
+
+
+def _text(said: str) -> str:
+    """Without halves of characters, which JSON lets through and nobody can store."""
+    return said.encode("utf-8", errors="replace").decode("utf-8")

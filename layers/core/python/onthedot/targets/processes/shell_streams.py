@@ -1,0 +1,111 @@
+"""The streams of a running program: fed, drained and watched by one thread, which never waits longer than it may."""
+
+import os
+import selectors
+import time
+from dataclasses import dataclass
+from typing import IO, Final, cast
+
+from onthedot.ports import RESULT_BYTES
+from onthedot.targets.processes.supervised import Supervised
+
+_COMPLAINT_BYTES: Final = 4096
+"""The end of standard error that is kept."""
+_CHUNK: Final = 64 * 1024
+_DRAIN_SECONDS: Final = 0.5
+"""How long the streams of a program that ended are read on: somebody may hold them open for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    result: bytes
+    complaint: bytes
+    out_of_time: bool
+
+
+class _Kept:
+    """Bytes of a stream: its beginning or its end, the rest dropped."""
+
+    def __init__(self, limit: int, *, tail: bool) -> None:
+        self._limit, self._tail = limit, tail
+        self.content = bytearray()
+
+    def take(self, chunk: bytes) -> None:
+        if self._tail:
+            self.content += chunk
+            del self.content[: -self._limit]
+        else:
+            self.content += chunk[: self._limit - len(self.content)]
+
+
+def exchange(program: Supervised, payload: bytes, seconds: float) -> Output:
+    """Feed and drain the program until it ends, or has to."""
+    return _Exchange(program, payload, seconds).run()
+
+
+class _Exchange:
+    def __init__(self, program: Supervised, payload: bytes, seconds: float) -> None:
+        ending = min(2.0, seconds / 10)
+        self._ask_at = time.monotonic() + seconds - ending
+        self._end_at = self._ask_at + ending * 3 / 4
+        self._out_of_time = self._ended = False
+        self._program = program
+        self._input, output, complaint = program.streams
+        self._left = memoryview(payload)
+        self._kept = {output: _Kept(RESULT_BYTES, tail=False), complaint: _Kept(_COMPLAINT_BYTES, tail=True)}
+        self._streams = selectors.DefaultSelector()
+
+    def run(self) -> Output:
+        with self._streams:
+            self._streams.register(self._program.line, selectors.EVENT_READ)
+            for stream in self._kept:
+                self._watch(stream, selectors.EVENT_READ)
+            if self._left:
+                self._watch(self._input, selectors.EVENT_WRITE)
+            else:
+                self._input.close()
+            self._until_it_ends()
+        result, complaint = (bytes(kept.content) for kept in self._kept.values())
+        return Output(result, complaint, self._out_of_time)
+
+    def _watch(self, stream: IO[bytes], events: int) -> None:
+        os.set_blocking(stream.fileno(), False)
+        self._streams.register(stream, events)
+
+    def _until_it_ends(self) -> None:
+        while self._streams.get_map() and (now := time.monotonic()) < self._end_at:
+            if self._ask_at <= now and not self._ended:
+                self._ask_at, self._out_of_time = self._end_at, True
+                self._program.ask_to_end()
+            for key, _ in self._streams.select(min(self._ask_at, self._end_at) - now):
+                self._serve(key.fileobj)
+
+    def _serve(self, stream: object) -> None:
+        if stream is self._program.line:
+            self._listen()
+        elif stream is self._input:
+            self._feed()
+        else:
+            self._drain(cast("IO[bytes]", stream))
+
+    def _listen(self) -> None:
+        if self._program.hear():
+            return
+        self._streams.unregister(self._program.line)
+        self._ended = True
+        self._end_at = self._ask_at = min(self._end_at, time.monotonic() + _DRAIN_SECONDS)
+
+    def _feed(self) -> None:
+        try:
+            self._left = self._left[os.write(self._input.fileno(), self._left[:_CHUNK]) :]
+        except BrokenPipeError:  # it does not want to read it all
+            self._left = self._left[:0]
+        if not self._left:
+            self._streams.unregister(self._input)
+            self._input.close()
+
+    def _drain(self, stream: IO[bytes]) -> None:
+        if chunk := os.read(stream.fileno(), _CHUNK):
+            self._kept[stream].take(chunk)
+        else:
+            self._streams.unregister(stream)

@@ -1,0 +1,30 @@
+"""The keys that sign a tenant's calls: made at the first use, shown to the tenant, rotated without a gap."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.targets.webhooks import SigningKey, fresh_key, rotated
+from onthedot.ports import Engine
+
+TRIES: Final = 5
+
+
+def keys_of(engine: Engine, tenant: str) -> Sequence[SigningKey]:
+    """The newest first, at least one."""
+    for _ in range(TRIES):
+        keys = engine.signing.keys(tenant)
+        if keys:
+            return keys
+        engine.signing.replace(tenant, (), (fresh_key(engine.clock.now()),))
+    raise Unavailable(f"the signing keys of {tenant} cannot be made now")
+
+
+def rotate_keys(engine: Engine, tenant: str, overlap_ms: int) -> Sequence[SigningKey]:
+    """A new key signs from now on; the one before goes on beside it for the overlap."""
+    for _ in range(TRIES):
+        seen = engine.signing.keys(tenant)
+        keys = rotated(seen, engine.clock.now(), overlap_ms)
+        if engine.signing.replace(tenant, seen, keys):
+            return keys
+    raise Unavailable(f"the signing keys of {tenant} keep changing; try again")

@@ -1,0 +1,48 @@
+"""One attempt as its target sees it: the payload, the signature, the time it has."""
+
+from typing import Final
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.records import Definition, Record
+from onthedot.domain.targets.types import HttpTarget
+from onthedot.domain.targets.webhooks import signature_headers
+from onthedot.ports import Answer, Call, Engine, Performer
+from onthedot.stopping import Stop
+from onthedot.use_cases.access.signing_keys import keys_of
+from onthedot.use_cases.attempts.parents_results import with_parents
+from onthedot.use_cases.jobs.payloads import load_payload
+
+BODILESS: Final = frozenset({"GET", "HEAD"})
+
+
+def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) -> Call:
+    """Raises Unavailable when the payload, the parents' results or the signing key cannot be read now."""
+    payload = with_parents(engine, run, load_payload(engine.blobs, definition))
+    signature = {}
+    if isinstance(definition.target, HttpTarget):
+        body = b"" if definition.target.method.upper() in BODILESS else payload
+        signature = signature_headers(keys_of(engine, run.tenant), run.run_id, engine.clock.now(), body)
+    return Call(
+        run_id=run.run_id,
+        job_id=run.job_id,
+        attempt=run.attempt,
+        nominal_at=run.nominal_at,
+        definition=definition,
+        payload=payload,
+        timeout_ms=definition.timeout_seconds * 1000,
+        signature=signature,
+        stop=stop,
+    )
+
+
+def perform(engine: Engine, target: Performer, run: Record, definition: Definition | None, stop: Stop) -> Answer:
+    """What became of the attempt. Never raises for a passing failure."""
+    if definition is None:
+        return Answer(
+            ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
+        )
+    try:
+        call = call_for(engine, run, definition, stop)
+    except Unavailable as error:
+        return Answer(ok=False, error=str(error), error_class="unavailable")
+    return target.perform(call)

@@ -1,0 +1,133 @@
+"""Claim what stands in a fire slot and send it: the heart of a tick."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.fairness import Quota
+from onthedot.domain.runs.records import Kind, Priority, Record
+from onthedot.domain.runs.slots import (
+    DECISION_MS,
+    REREAD,
+    WATCH_DISTANCE,
+    SlotKind,
+    bucket_of,
+    horizon,
+    slot_name,
+)
+from onthedot.ports import Deadline, Engine, Moved, Refused, SlotEntry, Tick, Undecided
+from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.dispatch.slot_reader import read_entries
+from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
+
+CLAIMS_PER_ROUND: Final = 500
+"""Read and shared out fairly at a time; claims go 25 and sends 10 to a call."""
+
+
+@dataclass(slots=True)
+class Pass:
+    """One tick at work."""
+
+    engine: Engine
+    tick: Tick
+    now: int
+    deadline: Deadline
+    claim_token: str
+    counts: Counter[str] = field(default_factory=Counter)
+    admission: Quota = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.admission = Quota(
+            limits=self.engine.limits.read(),
+            share=len(self.tick.shards) / self.engine.deployment.shards,
+            now=self.now,
+            count_in_flight=lambda: _in_flight(self),
+            backlog=lambda pool, priority: _why_backlogged(self.engine, pool, priority),
+        )
+
+    def out_of_time(self) -> bool:
+        """What is left then is left for the next tick: the slots still hold it."""
+        over = not self.deadline.allows(self.engine.clock.now())
+        self.counts["out_of_time"] += over
+        return over
+
+
+def claim_slot(work: Pass, slot: str) -> bool:
+    """Claim and send all of a fire slot that may go. False if anything was left in it."""
+    whole = True
+    for entries in read_entries(work.engine, slot, CLAIMS_PER_ROUND):
+        if work.out_of_time():
+            return False
+        jobs = [entry.run_id for entry in entries if entry.kind is Kind.RECURRING]
+        runs = [entry for entry in entries if entry.kind is not Kind.RECURRING]
+        whole = _claim_and_send(work, runs) and whole
+        whole = _stamp(work, jobs) and whole
+    return whole
+
+
+def _stamp(work: Pass, job_ids: Sequence[str]) -> bool:
+    if not job_ids:
+        return True
+    stamped = stamp_jobs(
+        work.engine, job_ids, work.claim_token, work.deadline, admits=lambda run: bool(work.admission.choose([run]))
+    )
+    work.counts.update(stamped.counts)
+    return stamped.whole
+
+
+def _claim_and_send(work: Pass, entries: Sequence[SlotEntry]) -> bool:
+    if not entries:
+        return True
+    chosen = work.admission.choose(entries)
+    work.counts["held_back"] += len(entries) - len(chosen)
+    claimed, undecided = _claim(work, chosen)
+    send(work, claimed)
+    return len(chosen) == len(entries) and not undecided
+
+
+def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], int]:
+    engine = work.engine
+    now = engine.clock.now()
+    moves = [
+        lifecycle.claim(
+            entry.run_id, entry.slot, entry.generation, entry.fire_at, now=now, claim_token=work.claim_token
+        )
+        for entry in entries
+    ]
+    outcomes = engine.store.move_many(moves, Deadline(min(work.deadline.at, now + DECISION_MS))) if moves else []
+    claimed = [entry for entry, outcome in zip(entries, outcomes, strict=True) if _is_ours(outcome, work.claim_token)]
+    undecided = sum(isinstance(outcome, Undecided) for outcome in outcomes)
+    work.counts.update(claimed=len(claimed), throttled=undecided, lost_race=len(entries) - len(claimed) - undecided)
+    return claimed, undecided
+
+
+def _is_ours(outcome: Moved | Refused | Undecided, claim_token: str) -> bool:
+    """A refusal by our own token is a success whose reply was lost."""
+    if isinstance(outcome, Refused):
+        return outcome.current is not None and outcome.current.claim_token == claim_token
+    return isinstance(outcome, Moved)
+
+
+def send(work: Pass, runs: Sequence[SlotEntry | Record]) -> None:
+    unsent = send_runs(work.engine, runs, work.deadline) if runs else 0
+    work.counts.update(sent=len(runs) - unsent, unsent=unsent)
+
+
+def _in_flight(work: Pass) -> Iterator[SlotEntry]:
+    """What is handed over and has not ended stands in the watch slots around now: no counter can drift."""
+    first = bucket_of(work.now) - REREAD
+    last = bucket_of(horizon(work.now, work.engine.deployment.lookahead)) + WATCH_DISTANCE
+    for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in work.tick.shards):
+        for entries in read_entries(work.engine, slot, CLAIMS_PER_ROUND):
+            yield from entries
+
+
+def _why_backlogged(engine: Engine, pool: str, priority: Priority) -> str | None:
+    waiting = engine.queues.backlog(pool, priority).visible
+    if waiting <= engine.deployment.backlog_limit:
+        return None
+    return (
+        f"backpressure: {waiting} messages wait in {pool}-{priority.lower()} (limit {engine.deployment.backlog_limit})"
+    )

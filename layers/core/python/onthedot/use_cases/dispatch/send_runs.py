@@ -1,0 +1,22 @@
+"""Hand runs to their queues: the one way a message is made, for the API, the dispatcher, retries and the sweep."""
+
+from collections.abc import Sequence
+
+from onthedot.domain.runs.records import Record
+from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
+
+
+def message_for(run: Record | SlotEntry) -> RunMessage:
+    return RunMessage(
+        run_id=run.run_id,
+        generation=run.generation,
+        fire_at=run.fire_at,
+        tenant=run.tenant,
+        priority=run.priority,
+        pool=run.pool,
+    )
+
+
+def send_runs(engine: Engine, runs: Sequence[Record | SlotEntry], deadline: Deadline) -> int:
+    """Send the runs' messages; returns how many could not be sent. Those stand in a watch slot and come back."""
+    return len(engine.queues.send([message_for(run) for run in runs], deadline))

@@ -1,0 +1,124 @@
+"""The sweep pass: look after what was handed over and has not ended by the time of its watch slot."""
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.endings import has_graph
+from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.domain.runs.slots import DECISION_MS
+from onthedot.domain.runs.sweep import Act, Leave, decide, is_backlogged
+from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
+from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.dispatch.slot_reader import read_entries
+from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
+
+RUNS_PER_ROUND: Final = 100
+
+
+@dataclass(slots=True)
+class Sweep:
+    """One watch slot being swept. `whole`: nothing was left in it that needs another look."""
+
+    engine: Engine
+    slot: str
+    claim_token: str
+    deadline: Deadline
+    whole: bool = True
+    counts: Counter[str] = field(default_factory=Counter)
+    backlogs: dict[tuple[str, Priority], Backlog] = field(default_factory=dict)
+
+
+def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline) -> Sweep:
+    """Resend, re-park, take back or end everything that a watch slot holds."""
+    sweep = Sweep(engine, slot, claim_token, deadline)
+    for entries in read_entries(engine, slot, RUNS_PER_ROUND):
+        if not deadline.allows(engine.clock.now()):
+            sweep.whole = False
+            return sweep
+        ids = [entry.run_id for entry in entries]
+        runs = engine.store.get_many(ids, deadline)
+        sweep.whole = sweep.whole and len(runs) == len(ids)
+        _sweep_runs(sweep, list(runs.values()))
+    return sweep
+
+
+def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
+    engine = sweep.engine
+    now = engine.clock.now()
+    acts: list[tuple[Record, Act]] = []
+    for run in runs:
+        if run.slot == sweep.slot and _is_half_told(run):
+            _tell_the_rest(sweep, run)
+            continue
+        decision = decide(
+            run,
+            sweep.slot,
+            now=now,
+            backlogged=run.status is Status.DISPATCHED and _backlogged(sweep, run, now),
+            claim_token=sweep.claim_token,
+            generation=fresh_generation(),
+            deployment=engine.deployment,
+        )
+        if isinstance(decision, Act):
+            acts.append((run, decision))
+        elif isinstance(decision, Leave):
+            sweep.whole = False
+            sweep.counts["left"] += 1
+    if acts:
+        _apply(sweep, acts, Deadline(min(sweep.deadline.at, now + DECISION_MS)))
+
+
+def _is_half_told(run: Record) -> bool:
+    return run.notify_pending is not None or run.status is Status.WAITING
+
+
+def _tell_the_rest(sweep: Sweep, run: Record) -> None:
+    """Whoever told parents of a child, or children of an ended run, died on the way."""
+    try:
+        if run.notify_pending is None:
+            link_to_parents(sweep.engine, run)
+        elif not notify_children(sweep.engine, run, sweep.deadline):
+            sweep.whole = False
+        sweep.counts["told"] += 1
+    except Unavailable:
+        sweep.whole = False
+        if has_graph(run):
+            # This part reads no blobs, where large graphs are; a worker does when it gets the run's message again.
+            send_runs(sweep.engine, [replace(run, fire_at=sweep.engine.clock.now())], sweep.deadline)
+
+
+def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:
+    outcomes = sweep.engine.store.move_many([act.move for _, act in acts], deadline)
+    to_send: list[Record] = []
+    for (run, act), outcome in zip(acts, outcomes, strict=True):
+        if isinstance(outcome, Undecided):
+            sweep.whole = False
+            sweep.counts["throttled"] += 1
+        elif isinstance(outcome, Moved):
+            sweep.counts[act.what] += 1
+            _tell_on(sweep, lifecycle.applied(run, act.move))
+            if act.send and act.move.to is Status.DISPATCHED:
+                to_send.append(lifecycle.applied(run, act.move))
+    if to_send:
+        # What stays unsent here is found again in the watch slot it has just been moved to.
+        sweep.counts["unsent_by_sweep"] += send_runs(sweep.engine, to_send, deadline)
+
+
+def _tell_on(sweep: Sweep, run: Record) -> None:
+    """What the sweep has ended may have children; if this fails, its new watch slot has them."""
+    if run.notify_pending is not None:
+        with suppress(Unavailable):
+            notify_children(sweep.engine, run, sweep.deadline)
+
+
+def _backlogged(sweep: Sweep, run: Record, now: int) -> bool:
+    key = (run.pool, run.priority)
+    if key not in sweep.backlogs:
+        sweep.backlogs[key] = sweep.engine.queues.backlog(*key)
+    return is_backlogged(now - run.fire_at, sweep.backlogs[key].visible, sweep.backlogs[key].oldest_age_ms)

@@ -1,0 +1,127 @@
+"""An event came: stamp a run for each job whose pattern it matches. It may come many times, and die anywhere.
+
+A run's id comes from the event's, so none is doubled; whoever handles the event again sends what was not sent. What
+was stamped and never sent stands in its watch slot.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Final
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.events.index import lookup_keys
+from onthedot.domain.events.patterns import matches
+from onthedot.domain.ids import event_run_id
+from onthedot.domain.runs.endings import closed
+from onthedot.domain.runs.fairness import Limits
+from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.runs.stamping import new_run
+from onthedot.ports import Deadline, Engine, Moved, PatternEntry, Refused, Undecided
+from onthedot.use_cases.dispatch.place_run import parked
+from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.events import pattern_index
+from onthedot.use_cases.events.event_payloads import Payloads, PayloadTooLarge
+
+JOBS_AT_ONCE: Final = 100
+TRIGGER: Final = "event"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`document` is the whole event as EventBridge writes it: `source`, `detail-type`, `detail`…"""
+
+    event_id: str
+    time: int
+    document: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Handled:
+    """The runs that stand for this event, made now or earlier."""
+
+    runs: list[str] = field(default_factory=list)
+    made: int = 0
+
+
+def first_seen(engine: Engine, tenant: str, event: Event) -> Event:
+    """The event with the time that it came with first, for senders that tell another one when they send it again."""
+    expires_at = closed(engine.clock.now(), engine.deployment)["expires_at"]
+    return replace(event, time=engine.patterns.first_time(tenant, event.event_id, event.time, expires_at))
+
+
+def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) -> Handled:
+    """Raises Unavailable when not every matching job has its run by the deadline; to handle it again goes on there."""
+    handled = Handled()
+    limits = engine.limits.read()
+    payloads = Payloads(engine.blobs, event.document)
+    entries = _matching(engine, tenant, event)
+    while found := dict(islice(entries, JOBS_AT_ONCE)):
+        if not deadline.allows(engine.clock.now()):
+            raise Unavailable(f"event {event.event_id}: out of time after {len(handled.runs)} runs")
+        jobs = _jobs(engine, tenant, event, found, deadline)
+        runs = [_run(engine, job, event, payloads, limits) for job in jobs]
+        _stamp(engine, event, runs, handled, deadline)
+    return handled
+
+
+def _matching(engine: Engine, tenant: str, event: Event) -> Iterator[tuple[str, PatternEntry]]:
+    """Each job once, by one of its entries that match."""
+    seen: set[str] = set()
+    for entry in engine.patterns.matching(tenant, lookup_keys(event.document)):
+        if entry.job_id not in seen and matches(pattern_index.read(entry.pattern), event.document):
+            seen.add(entry.job_id)
+            yield entry.job_id, entry
+
+
+def _jobs(
+    engine: Engine, tenant: str, event: Event, found: Mapping[str, PatternEntry], deadline: Deadline
+) -> list[Record]:
+    """Those that wait for the event as they are now, whatever the index says."""
+    read = engine.store.get_many(list(found), deadline)
+    # One that is missing may only not have been read in time.
+    jobs = {job_id: read.get(job_id) or engine.store.get(job_id) for job_id in found}
+    for job_id, entry in found.items():
+        pattern_index.clear_left_over(engine, tenant, entry, jobs[job_id])
+    return [job for job in jobs.values() if job is not None and _waits_for(job, tenant, event)]
+
+
+def _waits_for(job: Record, tenant: str, event: Event) -> bool:
+    if (job.kind, job.status, job.tenant) != (Kind.EVENT, Status.ACTIVE, tenant) or job.pattern is None:
+        return False
+    return matches(pattern_index.read(job.pattern), event.document)
+
+
+def _run(engine: Engine, job: Record, event: Event, payloads: Payloads, limits: Limits) -> Record:
+    """Due now; its fire time is the event's."""
+    now = engine.clock.now()
+    run_id = event_run_id(job.job_id, event.time, event.event_id)
+    run = new_run(job, run_id, event.time, now, now=now, deployment=engine.deployment, trigger=TRIGGER)
+    try:
+        run = payloads.given_to(run, job)
+    except PayloadTooLarge as error:
+        return replace(
+            run, status=Status.SKIPPED, reason=str(error), claim_token=None, **closed(now, engine.deployment)
+        )
+    held = run.status is Status.DISPATCHED and limits.why_throttled(run.tenant, run.pool, run.priority)
+    return parked(engine, run, now) if held else run
+
+
+def _stamp(engine: Engine, event: Event, runs: Sequence[Record], handled: Handled, deadline: Deadline) -> None:
+    outcomes = engine.store.create_many(runs, deadline) if runs else []
+    standing = [_standing(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
+    to_send = [run for run in standing if run is not None and run.status is Status.DISPATCHED and run.attempt == 0]
+    if to_send:
+        send_runs(engine, to_send, deadline)
+    handled.runs += [run.run_id for run in standing if run is not None]
+    handled.made += sum(isinstance(outcome, Moved) for outcome in outcomes)
+    undecided = sum(run is None for run in standing)
+    if undecided:
+        raise Unavailable(f"event {event.event_id}: {undecided} runs may be stamped or not")
+
+
+def _standing(wanted: Record, outcome: Moved | Refused | Undecided) -> Record | None:
+    """The run that stands for the event, ours or an earlier one; None when nobody knows."""
+    if isinstance(outcome, Moved):
+        return wanted
+    return outcome.current if isinstance(outcome, Refused) else None

@@ -1,0 +1,86 @@
+"""Why a job has not run, or what it is doing: gathers what the pure explanation needs."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.domain.reports.explain import MOST_NAMED, SCHEDULED, QueueState, Reason, explain
+from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
+from onthedot.domain.runs.records import STAMPING, Definition, Record, Status
+from onthedot.domain.runs.slots import is_near
+from onthedot.domain.workers.pools import PoolKind, worker_needs
+from onthedot.ports import Deadline, Engine
+from onthedot.use_cases.jobs.list_runs import recent_runs
+from onthedot.use_cases.jobs.read_jobs import read_job
+
+PATIENCE_MS: Final = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    job: Record
+    reasons: list[Reason]
+
+
+def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
+    """Raises JobNotFound."""
+    job = read_job(engine, tenant, job_id)
+    now = engine.clock.now()
+    latest = _latest_due(engine, job, now) if job.kind in STAMPING else None
+    run = latest or job
+    backlog, limit = _backlog(engine, run, now), _limit(engine, run, now)
+    workers = _workers(engine, run, run.definition or job.definition, now)
+    return Explained(job, explain(job, now, backlog, latest, limit, workers=workers, parents=_parents(engine, job)))
+
+
+def _parents(engine: Engine, job: Record) -> list[str]:
+    """Those that it waits for, by key or id, with their states; only as many as are named are read."""
+    waits = [parent for parent in job.parents if parent in job.waits_for]
+    found = engine.store.get_many(waits[:MOST_NAMED], Deadline(engine.clock.now() + PATIENCE_MS)) if waits else {}
+    return [_named(parent, found.get(parent)) for parent in waits]
+
+
+def _named(parent_id: str, parent: Record | None) -> str:
+    if parent is None:
+        return parent_id
+    return f"{parent_id if parent.key is None else f'{parent.key} ({parent_id})'}, which is {parent.status.value}"
+
+
+def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
+    """The latest run that is more than a time to come: due, started, ended or skipped."""
+    for run in recent_runs(engine, job):
+        if run.status not in SCHEDULED or run.attempt or run.fire_at <= now:
+            return run
+    return None
+
+
+def _limit(engine: Engine, run: Record, now: int) -> str | None:
+    """What holds back a run that could have been handed over by now."""
+    if run.status is not Status.PENDING or not is_near(run.fire_at, now, engine.deployment.lookahead):
+        return None
+    return engine.limits.read().why_throttled(run.tenant, run.pool, run.priority)
+
+
+def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
+    """Asked for only where it explains something."""
+    if not _waits_in_queue(run, now):
+        return None
+    backlog = engine.queues.backlog(run.pool, run.priority)
+    return QueueState(backlog.visible, backlog.oldest_age_ms)
+
+
+def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:
+    """Who a run waits for that is due in a pull pool: a worker by name, or one that is not there."""
+    pool = engine.deployment.pools.get(run.pool)
+    if definition is None or pool is None or pool.kind is not PoolKind.PULL or not _waits_in_queue(run, now):
+        return []
+    workers = [worker for worker in engine.registry.workers() if worker.tenant in (None, run.tenant)]
+    turn = whose_turn(run.run_id, workers, now)
+    if turn is not None:
+        return [Reason("assigned", turn)]
+    needs = worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
+    lacking = why_no_worker(pool.name, needs, workers, now)
+    return [] if lacking is None else [Reason("no_worker", lacking)]
+
+
+def _waits_in_queue(run: Record, now: int) -> bool:
+    return run.status is Status.DISPATCHED and run.fire_at <= now

@@ -1,0 +1,129 @@
+"""How many of a tenant's runs the coming minutes already hold, by what stands in the slots.
+
+Counted are: runs that wait in a fire slot, retries among them; runs that are handed over and whose time is to come;
+and the fires of recurring jobs that are not stamped yet. Not counted: what is running, what is paused, runs on demand
+and jobs that will be submitted. What is overdue in the present fire slots counts to the present minute.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final
+
+from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, slot_name
+from onthedot.domain.schedules.schedule import fires_between, jittered
+from onthedot.ports import Deadline, Engine, SlotEntry
+from onthedot.use_cases.dispatch.slot_reader import read_entries
+
+PATIENCE_MS: Final = 15_000
+READERS: Final = 8
+"""Slots are many and mostly empty: reading them is waiting for replies."""
+HANDED_OVER_AHEAD: Final = 16
+"""Buckets: a queue takes no message that is due later than 15 minutes from now."""
+MOST_ENTRIES: Final = 20_000
+"""Of one slot; a slot has one shard's runs of one minute, of all tenants."""
+MOST_RECURRING: Final = 5_000
+MOST_FIRES: Final = 100_000
+_AT_ONCE: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Runs by the start of their minute, the present one first. `truncated`: there is more than was counted."""
+
+    minutes: Mapping[int, int]
+    truncated: bool
+
+
+@dataclass(slots=True)
+class _Survey:
+    engine: Engine
+    tenant: str
+    now: int
+    until: int
+    deadline: Deadline
+    counts: Counter[int] = field(default_factory=Counter)
+    truncated: bool = False
+
+    def count(self, at: int) -> None:
+        if at < self.until:
+            self.counts[bucket_of(at) * BUCKET_MS] += 1
+
+    def whole(self, complete: bool) -> None:
+        self.truncated = self.truncated or not complete
+
+
+def forecast(engine: Engine, tenant: str, minutes: int) -> Forecast:
+    now = engine.clock.now()
+    first = bucket_of(now)
+    survey = _Survey(engine, tenant, now, (first + minutes) * BUCKET_MS, Deadline(now + PATIENCE_MS))
+    recurring = _count_waiting(survey, range(first, first + minutes))
+    _count_handed_over(survey, range(first, first + min(minutes, HANDED_OVER_AHEAD)))
+    _count_recurring(survey, recurring)
+    starts = [bucket * BUCKET_MS for bucket in range(first, first + minutes)]
+    return Forecast({start: survey.counts[start] for start in starts}, survey.truncated)
+
+
+def _count_waiting(survey: _Survey, buckets: Sequence[int]) -> list[str]:
+    """Returns the recurring jobs, which stand for more than one run."""
+    recurring = []
+    for entry in _entries(survey, SlotKind.FIRE, buckets):
+        if entry.kind is Kind.RECURRING:
+            recurring.append(entry.run_id)
+        else:
+            survey.count(max(entry.fire_at, survey.now))
+    return recurring
+
+
+def _count_handed_over(survey: _Survey, buckets: Sequence[int]) -> None:
+    for entry in _entries(survey, SlotKind.WATCH, [bucket + WATCH_DISTANCE for bucket in buckets]):
+        # What is running stands here too; nothing starts before its time.
+        if entry.fire_at > survey.now:
+            survey.count(entry.fire_at)
+
+
+def _count_recurring(survey: _Survey, job_ids: Sequence[str]) -> None:
+    survey.whole(len(job_ids) <= MOST_RECURRING)
+    chosen = job_ids[:MOST_RECURRING]
+    jobs = survey.engine.store.get_many(chosen, survey.deadline) if chosen else {}
+    survey.whole(len(jobs) == len(chosen))
+    budget = MOST_FIRES
+    for job in jobs.values():
+        budget -= _count_fires(survey, job, budget)
+
+
+def _count_fires(survey: _Survey, job: Record, budget: int) -> int:
+    recurrence = job.recurrence
+    if recurrence is None or job.status is not Status.ACTIVE:
+        return 0
+    left = budget if recurrence.max_runs is None else max(0, min(budget, recurrence.max_runs - (job.stamped or 0)))
+    fires = fires_between(recurrence.schedule, job.fire_at - 1, survey.until, left)
+    survey.whole(len(fires) < budget)
+    for nominal in fires:
+        survey.count(max(jittered(job.job_id, nominal, recurrence.schedule.jitter_seconds), survey.now))
+    return len(fires)
+
+
+def _entries(survey: _Survey, kind: SlotKind, buckets: Sequence[int]) -> Iterator[SlotEntry]:
+    """The tenant's entries of these slots of all shards."""
+    slots = [slot_name(kind, shard, bucket) for bucket in buckets for shard in range(survey.engine.deployment.shards)]
+    with ThreadPoolExecutor(READERS) as readers:
+        for entries, complete in readers.map(lambda slot: _read(survey, slot), slots):
+            survey.whole(complete)
+            yield from entries
+
+
+def _read(survey: _Survey, slot: str) -> tuple[list[SlotEntry], bool]:
+    """The tenant's entries of a slot, and whether they are all."""
+    found: list[SlotEntry] = []
+    seen = 0
+    if not survey.deadline.allows(survey.engine.clock.now()):
+        return found, False
+    for entries in read_entries(survey.engine, slot, _AT_ONCE):
+        found += [entry for entry in entries if entry.tenant == survey.tenant]
+        seen += len(entries)
+        if seen >= MOST_ENTRIES:
+            return found, False
+    return found, True

@@ -1,0 +1,103 @@
+"""The runs of a job: a page of them, one by its id, and what they tell about the job: the last one and the next."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.domain.errors import InvalidRequest, JobNotFound, Problem
+from onthedot.domain.reports.explain import SCHEDULED, coming_fire
+from onthedot.domain.runs.records import STAMPING, Kind, Record, Status
+from onthedot.domain.runs.slots import horizon
+from onthedot.ports import Engine
+
+START: Final = ""
+"""The cursor of a job's first stamped run, where its own run was a page."""
+_PAGES: Final = (20, *(100,) * 5)
+"""A little for most jobs; at most enough to look past all that is stamped ahead, one run each second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """A page, the latest fire time first. `cursor` None: there are no more."""
+
+    runs: Sequence[Record]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """When a job fires next, and its latest run that was started or that ended without a start."""
+
+    next_at: int | None
+    latest: Record | None
+
+
+def read_run(engine: Engine, tenant: str, run_id: str) -> Record:
+    """A run, or a range of skipped times. A job that stamps runs is neither. Raises JobNotFound."""
+    run = engine.store.get(run_id)
+    if run is None or run.run_id != run_id or run.tenant != tenant:
+        raise JobNotFound(run_id)
+    if run.status is Status.DELETED or run.kind in STAMPING:
+        raise JobNotFound(run_id)
+    return run
+
+
+def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Runs:
+    """A page of the job's runs. Of a one-off job the first page has its own run, beside those made on demand."""
+    if job.kind in STAMPING or cursor is not None:
+        return _stamped(engine, job, limit, cursor or None)
+    others = _stamped(engine, job, max(limit - 1, 1), None)
+    if limit == 1:
+        return Runs([job], START if others.runs else None)
+    return Runs(sorted([job, *others.runs], key=lambda run: run.nominal_at, reverse=True), others.cursor)
+
+
+def read_outlook(engine: Engine, job: Record) -> Outlook:
+    """Reads runs of jobs that stamp them only: of others the record tells all."""
+    now = engine.clock.now()
+    next_at = coming_fire(job, now)
+    if job.kind not in STAMPING:
+        return Outlook(next_at, job)
+    waiting: list[int] = []
+    for run in recent_runs(engine, job):
+        if run.status in SCHEDULED and not run.attempt:
+            waiting.append(run.fire_at)
+        elif run.kind is Kind.STAMPED and run.status is not Status.SKIPPED:
+            return Outlook(_last_ones(job, waiting, next_at), run)
+    return Outlook(_last_ones(job, waiting, next_at), None)
+
+
+def next_fire_of(engine: Engine, job: Record) -> int | None:
+    """When the job fires next; reads its runs only where its record cannot tell: they are all stamped."""
+    now = engine.clock.now()
+    next_at = coming_fire(job, now)
+    if next_at is not None or job.status is not Status.COMPLETED or job.recurrence is None:
+        return next_at
+    jitter = job.recurrence.schedule.jitter_seconds * 1000
+    if now >= horizon(job.finished_at or 0, engine.deployment.lookahead) + jitter:
+        return None
+    return read_outlook(engine, job).next_at
+
+
+def _last_ones(job: Record, waiting: Sequence[int], next_at: int | None) -> int | None:
+    """A job is COMPLETED as soon as its last run is stamped, some minutes before that runs."""
+    return min(waiting) if waiting and job.status is Status.COMPLETED else next_at
+
+
+def recent_runs(engine: Engine, job: Record) -> Iterator[Record]:
+    """The job's runs, the latest first, as far back as one look goes."""
+    cursor: str | None = None
+    for size in _PAGES:
+        page = engine.store.runs_of(job.job_id, size, cursor)
+        yield from page.runs
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _stamped(engine: Engine, job: Record, limit: int, cursor: str | None) -> Runs:
+    page = engine.store.runs_of(job.job_id, limit, cursor)
+    # A cursor says where to go on; one that leads to another job's runs was not made by us.
+    if any(run.job_id != job.job_id or run.tenant != job.tenant for run in page.runs):
+        raise InvalidRequest(Problem("cursor", "does not belong to this job; start without it"))
+    return Runs([run for run in page.runs if run.status is not Status.DELETED], page.cursor)

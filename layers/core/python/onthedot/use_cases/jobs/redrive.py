@@ -1,0 +1,113 @@
+"""Dead letters: runs that failed for good, listed with their cause, and run again at a bounded rate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.runs.still_scheduled import why_not
+from onthedot.ports import Deadline, Engine, Moved, Refused, RunPage
+from onthedot.use_cases.dispatch.send_runs import send_runs
+
+PACE_MS: Final = 100
+"""Between two redriven runs: ten a second, beside what is due now."""
+PATIENCE_MS: Final = 15_000
+MOST_AT_ONCE: Final = 1_000
+PAGE: Final = 100
+
+
+@dataclass(slots=True)
+class Redriven:
+    runs: list[Record] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    """Ids and why they were not run again."""
+    left: bool = False
+    """There are more: ask again."""
+
+
+def dead_letters(engine: Engine, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+    """A page of a tenant's failed runs, the latest first."""
+    return engine.store.failed(tenant, limit, cursor)
+
+
+def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
+    """Run these again. What is no dead letter of the tenant's is refused by its id, the others are run."""
+    wanted = list(dict.fromkeys(run_ids))
+    deadline = Deadline(engine.clock.now() + PATIENCE_MS)
+    found = engine.store.get_many(wanted, deadline)
+    result = Redriven()
+    runs: list[Record] = []
+    for run_id in wanted:
+        run = found.get(run_id)
+        if run is None or run.tenant != tenant:
+            result.refused.append((run_id, "there is no such run"))
+        elif run.status is not Status.FAILED:
+            result.refused.append((run_id, f"it is {run.status}, not FAILED"))
+        else:
+            runs.append(run)
+    _send_again(engine, runs, result, deadline)
+    return result
+
+
+def redrive_all(engine: Engine, tenant: str) -> Redriven:
+    """Run the tenant's dead letters again, as many as one call has time for."""
+    deadline = Deadline(engine.clock.now() + PATIENCE_MS)
+    result = Redriven()
+    cursor: str | None = None
+    while True:
+        page = engine.store.failed(tenant, PAGE, cursor)
+        _send_again(engine, page.runs, result, deadline)
+        cursor = page.cursor
+        if cursor is None:
+            return result
+        if len(result.runs) >= MOST_AT_ONCE or not deadline.allows(engine.clock.now()):
+            result.left = True
+            return result
+
+
+def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> None:
+    """Each at its own moment. A redriven run that cannot be sent now stands in its watch slot."""
+    runs = _without_unwanted(engine, runs, result, deadline)
+    if not runs:
+        return
+    now = engine.clock.now()
+    moves = [
+        lifecycle.redrive(
+            run,
+            now + (len(result.runs) + number) * PACE_MS,
+            now,
+            generation=fresh_generation(),
+            deployment=engine.deployment,
+        )
+        for number, run in enumerate(runs)
+    ]
+    again: list[Record] = []
+    for run, move, outcome in zip(runs, moves, engine.store.move_many(moves, deadline), strict=True):
+        redriven = lifecycle.applied(run, move)
+        ours = isinstance(outcome, Refused) and outcome.current is not None
+        if isinstance(outcome, Moved) or (ours and outcome.current.generation == redriven.generation):  # type: ignore[union-attr]
+            again.append(redriven)
+        else:
+            result.refused.append((run.run_id, "it changed meanwhile, or the store was busy; try again"))
+    result.runs += again
+    send_runs(engine, [run for run in again if run.status is Status.DISPATCHED], deadline)
+
+
+def _without_unwanted(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> Sequence[Record]:
+    """A run that its job does not let start stays a dead letter: it would be skipped, and its failure forgotten."""
+    job_ids = list(dict.fromkeys(run.job_id for run in runs if run.kind is Kind.STAMPED))
+    if not job_ids:
+        return runs
+    jobs = engine.store.get_many(job_ids, deadline)
+    wanted: list[Record] = []
+    for run in runs:
+        job = jobs.get(run.job_id)
+        if run.kind is Kind.STAMPED and job is None:
+            result.refused.append((run.run_id, "its job is gone, or cannot be read now"))
+        elif run.kind is Kind.STAMPED and (why := why_not(job, run.run_id)) is not None:
+            result.refused.append((run.run_id, f"it would be skipped: {why}"))
+        else:
+            wanted.append(run)
+    return wanted

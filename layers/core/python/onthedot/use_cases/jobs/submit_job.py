@@ -1,0 +1,126 @@
+"""Accept a job: one put-if-absent, and for what is due soon a message. Whatever dies after the put, it runs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from onthedot.domain.errors import IdempotencyConflict, InvalidRequest, Problem
+from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
+from onthedot.domain.runs.dependencies import OnParentFailure, waiting
+from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
+from onthedot.domain.runs.slots import fire_slot, shard_of
+from onthedot.domain.schedules.recurrence import Recurrence
+from onthedot.domain.schedules.schedule import next_fire
+from onthedot.domain.targets.types import WorkflowTarget
+from onthedot.ports import Engine
+from onthedot.use_cases.dispatch.place_run import listed_under, place_run
+from onthedot.use_cases.events import pattern_index
+from onthedot.use_cases.jobs.change_job import schedule_soon
+from onthedot.use_cases.jobs.payloads import store_payload
+from onthedot.use_cases.jobs.route_job import route_job
+from onthedot.use_cases.workflows.check_parents import check_parents
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """A validated request. At most one of `recurrence`, `pattern`, `at` and `delay_ms` is given; none means now.
+
+    Without a pool it goes to the smallest one that fits.
+    """
+
+    definition: Definition
+    fingerprint: str
+    priority: Priority
+    pool: str | None = None
+    recurrence: Recurrence | None = None
+    pattern: str | None = None
+    """Of events that it waits for, as JSON."""
+    at: int | None = None
+    delay_ms: int | None = None
+    idempotency_key: str | None = None
+    parents: tuple[str, ...] = ()
+    """Jobs whose end it waits for."""
+    on_parent_failure: OnParentFailure = OnParentFailure.FAIL
+
+
+def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
+    """The stored run: new, or the one that an earlier request with the same key and body made.
+
+    Raises IdempotencyConflict when the key was used with another body, and InvalidRequest for what cannot run here.
+    """
+    run = record_for(engine, tenant, request)
+    pattern_index.enter(engine, run)
+    existing = engine.store.create(run)
+    if existing is not None and existing.generation != run.generation:
+        pattern_index.leave(engine, run, existing)
+        if existing.fingerprint != run.fingerprint:
+            raise IdempotencyConflict(existing.job_id)
+        return existing
+    # A generation equal to ours means that the reply to our own put was lost: the run is stored, not sent.
+    return schedule_soon(engine, run)
+
+
+def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
+    """The pool that the request names or needs. Raises InvalidRequest and Unavailable."""
+    return request.pool or route_job(engine, tenant, request.definition)
+
+
+def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
+    """The record that the request makes, placed as of now. Raises InvalidRequest and Unavailable."""
+    # Before its payload is put away: whether it can run at all.
+    pool = pool_for(engine, tenant, request)
+    # The payload before the clock: a slot must be written soon after the clock was read for it.
+    definition = store_payload(engine.blobs, request.definition)
+    now = engine.clock.now()
+    key = request.idempotency_key
+    job_id = fresh_job_id() if key is None else job_id_for_key(tenant, key)
+    check_parents(engine, tenant, job_id, request.parents)
+    record = Record(
+        run_id=job_id,
+        job_id=job_id,
+        tenant=tenant,
+        definition=definition,
+        priority=request.priority,
+        pool=pool,
+        created_at=now,
+        version=1,
+        **_position(engine, tenant, job_id, request, pool=pool, now=now),
+        generation=fresh_generation(),
+        fingerprint=request.fingerprint,
+        listed_under=listed_under(tenant, job_id),
+        workflow=job_id if isinstance(definition.target, WorkflowTarget) else None,
+    )
+    if not request.parents:
+        return record
+    return waiting(record, request.parents, request.on_parent_failure, now, engine.deployment)
+
+
+def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
+    """Where the job stands first: a recurring one in the fire slot of its first fire time, an event job in none."""
+    if request.pattern is not None:
+        return {
+            "nominal_at": now,
+            "fire_at": now,
+            "status": Status.ACTIVE,
+            "kind": Kind.EVENT,
+            "pattern": request.pattern,
+            "pattern_entry": fresh_generation(),
+        }
+    if request.recurrence is None:
+        fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
+        placed = place_run(engine, job_id, fire_at, now, tenant=tenant, pool=pool, priority=request.priority)
+        return {"nominal_at": fire_at, "fire_at": fire_at, "status": placed.status, "slot": placed.slot}
+    first = next_fire(request.recurrence.schedule, now)
+    if first is None:
+        raise InvalidRequest(Problem("end_at", "leaves no fire time; give a later one"))
+    return {
+        "nominal_at": first,
+        "fire_at": first,
+        "status": Status.ACTIVE,
+        "slot": fire_slot(shard_of(job_id, engine.deployment.shards), first, now),
+        "kind": Kind.RECURRING,
+        "recurrence": request.recurrence,
+        "schedule_version": 1,
+        "scheduled_since": first,
+        "accounted_until": now,
+        "stamped": 0,
+    }

@@ -1,0 +1,64 @@
+"""Hand a job to one worker by name: it gets the run with its next lease. If it never comes, the pool takes over."""
+
+from dataclasses import replace
+from typing import Final
+
+from onthedot.domain.errors import InvalidRequest, JobConflict, Problem, Unavailable
+from onthedot.domain.ids import extra_run_id, fresh_generation
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.changes import SCHEDULED, assign
+from onthedot.domain.runs.records import Kind, Record
+from onthedot.domain.runs.stamping import new_run
+from onthedot.domain.workers.pools import worker_needs
+from onthedot.domain.workers.records import MOST_ASSIGNED, WorkerRecord, WorkerStatus
+from onthedot.ports import Engine, Moved
+from onthedot.use_cases.jobs.read_jobs import read_job
+from onthedot.use_cases.jobs.run_extra import refuse_stopped
+from onthedot.use_cases.workers.serve_workers import see_worker
+
+TRIES: Final = 5
+
+
+def hand_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -> Record:
+    """The run that the worker will get: of a job that is due and waits its own, of any other an extra one, now.
+
+    Raises JobNotFound, WorkerNotFound, JobConflict, and InvalidRequest for a worker that cannot do it.
+    """
+    for _ in range(TRIES):
+        job = read_job(engine, tenant, job_id)
+        worker = see_worker(engine, tenant, worker_id)
+        refuse_stopped(job, "be handed to a worker")
+        _refuse_unable(engine, job, worker)
+        run = _stored(engine, job, worker)
+        if run is not None:
+            # Dying before this line costs time: the watch slot has it.
+            engine.registry.assign(worker_id, run.run_id)
+            return run
+    raise Unavailable(f"{job_id} keeps changing; try again")
+
+
+def _stored(engine: Engine, job: Record, worker: WorkerRecord) -> Record | None:
+    now = engine.clock.now()
+    if job.kind is Kind.ONE_OFF and job.status in SCHEDULED and job.fire_at <= now:
+        move = assign(job, worker.pool, now, engine.deployment)
+        return lifecycle.applied(job, move) if isinstance(engine.store.move(move), Moved) else None
+    run_id = extra_run_id(job.job_id, now, f"manual-{fresh_generation()}")
+    run = new_run(job, run_id, now, now, now=now, deployment=engine.deployment, trigger="manual")
+    run = replace(run, pool=worker.pool)
+    engine.store.create(run)
+    return run
+
+
+def _refuse_unable(engine: Engine, job: Record, worker: WorkerRecord) -> None:
+    now = engine.clock.now()
+    if worker.status(now) is not WorkerStatus.ACTIVE:
+        raise JobConflict(f"worker {worker.worker_id} is {worker.status(now)}; choose an ACTIVE one")
+    if len(worker.assigned) >= MOST_ASSIGNED:
+        raise JobConflict(f"{MOST_ASSIGNED} runs wait for worker {worker.worker_id} already; choose another, or none")
+    if job.definition is None:
+        return
+    definition = job.definition
+    needs = worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
+    if not worker.can_do(needs):
+        lacking = ", ".join(sorted(needs.capabilities - worker.capabilities)) or "cpu or memory_mb"
+        raise InvalidRequest(Problem("worker_id", f"this worker cannot run the job: it lacks {lacking}"))

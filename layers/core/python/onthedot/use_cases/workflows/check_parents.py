@@ -1,0 +1,43 @@
+"""Whether a new job may wait for these: jobs of its tenant that will end, or have."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from onthedot.domain.errors import InvalidRequest, Problem, Unavailable
+from onthedot.domain.ids import is_stamped
+from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.ports import Deadline, Engine
+
+PATIENCE_MS: Final = 5_000
+FIELD: Final = "dependencies"
+
+
+def check_parents(engine: Engine, tenant: str, job_id: str, parents: Sequence[str]) -> None:
+    """Raises InvalidRequest naming each that it cannot wait for, and Unavailable.
+
+    A job exists before those that wait for it, so the only cycle there can be is with itself.
+    """
+    if not parents:
+        return
+    deadline = Deadline(engine.clock.now() + PATIENCE_MS)
+    found = engine.store.get_many(list(dict.fromkeys(parents)), deadline)
+    if not deadline.allows(engine.clock.now()):
+        raise Unavailable("the parents could not be read in time")
+    troubles = [(n, _trouble(parent, job_id, found.get(parent), tenant)) for n, parent in enumerate(parents)]
+    problems = [Problem(f"{FIELD}.{n}", what) for n, what in troubles if what is not None]
+    if problems:
+        raise InvalidRequest(*problems)
+
+
+def _trouble(parent_id: str, job_id: str, parent: Record | None, tenant: str) -> str | None:
+    if parent_id == job_id:
+        return f"is the job itself: {job_id} → {job_id}; it would wait for ever"
+    if parent is None or parent.tenant != tenant or parent.status is Status.DELETED or is_stamped(parent_id):
+        return "there is no such job; give the id of a job of yours"
+    if parent.kind is Kind.RECURRING:
+        return "is a recurring job, which has no end to wait for; put both into a workflow"
+    if parent.kind is Kind.EVENT:
+        return "is a job that waits for events, which has no end to wait for; wait for another one"
+    if parent.workflow == parent_id:
+        return "is a workflow, whose end is that of its jobs; wait for those of them that end last"
+    return None

@@ -1,0 +1,97 @@
+"""End the jobs of a graph with the run that makes it: one that failed, or that somebody stopped. It may happen twice.
+
+Jobs that are not there yet get their end too: whoever still makes the graph finds their ids taken.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.ids import is_stamped
+from onthedot.domain.runs.lifecycle import applied
+from onthedot.domain.runs.records import Move, Record, Status
+from onthedot.domain.workflows.end import end_of, never_made, was_made
+from onthedot.ports import Deadline, Engine, Moved, Undecided
+from onthedot.use_cases.jobs.payloads import load_payload
+from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload, ids_of, records_of
+
+TRIES: Final = 8
+
+
+@dataclass(slots=True)
+class Ended:
+    """What came of it."""
+
+    to_tell: list[Record] = field(default_factory=list)
+    """Jobs that ended by it, or before, and have children that do not know."""
+    touched: int = 0
+    """Jobs that were ended or asked to stop."""
+
+
+def read_graph(engine: Engine, run: Record) -> Workflow | None:
+    """The graph that the run makes; None when nobody knows it any more. Raises Unavailable."""
+    last_started_run = engine.store.get(run.job_id) if is_stamped(run.run_id) else run
+    if last_started_run is None or last_started_run.definition is None:
+        return None
+    return from_payload(load_payload(engine.blobs, last_started_run.definition))
+
+
+def end_graph(engine: Engine, run: Record, how: Status, deadline: Deadline) -> Ended:
+    """End all that has not ended, as the run did. Raises Unavailable."""
+    workflow = read_graph(engine, run)
+    ended = Ended()
+    if workflow is None:
+        return ended
+    standing = _standing(engine, workflow, run, how, deadline)
+    for _ in range(TRIES):
+        standing = _end(engine, standing, run, how, deadline=deadline, ended=ended)
+        if not standing:
+            return ended
+    raise Unavailable(f"jobs of {run.run_id} keep changing; try again")
+
+
+def _standing(engine: Engine, workflow: Workflow, run: Record, how: Status, deadline: Deadline) -> list[Record]:
+    """The jobs that exist. Those that do not are stored as ended, unless all of them were made once."""
+    if was_made(run):
+        found = engine.store.get_many(list(ids_of(workflow, run.run_id).values()), deadline)
+        if not deadline.allows(engine.clock.now()):
+            raise Unavailable(f"the jobs of {run.run_id} could not be read in time")
+        return list(found.values())
+    now = engine.clock.now()
+    keys = [member.key for member in workflow.members]
+    because = _because(run, how)
+    missing = [never_made(job, how, because, now, engine.deployment) for job in records_of(engine, workflow, run, keys)]
+    outcomes = engine.store.create_many(missing, deadline)
+    if any(isinstance(outcome, Undecided) for outcome in outcomes):
+        raise Unavailable(f"not all jobs of {run.run_id} could be ended in time")
+    refused = [outcome.current for outcome in outcomes if not isinstance(outcome, Moved | Undecided)]
+    return [job for job in refused if job is not None]
+
+
+def _end(
+    engine: Engine, standing: Sequence[Record], run: Record, how: Status, *, deadline: Deadline, ended: Ended
+) -> list[Record]:
+    """One round. Returns what changed meanwhile and must be looked at again."""
+    now = engine.clock.now()
+    because = _because(run, how)
+    wanted = [(job, end_of(job, how, because, now, engine.deployment)) for job in standing]
+    ended.to_tell += [job for job, move in wanted if move is None and job.notify_pending is not None]
+    pairs: list[tuple[Record, Move]] = [(job, move) for job, move in wanted if move is not None]
+    outcomes = engine.store.move_many([move for _, move in pairs], deadline) if pairs else []
+    again: list[Record] = []
+    for (job, move), outcome in zip(pairs, outcomes, strict=True):
+        if isinstance(outcome, Undecided):
+            raise Unavailable(outcome.why)
+        if isinstance(outcome, Moved):
+            after = applied(job, move)
+            ended.touched += 1
+            ended.to_tell += [after] if after.notify_pending is not None else []
+        elif outcome.current is not None:
+            again.append(outcome.current)
+    return again
+
+
+def _because(run: Record, how: Status) -> str | None:
+    """Only a failure has a cause of its own."""
+    return run.reason if how in (Status.FAILED, Status.SKIPPED) else None

@@ -1,0 +1,78 @@
+"""Accept a workflow: the whole graph is looked at first, then one record is stored that makes it when it is due."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from onthedot.domain.errors import InvalidRequest, Problem
+from onthedot.domain.runs.records import Definition, Record, RetryPolicy
+from onthedot.domain.targets.types import WorkflowTarget, type_of
+from onthedot.domain.workers.pools import Requirements
+from onthedot.ports import Engine
+from onthedot.use_cases.jobs.choose_pool import choose_pool
+from onthedot.use_cases.jobs.payloads import store_payload
+from onthedot.use_cases.jobs.route_job import refuse_forbidden
+from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.use_cases.workflows.workflow_graph import Member, Workflow
+
+MAKING: Final = RetryPolicy(max_retries=6, backoff_seconds=2, max_backoff_seconds=60)
+"""Of the run that makes the graph: it fails only when the store does."""
+UPLOADS: Final = 16
+
+
+@dataclass(slots=True)
+class _Router:
+    """Chooses pools; jobs with the same needs go to the same one, and are asked for once."""
+
+    engine: Engine
+    tenant: str
+    known: dict[tuple[str, Requirements, int], str | InvalidRequest] = field(default_factory=dict)
+
+    def pool(self, definition: Definition) -> str:
+        """Raises InvalidRequest and Unavailable."""
+        refuse_forbidden(self.engine.deployment.allow_list, definition.target)
+        needs = (type_of(definition.target), definition.requirements, definition.timeout_seconds)
+        if needs not in self.known:
+            try:
+                self.known[needs] = choose_pool(self.engine, self.tenant, definition)
+            except InvalidRequest as error:
+                self.known[needs] = error
+        found = self.known[needs]
+        if isinstance(found, InvalidRequest):
+            raise found
+        return found
+
+
+def submit_workflow(engine: Engine, tenant: str, request: JobRequest, members: Sequence[Member]) -> Record:
+    """The stored job: new, or the one that an earlier request with the same key and body made.
+
+    `request` says all but what to do, which is to make the members. Raises IdempotencyConflict, Unavailable, and
+    InvalidRequest that names what cannot run here as `jobs.3.target.function`.
+    """
+    routed = _with_pools(engine, tenant, members)
+    with ThreadPoolExecutor(UPLOADS) as uploads:
+        stored = list(uploads.map(lambda member: _with_stored_payload(engine, member), routed))
+    definition = replace(
+        request.definition, target=WorkflowTarget(), payload=Workflow(tuple(stored)).to_payload(), retry=MAKING
+    )
+    return submit_job(engine, tenant, replace(request, definition=definition))
+
+
+def _with_pools(engine: Engine, tenant: str, members: Sequence[Member]) -> list[Member]:
+    router = _Router(engine, tenant)
+    routed: list[Member] = []
+    problems: list[Problem] = []
+    for number, member in enumerate(members):
+        try:
+            routed.append(replace(member, pool=router.pool(member.definition)))
+        except InvalidRequest as error:
+            problems += [Problem(f"jobs.{number}.{one.field}", one.message) for one in error.problems]
+    if problems:
+        raise InvalidRequest(*problems)
+    return routed
+
+
+def _with_stored_payload(engine: Engine, member: Member) -> Member:
+    """Large payloads go apart once, however often the graph is made."""
+    return replace(member, definition=store_payload(engine.blobs, member.definition))

@@ -1,0 +1,121 @@
+"""A workflow's jobs as its payload: what is stored of a graph, and the records that a run makes of it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from onthedot import codec
+from onthedot.domain.ids import fresh_generation, node_job_id
+from onthedot.domain.runs.dependencies import OnParentFailure
+from onthedot.domain.runs.records import Definition, Priority, Record, Status
+from onthedot.domain.workflows.graph import Graph, Node
+from onthedot.ports import Engine
+from onthedot.use_cases.dispatch.place_run import listed_under, place_run
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A job of a workflow: its key, the keys it waits for, what it is, and the pool it goes to."""
+
+    key: str
+    depends_on: tuple[str, ...]
+    definition: Definition
+    priority: Priority = Priority.MEDIUM
+    pool: str | None = None
+    at: int | None = None
+    delay_ms: int | None = None
+    """Counted from when the graph is made."""
+    on_parent_failure: OnParentFailure = OnParentFailure.FAIL
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A graph in which nothing is wrong."""
+
+    members: tuple[Member, ...]
+
+    @cached_property
+    def graph(self) -> Graph:
+        return Graph(tuple(Node(member.key, member.depends_on) for member in self.members))
+
+    def to_payload(self) -> dict[str, Any]:
+        return {"jobs": [_stored(member) for member in self.members]}
+
+
+def from_payload(content: bytes) -> Workflow:
+    """Raises ValueError, KeyError or TypeError for what is no workflow."""
+    return Workflow(tuple(_member(stored) for stored in json.loads(content)["jobs"]))
+
+
+def ids_of(workflow: Workflow, run_id: str) -> dict[str, str]:
+    """By key, the ids of the jobs that the run makes."""
+    return {member.key: node_job_id(run_id, member.key) for member in workflow.members}
+
+
+def records_of(engine: Engine, workflow: Workflow, run: Record, keys: Sequence[str]) -> list[Record]:
+    """The jobs with these keys, new, as the run makes them now: those that wait for nobody are placed like any job."""
+    members = {member.key: member for member in workflow.members}
+    ids = ids_of(workflow, run.run_id)
+    now = engine.clock.now()
+    return [_record(engine, workflow, run, members[key], ids=ids, now=now) for key in keys]
+
+
+def _record(
+    engine: Engine, workflow: Workflow, run: Record, member: Member, *, ids: dict[str, str], now: int
+) -> Record:
+    job_id, pool = ids[member.key], member.pool or run.pool
+    fire_at = member.at if member.at is not None else now + (member.delay_ms or 0)
+    record = Record(
+        run_id=job_id,
+        job_id=job_id,
+        tenant=run.tenant,
+        definition=member.definition,
+        priority=member.priority,
+        pool=pool,
+        created_at=now,
+        nominal_at=fire_at,
+        fire_at=fire_at,
+        status=Status.WAITING,
+        generation=fresh_generation(),
+        version=1,
+        workflow=run.run_id,
+        key=member.key,
+        children=frozenset(ids[key] for key in workflow.graph.children_of(member.key)),
+        listed_under=listed_under(run.tenant, job_id),
+    )
+    if member.depends_on:
+        parents = tuple(ids[key] for key in member.depends_on)
+        policy = member.on_parent_failure
+        asked = None if policy is OnParentFailure.FAIL else policy.value
+        return replace(record, parents=parents, waits_for=frozenset(parents), on_parent_failure=asked)
+    placed = place_run(engine, job_id, fire_at, now, tenant=run.tenant, pool=pool, priority=member.priority)
+    return replace(record, status=placed.status, slot=placed.slot)
+
+
+def _stored(member: Member) -> dict[str, Any]:
+    whole = {
+        "key": member.key,
+        "depends_on": list(member.depends_on),
+        "definition": codec.encode_field("definition", member.definition),
+        "priority": member.priority.value,
+        "pool": member.pool,
+        "at": member.at,
+        "delay_ms": member.delay_ms,
+        "on_parent_failure": member.on_parent_failure.value,
+    }
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def _member(stored: dict[str, Any]) -> Member:
+    return Member(
+        key=stored["key"],
+        depends_on=tuple(stored["depends_on"]),
+        definition=codec.decode_field("definition", stored["definition"]),
+        priority=Priority(stored["priority"]),
+        pool=stored.get("pool"),
+        at=stored.get("at"),
+        delay_ms=stored.get("delay_ms"),
+        on_parent_failure=OnParentFailure(stored["on_parent_failure"]),
+    )

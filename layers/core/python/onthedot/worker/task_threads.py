@@ -1,0 +1,113 @@
+"""One task from its beginning to its report, in a thread of its own."""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.targets.redaction import redacted
+from onthedot.ports import Answer, Performer
+from onthedot.use_cases.attempts.keep_leases import UNHEARD
+from onthedot.worker.backoff import Backoff
+from onthedot.worker.heartbeat import answer_for_stopped
+from onthedot.worker.running_tasks import RunningTask, RunningTasks
+from onthedot.worker.work_source import Fenced, NotAllowed, Task, WorkSource
+
+LONGEST_REPORTING: Final = 300.0
+
+log = logging.getLogger(__name__)
+
+
+class TaskThreads:
+    """Runs tasks side by side and reports each once."""
+
+    def __init__(
+        self,
+        source: WorkSource,
+        running_tasks: RunningTasks,
+        target: Performer,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._source = source
+        self._running_tasks = running_tasks
+        self._target = target
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._chance = random.Random()  # noqa: S311 (jitter, not a secret)
+
+    def begin(self, task: Task) -> None:
+        """Perform it in a daemon thread: one that never ends must not keep the process."""
+        running = self._running_tasks.add(task)
+        threading.Thread(target=self._carry_out, args=(running,), name=f"run-{task.run_id}", daemon=True).start()
+
+    def abandon(self, running: RunningTask) -> None:
+        """Its target does not end: report it all the same, and leave the thread behind. Called by who `may_report`."""
+        log.error("left_behind: run %s did not end when it was asked to", running.task.run_id)
+        answer = answer_for_stopped(running.stop.reason or "", None)
+        threading.Thread(target=self._conclude, args=(running, answer), name="report", daemon=True).start()
+
+    def _carry_out(self, running: RunningTask) -> None:
+        if running.ends_soon(self._monotonic()):
+            # It was long on its way to us: another worker may have it by the time that we had begun.
+            running.ask_to_stop(UNHEARD, self._monotonic())
+            self._end(running, answer_for_stopped(UNHEARD, None))
+            return
+        try:
+            answer = running.task.perform(self._target, running.stop)
+        except Exception as error:
+            # A target that breaks its promise fails this attempt, and the thread shows the bug.
+            self._end(running, Answer(ok=False, error=f"the target broke: {error!r}", error_class="internal"))
+            raise
+        self._end(running, answer)
+
+    def _end(self, running: RunningTask, answer: Answer) -> None:
+        if running.may_report():
+            reason = running.stop.reason
+            self._conclude(running, answer if reason is None else answer_for_stopped(reason, answer))
+
+    def _conclude(self, running: RunningTask, answer: Answer) -> None:
+        try:
+            fenced = Fenced("found by the heartbeat") if running.fenced else self._report(running, answer)
+            self._tell(running, answer, fenced)
+        except (Unavailable, NotAllowed) as error:
+            # Its lease ends, and the run is found lost and tried again: later, but not forgotten.
+            log.error("report_failed: run %s attempt %d: %s", running.task.run_id, running.task.attempt, error)  # noqa: TRY400
+        finally:
+            self._running_tasks.remove(running)
+
+    def _report(self, running: RunningTask, answer: Answer) -> Fenced | None:
+        """Until it is heard or the lease is over; heartbeats go on extending it meanwhile."""
+        backoff = Backoff(0.2, 2.0, self._chance)
+        last = self._monotonic() + LONGEST_REPORTING
+        while True:
+            try:
+                return self._source.report(running.task, answer)
+            except Unavailable:
+                pause = backoff.next()
+                if self._monotonic() + pause >= min(running.lease_end, last):
+                    raise
+                self._sleep(pause)
+
+    def _tell(self, running: RunningTask, answer: Answer, fenced: Fenced | None) -> None:
+        task = running.task
+        ended = "fenced off" if fenced else _in_a_word(answer)
+        why = fenced.why if fenced else answer.error
+        log.info(
+            "run %s attempt %d %s in %.3f s%s",
+            task.run_id,
+            task.attempt,
+            ended,
+            self._monotonic() - running.began,
+            f": {redacted(why)}" if why else "",
+            extra={"run": task.run_id, "attempt": task.attempt, "ended": ended, "error_class": answer.error_class},
+        )
+
+
+def _in_a_word(answer: Answer) -> str:
+    if answer.ok:
+        return "succeeded"
+    return "lost" if answer.lost else "released" if answer.handed_back else "failed"

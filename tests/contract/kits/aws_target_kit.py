@@ -1,0 +1,75 @@
+"""Calls of AWS targets, made to a MiniStack or to a peer that answers what a test wants."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from onthedot.domain.runs.records import Definition
+from onthedot.domain.targets.allow_list import AllowedCall, AllowList
+from onthedot.domain.targets.types import AwsTarget, LambdaTarget, Target
+from onthedot.ports import Answer, Call
+from onthedot.stopping import Stop
+from onthedot.targets.aws.api import AwsCaller
+from onthedot.targets.aws.clients import make_client
+from onthedot.targets.aws.lambda_invoker import LambdaInvoker
+from tests.unit.targets.http.peer import a_peer, sending
+
+FIRE_TIME = 1_767_225_600_123
+
+
+def a_call_of(target: Target, payload: bytes = b"null", timeout_ms: int = 20_000, stop: Stop | None = None) -> Call:
+    return Call(
+        run_id="job_x.000001767225600",
+        job_id="job_x",
+        attempt=2,
+        nominal_at=FIRE_TIME,
+        definition=Definition(target=target),
+        payload=payload,
+        timeout_ms=timeout_ms,
+        stop=stop or Stop(),
+    )
+
+
+def clients_at(url: str) -> Callable[[str, float], Any]:
+    """Makes clients as a worker does, but for this endpoint."""
+    return partial(
+        make_client,
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+    )
+
+
+def an_invoker(url: str, *functions: str) -> LambdaInvoker:
+    return LambdaInvoker(allow_list=AllowList(functions=functions), make=partial(clients_at(url), "lambda"))
+
+
+def a_caller(url: str, *calls: tuple[str, str]) -> AwsCaller:
+    allowed = AllowList(calls=tuple(AllowedCall(service, action) for service, action in calls))
+    return AwsCaller(allow_list=allowed, make=clients_at(url))
+
+
+def performed(endpoint: str, target: AwsTarget, payload: Any = None) -> Answer:
+    """A call that the stage allows."""
+    caller = a_caller(endpoint, (target.service, target.action))
+    return caller.perform(a_call_of(target, json.dumps(payload).encode()))
+
+
+def refused(answer: Answer, error_class: str) -> str:
+    """Why a call failed for good."""
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, False, error_class)
+    return answer.error or ""
+
+
+def answered_by_aws(content: bytes, service: str = "sqs", action: str = "ListQueues", **given: Any) -> Answer:
+    """What is made of these bytes of a service."""
+    with a_peer(sending(content)) as peer:
+        return performed(f"http://127.0.0.1:{peer.port}", AwsTarget(service, action, given))
+
+
+def answered_by_lambda(content: bytes) -> Answer:
+    """What is made of these bytes of Lambda."""
+    with a_peer(sending(content)) as peer:
+        return an_invoker(f"http://127.0.0.1:{peer.port}", "*").perform(a_call_of(LambdaTarget("anything")))

@@ -1,0 +1,111 @@
+"""A run in which every field has a value."""
+
+from onthedot.domain.runs.records import Attempt, Definition, Priority, Record, RetryPolicy
+from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
+from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, Gap, Overlap, Schedule
+from onthedot.domain.targets.types import (
+    AwsTarget,
+    GrpcTarget,
+    HttpTarget,
+    LambdaTarget,
+    PythonTarget,
+    ShellTarget,
+    Target,
+    WorkflowTarget,
+)
+from onthedot.domain.workers.pools import Requirements
+from onthedot.ports import Clock
+from tests.builders import a_run
+
+RECURRENCE = Recurrence(
+    Schedule(
+        CronSchedule("*/5 9-17 * * mon-fri", "Europe/Berlin", DstPolicy(Gap.SKIP, Overlap.TWICE)),
+        start_at=1_000,
+        end_at=4_102_444_800_000,
+        jitter_seconds=30,
+    ),
+    Misfire(MisfirePolicy.RUN_ALL, 5),
+    OverlapPolicy.QUEUE,
+    max_runs=99,
+)
+
+TARGETS: tuple[Target, ...] = (
+    HttpTarget("https://example.org/ä?q=1", "PUT", {"x-one": "1"}),
+    HttpTarget("https://example.org/"),
+    LambdaTarget("arn:aws:lambda:eu-north-1:123456789012:function:grüße:live"),
+    AwsTarget("sqs", "SendMessage", {"QueueUrl": "https://q", "Tags": [{"a": [1, 2.5, None]}], "Empty": {}}),
+    AwsTarget("dynamodb", "PutItem"),
+    ShellTarget(("/bin/echo", "two words", "", "🎉")),
+    GrpcTarget("example.org:443", "a.b.Service/Method", tls=True),
+    GrpcTarget("[::1]:50051", "a.b.Service/Method", tls=False),
+    GrpcTarget("10.0.0.1:50051", "a.b.Service/Method"),
+    PythonTarget("billing.close_month"),
+    WorkflowTarget(),
+)
+"""Every kind of target, with and without what it may leave out."""
+
+
+def a_run_with_every_field(clock: Clock) -> Record:
+    definition = Definition(
+        target=TARGETS[0],
+        payload={"text": "grüße 🎉", "list": [1, None, 2.5, {"deep": True}]},
+        payload_ref="payloads/abc",
+        retry=RetryPolicy(7, 0.5, 3.0, 60.0, jitter=False),
+        timeout_seconds=7,
+        name="every field",
+        tags={"team": "ops"},
+        requirements=Requirements(("gpu", "ffmpeg"), cpu=1.5, memory_mb=2048),
+    )
+    return (
+        a_run(clock)
+        .due_in(3600)
+        .in_tenant("tenant/ü#1")
+        .of_priority(Priority.HIGH)
+        .having(
+            definition=definition,
+            pool="gpu",
+            claim_token="tick/nonce",
+            recurrence=RECURRENCE,
+            version=5,
+            schedule_version=2,
+            scheduled_since=clock.now() - 3_600_000,
+            stamped=17,
+            accounted_until=clock.now() - 2,
+            trigger="backfill",
+            revision=41,
+            parents=("job_p", "job_q"),
+            waits_for=frozenset({"job_q"}),
+            on_parent_failure="skip",
+            children=frozenset({"job_c", "job_d"}),
+            dependents=2,
+            notify_pending=1,
+            workflow="job_w",
+            key="fan-in",
+            pattern='{"source":["grüße 🎉"]}',
+            pattern_entry="a1b2c3",
+            payload='{"text":"grüße 🎉"}',
+            payload_ref="event-payloads/abc",
+            last_started_run="job_x.000000000000001",
+            skipped_until=clock.now() - 60_000,
+            skipped_count=12,
+            cancel_requested=clock.now() - 1,
+            attempt=3,
+            attempt_token="a1b2",
+            failures=1,
+            losses=2,
+            resends=4,
+            lease_until=clock.now() + 30_000,
+            worker="worker-1",
+            started_at=clock.now() - 5,
+            finished_at=clock.now(),
+            reason="because",
+            result="200 OK",
+            result_ref="results/job_x/3-a1b2",
+            attempts=(Attempt(1, "w", 1, 2, "failed", "500", "http_500"), Attempt(2, "w", 3, 4, "lost")),
+            fingerprint="f00",
+            listed_under="acme#1",
+            failed_under="acme",
+            expires_at=clock.now() // 1000 + 1_000_000,
+        )
+        .build()
+    )

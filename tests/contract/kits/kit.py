@@ -1,0 +1,103 @@
+"""What an engine gives to the contract suite: its ports, the receiving side of its queues, and time."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from onthedot.domain.runs.records import Priority
+from onthedot.ports import (
+    Blobs,
+    Clock,
+    LimitsStore,
+    PatternStore,
+    ProgressStore,
+    Received,
+    RunMessage,
+    RunQueues,
+    RunStore,
+    SigningStore,
+    Tick,
+    TickQueue,
+    TokenStore,
+    WorkerRegistry,
+)
+from onthedot.schema import DEFAULT_POOL
+
+PAGE_SIZE: Final = 10
+VISIBILITY_SECONDS: Final = 2
+MAX_RECEIVES: Final = 3
+
+
+def a_message(clock: Clock, due_in: float = 0.0, run_id: str = "job_a") -> RunMessage:
+    fire_at = clock.now() + round(due_in * 1000)
+    return RunMessage(run_id, "g1", fire_at, "acme", Priority.MEDIUM, DEFAULT_POOL)
+
+
+class HeldTick(NamedTuple):
+    tick: Tick
+    receipt: str
+
+
+class BackDoor(Protocol):
+    """What an engine's queues let nobody do but their owner."""
+
+    def post(self, pool: str, priority: Priority, body: str) -> None:
+        """Put a message there that is none of ours."""
+        ...
+
+    def dead_letters(self, pool: str, priority: Priority) -> int: ...
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """The receiving side of the run queues. Nothing waits: what is not there now is not returned."""
+
+    queues: RunQueues
+    back_door: BackDoor
+
+    def receive(self, pool: str, priority: Priority, maximum: int = 10) -> list[Received]:
+        return list(self.queues.receive(pool, priority, maximum, visibility_ms=VISIBILITY_SECONDS * 1000))
+
+    def delete(self, received: Received) -> None:
+        self.queues.delete(received)
+
+    def dead_letters(self, pool: str, priority: Priority) -> int:
+        return self.back_door.dead_letters(pool, priority)
+
+
+class TickInbox(Protocol):
+    """The receiving side of the tick queue."""
+
+    def receive(self) -> list[HeldTick]: ...
+
+    def delete(self, held: HeldTick) -> None: ...
+
+
+class Kit(Protocol):
+    """One engine, fresh for each test."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def let_pass(self, seconds: float) -> None:
+        """Time goes by: in a moment on a virtual clock, really on a real one."""
+        ...
+
+    def store(self) -> RunStore: ...
+
+    def progress(self) -> ProgressStore: ...
+
+    def limits(self) -> LimitsStore: ...
+
+    def tokens(self) -> TokenStore: ...
+
+    def blobs(self) -> Blobs: ...
+
+    def queues(self) -> tuple[RunQueues, Inbox]: ...
+
+    def registry(self) -> WorkerRegistry: ...
+
+    def signing(self) -> SigningStore: ...
+
+    def patterns(self) -> PatternStore: ...
+
+    def ticks(self) -> tuple[TickQueue, TickInbox]: ...

@@ -1,0 +1,157 @@
+"""The aws engine on MiniStack: a table, queues and a bucket for each test, made from the same schema as the stacks."""
+
+import json
+import secrets
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from onthedot import schema
+from onthedot.clock import SystemClock
+from onthedot.domain.runs.records import Priority
+from onthedot.engines.aws.dynamodb.misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
+from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
+from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
+from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.aws.s3_blobs import S3Blobs
+from onthedot.engines.aws.sqs.queues import SqsRunQueues
+from onthedot.engines.aws.sqs.ticks import SqsTickQueue, read_tick
+from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch.client import CloudWatchClient
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_s3.client import S3Client
+    from mypy_boto3_sqs.client import SQSClient
+
+LONGEST_WAIT_SECONDS = 2
+
+
+@dataclass(frozen=True)
+class Clients:
+    dynamodb: "DynamoDBClient"
+    sqs: "SQSClient"
+    s3: "S3Client"
+    cloudwatch: "CloudWatchClient"
+
+
+def table_arguments(table: str) -> dict[str, Any]:
+    """What `create_table` needs, from the schema's data."""
+    types = {schema.PARTITION_KEY: "S", schema.SORT_KEY: "S"}
+    for index in schema.INDEXES:
+        types |= {index.partition_key: "S", index.sort_key: index.sort_type}
+    return {
+        "TableName": table,
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()],
+        "KeySchema": _key_schema(schema.PARTITION_KEY, schema.SORT_KEY),
+        "GlobalSecondaryIndexes": [_index_arguments(index) for index in schema.INDEXES],
+    }
+
+
+def _index_arguments(index: schema.Index) -> dict[str, Any]:
+    included = {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.included)}
+    return {
+        "IndexName": index.name,
+        "KeySchema": _key_schema(index.partition_key, index.sort_key),
+        "Projection": included if index.included else {"ProjectionType": "KEYS_ONLY"},
+    }
+
+
+def _key_schema(partition: str, sort: str) -> list[dict[str, str]]:
+    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
+
+
+class MiniStackKit:
+    def __init__(self, clients: Clients) -> None:
+        self._clients = clients
+        self._name = f"contract-{secrets.token_hex(4)}"
+        self.clock = SystemClock()
+        clients.dynamodb.create_table(**table_arguments(self._name))
+
+    def let_pass(self, seconds: float) -> None:
+        assert seconds <= LONGEST_WAIT_SECONDS, "nobody wants to wait that long"
+        time.sleep(seconds + 0.05)
+
+    def store(self) -> DynamoRunStore:
+        return DynamoRunStore(self._clients.dynamodb, self._name, self.clock, PAGE_SIZE)
+
+    def progress(self) -> DynamoProgressStore:
+        return DynamoProgressStore(self._clients.dynamodb, self._name)
+
+    def limits(self) -> DynamoLimitsStore:
+        return DynamoLimitsStore(self._clients.dynamodb, self._name)
+
+    def tokens(self) -> DynamoTokenStore:
+        return DynamoTokenStore(self._clients.dynamodb, self._name)
+
+    def blobs(self) -> S3Blobs:
+        self._clients.s3.create_bucket(Bucket=self._name)
+        return S3Blobs(self._clients.s3, self._name)
+
+    def queues(self) -> tuple[SqsRunQueues, Inbox]:
+        keys = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
+        urls = {key: self._queue_with_dead_letters(key) for key in keys}
+        queues = SqsRunQueues(self._clients.sqs, lambda: self._clients.cloudwatch, urls, self.clock)
+        return queues, Inbox(queues, SqsBackDoor(self._clients.sqs, urls))
+
+    def registry(self) -> DynamoWorkerRegistry:
+        return DynamoWorkerRegistry(self._clients.dynamodb, self._name, self.clock)
+
+    def signing(self) -> DynamoSigningStore:
+        return DynamoSigningStore(self._clients.dynamodb, self._name)
+
+    def patterns(self) -> DynamoPatternStore:
+        return DynamoPatternStore(self._clients.dynamodb, self._name, self.clock, PAGE_SIZE)
+
+    def ticks(self) -> tuple[SqsTickQueue, "SqsTickInbox"]:
+        url = self._queue_with_dead_letters("ticks")
+        return SqsTickQueue(self._clients.sqs, url, self.clock), SqsTickInbox(self._clients.sqs, url)
+
+    def _queue_with_dead_letters(self, key: str) -> str:
+        dead = self._queue(f"{key}-dlq", {})
+        arn = self._clients.sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"][
+            "QueueArn"
+        ]
+        redrive = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVES})
+        return self._queue(key, {"RedrivePolicy": redrive, "VisibilityTimeout": str(VISIBILITY_SECONDS)})
+
+    def _queue(self, key: str, attributes: Any) -> str:
+        return self._clients.sqs.create_queue(QueueName=f"{self._name}-{key}", Attributes=attributes)["QueueUrl"]
+
+
+class SqsBackDoor:
+    def __init__(self, client: "SQSClient", urls: dict[str, str]) -> None:
+        self._client = client
+        self._urls = urls
+
+    def post(self, pool: str, priority: Priority, body: str) -> None:
+        self._client.send_message(QueueUrl=self._urls[schema.queue_key(pool, priority)], MessageBody=body)
+
+    def dead_letters(self, pool: str, priority: Priority) -> int:
+        url = f"{self._urls[schema.queue_key(pool, priority)]}-dlq"
+        reply = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
+        return int(reply["Attributes"]["ApproximateNumberOfMessages"])
+
+
+class SqsTickInbox:
+    def __init__(self, client: "SQSClient", url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def receive(self) -> list[HeldTick]:
+        reply = self._client.receive_message(
+            QueueUrl=self._url,
+            MaxNumberOfMessages=10,
+            WaitTimeSeconds=0,
+            MessageSystemAttributeNames=["ApproximateReceiveCount"],
+        )
+        return [_held(message) for message in reply.get("Messages", [])]
+
+    def delete(self, held: HeldTick) -> None:
+        self._client.delete_message(QueueUrl=self._url, ReceiptHandle=held.receipt)
+
+
+def _held(message: Any) -> HeldTick:
+    receives = int(message["Attributes"]["ApproximateReceiveCount"])
+    return HeldTick(read_tick(message["Body"], message["MessageId"], receives), message["ReceiptHandle"])

@@ -1,0 +1,77 @@
+"""The embedded engine, in memory and in virtual time."""
+
+from onthedot.domain.runs.records import Priority
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.messages import Letter, MessageTable
+from onthedot.engines.sqlite.misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
+from onthedot.engines.sqlite.patterns import SqlitePatternStore
+from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
+from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
+from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.schema import queue_key
+from tests.builders import VirtualClock
+from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
+
+
+class SqliteKit:
+    def __init__(self, database: Database, clock: VirtualClock) -> None:
+        self._database = database
+        self.clock = clock
+
+    def let_pass(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    def store(self) -> SqliteRunStore:
+        return SqliteRunStore(self._database, self.clock, PAGE_SIZE)
+
+    def progress(self) -> SqliteProgressStore:
+        return SqliteProgressStore(self._database)
+
+    def limits(self) -> SqliteLimitsStore:
+        return SqliteLimitsStore(self._database)
+
+    def tokens(self) -> SqliteTokenStore:
+        return SqliteTokenStore(self._database)
+
+    def blobs(self) -> SqliteBlobs:
+        return SqliteBlobs(self._database)
+
+    def queues(self) -> tuple[SqliteRunQueues, Inbox]:
+        queues = SqliteRunQueues(self._database, self.clock, MAX_RECEIVES)
+        return queues, Inbox(queues, SqliteBackDoor(queues, MessageTable(self._database, self.clock)))
+
+    def registry(self) -> SqliteWorkerRegistry:
+        return SqliteWorkerRegistry(self._database, self.clock)
+
+    def signing(self) -> SqliteSigningStore:
+        return SqliteSigningStore(self._database)
+
+    def patterns(self) -> SqlitePatternStore:
+        return SqlitePatternStore(self._database, self.clock, PAGE_SIZE)
+
+    def ticks(self) -> tuple[SqliteTickQueue, "SqliteTickInbox"]:
+        ticks = SqliteTickQueue(self._database, self.clock, VISIBILITY_SECONDS * 1000, MAX_RECEIVES)
+        return ticks, SqliteTickInbox(ticks)
+
+
+class SqliteBackDoor:
+    def __init__(self, queues: SqliteRunQueues, messages: MessageTable) -> None:
+        self._queues = queues
+        self._messages = messages
+
+    def post(self, pool: str, priority: Priority, body: str) -> None:
+        self._messages.send(queue_key(pool, priority), [Letter(body)])
+
+    def dead_letters(self, pool: str, priority: Priority) -> int:
+        return self._queues.counts(pool, priority).dead
+
+
+class SqliteTickInbox:
+    def __init__(self, ticks: SqliteTickQueue) -> None:
+        self._ticks = ticks
+
+    def receive(self) -> list[HeldTick]:
+        return [HeldTick(held.tick, held.receipt) for held in self._ticks.receive_ticks(10)]
+
+    def delete(self, held: HeldTick) -> None:
+        self._ticks.delete_tick(ReceivedTick(held.tick, held.receipt))

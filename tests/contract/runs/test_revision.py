@@ -1,0 +1,93 @@
+"""Every change of a record counts in its revision, whatever makes it, so that readers can order what they hear."""
+
+from dataclasses import replace
+
+import pytest
+
+from onthedot.domain.runs import dependencies, lifecycle
+from onthedot.domain.runs.changes import pause
+from onthedot.domain.runs.records import Move, Record
+from onthedot.engines.aws.dynamodb.keys import run_key
+from onthedot.ports import Clock, Deadline, Moved, Refused, RunStore
+from tests.builders import a_run, the_claim_of, the_start_of
+from tests.contract.kits.kit import Kit
+from tests.contract.kits.ministack_kit import MiniStackKit
+from tests.contract.kits.sqlite_kit import SqliteKit
+
+
+def revision(store: RunStore, run: Record) -> int:
+    found = store.get(run.run_id)
+    assert found is not None
+    return found.revision
+
+
+def test_a_new_record_has_the_first_revision_however_it_is_created(
+    store: RunStore, clock: Clock, soon: Deadline
+) -> None:
+    alone, one_of_many = a_run(clock).build(), a_run(clock).build()
+    store.create(alone)
+    store.create_many([one_of_many], soon)
+    assert revision(store, alone) == revision(store, one_of_many) == 1
+
+
+def test_every_move_adds_one(store: RunStore, clock: Clock) -> None:
+    run = a_run(clock).dispatched().stored_in(store)
+    started = store.move(the_start_of(run, clock.now()))
+    assert isinstance(started, Moved)
+    assert started.run is not None
+    extended = store.move(lifecycle.extend_lease(started.run, clock.now() + 1))
+    assert isinstance(extended, Moved)
+    assert extended.run is not None
+    assert (started.run.revision, extended.run.revision, revision(store, run)) == (2, 3, 3)
+
+
+def test_a_move_in_a_batch_adds_one(store: RunStore, clock: Clock, soon: Deadline) -> None:
+    run = a_run(clock).due_in(600).pending().stored_in(store)
+    store.move_many([the_claim_of(run, clock)], soon)
+    assert revision(store, run) == 2
+
+
+def test_a_move_that_is_refused_adds_nothing(store: RunStore, clock: Clock, soon: Deadline) -> None:
+    run = a_run(clock).due_in(600).pending().stored_in(store)
+    stale = the_claim_of(replace(run, generation="another"), clock)
+    assert isinstance(store.move(stale), Refused)
+    assert isinstance(store.move_many([stale], soon)[0], Refused)
+    assert revision(store, run) == 1
+
+
+def test_a_move_that_only_changes_sets_adds_one(store: RunStore, clock: Clock) -> None:
+    parent = a_run(clock).due_in(600).pending().stored_in(store)
+    store.move(dependencies.adopt(parent, "job_child"))
+    assert revision(store, parent) == 2
+
+
+def test_the_record_that_a_mover_expects_is_the_one_that_stands_there(store: RunStore, clock: Clock) -> None:
+    run = a_run(clock).due_in(600).pending().having(version=1).stored_in(store)
+    move = pause(run, clock.now())
+    assert move is not None
+    assert store.move(move) == Moved(lifecycle.applied(run, move))
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["alone", "in a batch"])
+def test_a_record_from_before_there_were_revisions_counts_from_nothing(
+    kit: Kit, store: RunStore, clock: Clock, soon: Deadline, *, many: bool
+) -> None:
+    run = a_run(clock).due_in(600).pending().stored_in(store)
+    _forget_the_revision(kit, run)
+    assert revision(store, run) == 0
+    moved = _moved(store, the_claim_of(run, clock), soon, many=many)
+    assert isinstance(moved, Moved)
+    assert revision(store, run) == 1
+
+
+def _moved(store: RunStore, move: Move, soon: Deadline, *, many: bool) -> object:
+    return store.move_many([move], soon)[0] if many else store.move(move)
+
+
+def _forget_the_revision(kit: Kit, run: Record) -> None:
+    if isinstance(kit, SqliteKit):
+        with kit._database.transaction() as connection:
+            connection.execute("UPDATE runs SET revision = NULL WHERE run_id = ?", (run.run_id,))
+        return
+    assert isinstance(kit, MiniStackKit)
+    kit._clients.dynamodb.update_item(TableName=kit._name, Key=run_key(run.run_id), UpdateExpression="REMOVE revision")

@@ -1,0 +1,59 @@
+"""Many records put if absent, and a recurring job's runs read back by time."""
+
+from dataclasses import replace
+
+from onthedot.domain.ids import stamped_run_id
+from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.ports import Clock, Deadline, Moved, Refused, RunStore
+from tests.builders import a_run
+
+
+def stamps(clock: Clock, count: int) -> list[Record]:
+    job = a_run(clock).build()
+    return [
+        replace(
+            a_run(clock).due_in(n).dispatched().build(),
+            run_id=stamped_run_id(job.job_id, clock.now() + n * 1000),
+            job_id=job.job_id,
+            definition=None,
+            kind=Kind.STAMPED,
+        )
+        for n in range(count)
+    ]
+
+
+def test_more_than_25_are_stored_at_once_and_found_in_their_slots(
+    store: RunStore, clock: Clock, soon: Deadline
+) -> None:
+    records = stamps(clock, 60)
+    assert all(isinstance(outcome, Moved) for outcome in store.create_many(records, soon))
+    assert dict(store.get_many([r.run_id for r in records], soon)) == {r.run_id: r for r in records}
+    slot = records[0].slot or ""
+    assert records[0].run_id in {entry.run_id for entry in store.read_slot(slot).entries}
+
+
+def test_an_id_that_is_taken_is_refused_with_what_stands_there(store: RunStore, clock: Clock, soon: Deadline) -> None:
+    first, second, third = stamps(clock, 3)
+    store.create(replace(second, status=Status.SKIPPED, slot=None, reason="paused"))
+    outcomes = store.create_many([first, second, third], soon)
+    assert [type(outcome) for outcome in outcomes] == [Moved, Refused, Moved]
+    assert isinstance(outcomes[1], Refused)
+    assert outcomes[1].current is not None
+    assert outcomes[1].current.reason == "paused"
+
+
+def test_the_runs_of_a_job_come_latest_first_in_pages(store: RunStore, clock: Clock, soon: Deadline) -> None:
+    records = stamps(clock, 7)
+    other = stamps(clock, 2)
+    job = replace(a_run(clock).build(), run_id=records[0].job_id, job_id=records[0].job_id)
+    store.create(job)
+    store.create_many([*records, *other], soon)
+    first = store.runs_of(job.job_id, 3)
+    second = store.runs_of(job.job_id, 3, first.cursor)
+    third = store.runs_of(job.job_id, 3, second.cursor)
+    assert [*first.runs, *second.runs, *third.runs] == records[::-1]
+    assert third.cursor is None
+
+
+def test_a_job_without_runs_has_an_empty_page(store: RunStore, clock: Clock) -> None:
+    assert list(store.runs_of("job_nobody", 5).runs) == []

@@ -1,0 +1,137 @@
+"""Dead letters: the runs of a tenant that failed for good, and those alone."""
+
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.lifecycle import Failure
+from onthedot.domain.runs.records import Record
+from onthedot.ports import Clock, Moved, RunStore
+from tests.builders import DEPLOYMENT, a_run, the_start_of
+
+
+def moved(outcome: object) -> Record:
+    assert isinstance(outcome, Moved)
+    assert outcome.run is not None
+    return outcome.run
+
+
+def a_started_run(store: RunStore, clock: Clock, tenant: str = "acme") -> Record:
+    run = a_run(clock).in_tenant(tenant).due_in(0).dispatched().stored_in(store)
+    return moved(store.move(the_start_of(run, clock.now())))
+
+
+def a_dead_letter(store: RunStore, clock: Clock, *, tenant: str = "acme", at: int | None = None) -> Record:
+    running = a_started_run(store, clock, tenant)
+    failure = Failure("HTTP 410", "http_410")
+    ended = lifecycle.fail(
+        running, clock.now() if at is None else at, failure=failure, why="HTTP 410", deployment=DEPLOYMENT
+    )
+    return moved(store.move(ended))
+
+
+def every_page(store: RunStore, tenant: str, limit: int) -> list[list[Record]]:
+    pages, cursor = [], None
+    while True:
+        page = store.failed(tenant, limit, cursor)
+        pages.append(list(page.runs))
+        cursor = page.cursor
+        if cursor is None:
+            return pages
+        assert len(pages) < 50, "it never ends"
+
+
+def test_without_failures_there_are_no_dead_letters(store: RunStore, clock: Clock) -> None:
+    a_run(clock).stored_in(store)
+    done = a_started_run(store, clock)
+    store.move(lifecycle.succeed(done, clock.now(), "fine", DEPLOYMENT))
+
+    page = store.failed("acme", 10)
+
+    assert (list(page.runs), page.cursor) == ([], None)
+
+
+def test_a_failed_run_is_a_dead_letter_with_its_cause(store: RunStore, clock: Clock) -> None:
+    dead = a_dead_letter(store, clock)
+
+    [found] = store.failed("acme", 10).runs
+
+    assert found == dead
+    assert (found.reason, found.attempts[-1].error_class) == ("HTTP 410", "http_410")
+
+
+def test_the_latest_comes_first_whatever_the_order_of_their_ids(store: RunStore, clock: Clock) -> None:
+    now = clock.now()
+    dead = {at: a_dead_letter(store, clock, at=now + at) for at in (30, 10, 50, 20, 40)}
+
+    shown = store.failed("acme", 10).runs
+
+    assert [run.run_id for run in shown] == [dead[at].run_id for at in (50, 40, 30, 20, 10)]
+
+
+def test_tenants_see_their_own_alone(store: RunStore, clock: Clock) -> None:
+    ours, theirs = a_dead_letter(store, clock), a_dead_letter(store, clock, tenant="globex")
+
+    assert [run.run_id for run in store.failed("acme", 10).runs] == [ours.run_id]
+    assert [run.run_id for run in store.failed("globex", 10).runs] == [theirs.run_id]
+
+
+def test_pages_follow_each_other_without_gap_or_overlap(store: RunStore, clock: Clock) -> None:
+    now = clock.now()
+    # Two end in the same millisecond each time, which must not fall between two pages.
+    dead = [a_dead_letter(store, clock, at=now + number // 2) for number in range(11)]
+
+    pages = every_page(store, "acme", 3)
+
+    assert all(len(page) <= 3 for page in pages)
+    shown = [run for page in pages for run in page]
+    assert sorted(run.run_id for run in shown) == sorted(run.run_id for run in dead)
+    ended = [run.finished_at or 0 for run in shown]
+    assert ended == sorted(ended, reverse=True)
+
+
+def test_more_than_one_batch_of_reads_takes_are_shown(store: RunStore, clock: Clock) -> None:
+    dead = {a_dead_letter(store, clock).run_id for _ in range(105)}
+
+    shown = [run.run_id for page in every_page(store, "acme", 104) for run in page]
+
+    assert (len(shown), set(shown)) == (105, dead)
+
+
+def test_a_redriven_run_is_a_dead_letter_no_more_until_it_fails_again(store: RunStore, clock: Clock) -> None:
+    dead, other = a_dead_letter(store, clock), a_dead_letter(store, clock)
+    now = clock.now()
+    again = moved(store.move(lifecycle.redrive(dead, now, now, generation="g2", deployment=DEPLOYMENT)))
+
+    assert [run.run_id for run in store.failed("acme", 10).runs] == [other.run_id]
+    running = moved(store.move(the_start_of(again, clock.now())))
+    failed = lifecycle.fail(running, clock.now() + 5, failure=Failure("again"), why="again", deployment=DEPLOYMENT)
+    store.move(failed)
+    assert [(run.run_id, run.reason) for run in store.failed("acme", 10).runs] == [
+        (dead.run_id, "again"),
+        (other.run_id, "HTTP 410"),
+    ]
+
+
+def test_what_the_index_shows_but_is_failed_no_more_is_left_out(store: RunStore, clock: Clock) -> None:
+    """As an index shows it that lags behind."""
+    dead = a_dead_letter(store, clock)
+    a_run(clock).having(failed_under="acme", finished_at=clock.now() + 1).stored_in(store)
+
+    assert [run.run_id for run in store.failed("acme", 10).runs] == [dead.run_id]
+
+
+def test_a_deleted_run_is_a_dead_letter_no_more(store: RunStore, clock: Clock) -> None:
+    dead = a_dead_letter(store, clock)
+    store.move(lifecycle.delete(dead, clock.now(), "tomb", DEPLOYMENT))
+
+    assert list(store.failed("acme", 10).runs) == []
+
+
+def test_a_cursor_is_good_though_what_it_stands_at_was_redriven(store: RunStore, clock: Clock) -> None:
+    now = clock.now()
+    dead = [a_dead_letter(store, clock, at=now + number) for number in range(4)]
+    first = store.failed("acme", 2)
+    for run in first.runs:
+        store.move(lifecycle.redrive(run, now, now, generation="g2", deployment=DEPLOYMENT))
+
+    rest = store.failed("acme", 2, first.cursor)
+
+    assert [run.run_id for run in rest.runs] == [dead[1].run_id, dead[0].run_id]

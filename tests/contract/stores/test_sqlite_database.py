@@ -1,0 +1,147 @@
+"""What the embedded engine promises beyond the ports: durability in a file, upgrades, expiry."""
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.endings import TOMBSTONE_DAYS
+from onthedot.engines.sqlite import database as database_module
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.ports import Backlog, Deadline, RunMessage
+from tests.builders import NOON, VISIBILITY_MS, VirtualClock, World, a_run, a_world
+
+DIE_AFTER_CREATE = """
+import os, signal, sys
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.store import SqliteRunStore
+from tests.builders import VirtualClock, a_run
+clock = VirtualClock()
+SqliteRunStore(Database(clock, sys.argv[1]), clock).create(a_run(clock).called("job_durable").build())
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_accepted_outlives_kill_9(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.db"
+    program = [sys.executable, "-c", DIE_AFTER_CREATE, str(path)]
+    died = subprocess.run(program, env={"PYTHONPATH": ":".join(sys.path)}, check=False)
+    assert died.returncode == -9
+
+    clock = VirtualClock()
+    with Database(clock, path) as database:
+        assert SqliteRunStore(database, clock).get("job_durable") is not None
+
+
+def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
+    with Database(VirtualClock(), tmp_path / "jobs.db"):
+        modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+
+    assert modes == {0o600}
+
+
+def test_a_file_of_an_earlier_version_gets_the_new_fields(tmp_path: Path) -> None:
+    path, clock = tmp_path / "jobs.db", VirtualClock()
+    with Database(clock, path) as database:
+        run = a_run(clock).stored_in(SqliteRunStore(database, clock))
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE runs DROP COLUMN fingerprint")
+    connection.close()
+
+    with Database(clock, path) as database:
+        store = SqliteRunStore(database, clock)
+        assert store.get(run.run_id) == run
+        a_run(clock).having(fingerprint="f").stored_in(store)
+
+
+def test_a_database_keeps_its_birthday(tmp_path: Path) -> None:
+    clock = VirtualClock()
+    for _ in range(2):
+        with Database(clock, tmp_path / "jobs.db") as database:
+            assert database.born_at() == NOON
+        clock.advance(3600)
+
+
+def test_two_processes_may_have_the_file_open(tmp_path: Path) -> None:
+    clock = VirtualClock()
+    with Database(clock, tmp_path / "jobs.db") as one, Database(clock, tmp_path / "jobs.db") as other:
+        run = a_run(clock).stored_in(SqliteRunStore(one, clock))
+
+        assert SqliteRunStore(other, clock).get(run.run_id) == run
+
+
+def test_a_file_that_stays_locked_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "_BUSY_SECONDS", 0.05)
+    clock = VirtualClock()
+    with Database(clock, tmp_path / "jobs.db") as one, Database(clock, tmp_path / "jobs.db") as other:
+        with one.transaction(), pytest.raises(Unavailable):
+            SqliteRunStore(other, clock).get("job_a")
+
+        assert SqliteRunStore(other, clock).get("job_a") is None
+
+
+def test_a_transaction_that_fails_leaves_nothing() -> None:
+    with Database(VirtualClock()) as database:
+        with pytest.raises(sqlite3.IntegrityError), database.transaction() as connection:
+            connection.executemany("INSERT INTO blobs VALUES (?, ?)", [("a", b"1"), ("b", None)])
+
+        with database.transaction() as connection:
+            assert connection.execute("SELECT count(*) FROM blobs").fetchone()[0] == 0
+
+
+def test_an_expired_record_frees_its_id_and_a_live_one_never_does() -> None:
+    with a_world() as world:
+        dead, live = (a_run(world.clock).stored_in(world.store) for _ in range(2))
+        world.store.move(lifecycle.delete(dead, world.clock.now(), "tomb", world.deployment))
+
+        world.clock.advance(TOMBSTONE_DAYS * 86_400 - 1)
+        assert world.store.create(dead) is not None
+        world.clock.advance(1)
+
+        assert world.store.create(dead) is None
+        assert world.store.get(live.run_id) == live
+
+
+def a_message_in(world: World, due_in: float) -> RunMessage:
+    run = a_run(world.clock).due_in(due_in).build()
+    message = RunMessage(run.run_id, run.generation, run.fire_at, run.tenant, run.priority, run.pool)
+    world.queues.send([message], Deadline(world.clock.now() + 1000))
+    return message
+
+
+def test_a_message_for_much_later_comes_after_fifteen_minutes() -> None:
+    with a_world() as world:
+        message = a_message_in(world, due_in=5000)
+
+        assert world.queues.next_visible_at(message.pool, message.priority) == NOON + 900_000
+        world.clock.advance(900)
+        assert [held.message for held in world.received(message.priority)] == [message]
+
+
+def test_a_stale_receipt_neither_hides_nor_deletes() -> None:
+    with a_world() as world:
+        message = a_message_in(world, due_in=0)
+        [stale] = world.received(message.priority)
+        world.clock.advance(VISIBILITY_MS / 1000)
+
+        world.queues.hide(stale, 5000)
+        [again] = world.received(message.priority)
+        world.queues.delete(stale)
+
+        assert world.queues.counts(message.pool, message.priority).in_flight == 1
+        world.queues.delete(again)
+        assert world.queues.counts(message.pool, message.priority).in_flight == 0
+
+
+def test_a_queue_is_as_far_behind_as_its_first_message_has_been_waiting() -> None:
+    with a_world() as world:
+        message = a_message_in(world, due_in=60)
+        world.clock.advance(75)
+
+        assert world.queues.backlog(message.pool, message.priority) == Backlog(1, 15_000)

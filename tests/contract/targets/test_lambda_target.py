@@ -1,0 +1,146 @@
+"""Functions as targets, on MiniStack; what it cannot do is done by a peer that answers like Lambda."""
+
+import base64
+import io
+import json
+import time
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from onthedot.domain.targets.types import LambdaTarget
+from onthedot.ports import RESULT_BYTES, Answer
+from onthedot.stopping import Stop
+from tests.contract.kits.aws_target_kit import a_call_of, an_invoker, clients_at
+from tests.contract.kits.ministack_kit import Clients
+from tests.unit.targets.http.peer import Peer, a_peer, hanging, reply, sending
+
+CODE = """
+import time
+
+class OutOfStock(Exception):
+    pass
+
+def handle(event, context):
+    wish = event.get("wish") if isinstance(event, dict) else None
+    if wish == "fail":
+        raise OutOfStock("no more hats")
+    if wish == "sleep":
+        time.sleep(event["seconds"])
+    if wish == "a lot":
+        return "é" * event["letters"]
+    return {"got": event}
+"""
+FUNCTION = "target-contract"
+
+
+@pytest.fixture(scope="module")
+def endpoint(ministack: Clients) -> Iterator[str]:
+    """Where there is a function that does as its event wishes."""
+    url = ministack.sqs.meta.endpoint_url
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as files:
+        files.writestr("handler.py", CODE)
+    client = clients_at(url)("lambda", 30)
+    client.create_function(
+        FunctionName=FUNCTION,
+        Runtime="python3.13",
+        Handler="handler.handle",
+        Role="arn:aws:iam::000000000000:role/none",
+        Code={"ZipFile": archive.getvalue()},
+        Timeout=20,
+    )
+    yield url
+    client.delete_function(FunctionName=FUNCTION)
+
+
+def performed(endpoint: str, event: Any, timeout_ms: int = 20_000, stop: Stop | None = None) -> Answer:
+    call = a_call_of(LambdaTarget(FUNCTION), json.dumps(event).encode(), timeout_ms, stop)
+    return an_invoker(endpoint, FUNCTION).perform(call)
+
+
+def test_a_function_gets_the_payload_and_what_it_returns_is_the_result(endpoint: str) -> None:
+    answer = performed(endpoint, {"a": [1, "é"]})
+    assert (answer.ok, json.loads(answer.result or "")) == (True, {"got": {"a": [1, "é"]}})
+
+
+@pytest.mark.parametrize("event", [None, [1, 2], "text", 5])
+def test_a_payload_is_any_json(endpoint: str, event: Any) -> None:
+    assert performed(endpoint, event).ok
+
+
+def test_a_function_that_raises_has_failed_and_may_be_tried_again(endpoint: str) -> None:
+    answer = performed(endpoint, {"wish": "fail"})
+    assert (answer.ok, answer.retryable, answer.error) == (False, True, "no more hats")
+    assert answer.error_class  # MiniStack has one for all; that it is the exception's is seen below
+
+
+def test_a_long_result_is_cut(endpoint: str) -> None:
+    result = performed(endpoint, {"wish": "a lot", "letters": RESULT_BYTES}).result or ""
+    assert RESULT_BYTES - 8 < len(result.encode()) <= RESULT_BYTES
+
+
+def test_a_function_that_takes_its_time_does_not_get_more_than_the_timeout(endpoint: str) -> None:
+    performed(endpoint, None)  # so that it runs already
+    began = time.monotonic()
+    answer = performed(endpoint, {"wish": "sleep", "seconds": 6}, timeout_ms=500)
+    error = "timed out after 500 ms while waiting for the function"
+    assert answer == Answer(ok=False, error=error, error_class="timeout")
+    assert 0.49 < time.monotonic() - began < 4
+
+
+def test_a_call_ends_soon_when_asked() -> None:
+    stop = Stop()
+
+    def asking(connection: object, peer: Peer) -> None:
+        stop.ask("cancelled")
+        peer.over.wait()
+
+    with a_peer(asking) as peer:
+        began = time.monotonic()
+        call = a_call_of(LambdaTarget("slow"), timeout_ms=60_000, stop=stop)
+        answer = an_invoker(f"http://127.0.0.1:{peer.port}", "slow").perform(call)
+    assert answer == Answer(ok=False, error="stopped: cancelled", error_class="stopped")
+    assert time.monotonic() - began < 5
+
+
+def test_a_call_that_is_already_to_stop_is_not_made() -> None:
+    stop = Stop()
+    stop.ask("cancelled")
+    with a_peer(hanging) as peer:
+        call = a_call_of(LambdaTarget("slow"), stop=stop)
+        assert an_invoker(f"http://127.0.0.1:{peer.port}", "slow").perform(call).error_class == "stopped"
+        assert peer.connections == 0
+
+
+def test_a_function_that_the_stage_does_not_allow_is_not_called() -> None:
+    with a_peer(sending(reply())) as peer:
+        answer = an_invoker(f"http://127.0.0.1:{peer.port}", "mine-*").perform(a_call_of(LambdaTarget("yours-1")))
+        assert peer.connections == 0
+    assert (answer.error_class, answer.retryable) == ("not_allowed", False)
+    assert "function yours-1 is not among those that this stage allows" in (answer.error or "")
+
+
+def test_a_function_that_does_not_exist_is_not_tried_again(endpoint: str) -> None:
+    answer = an_invoker(endpoint, "*").perform(a_call_of(LambdaTarget("never-made")))
+    assert (answer.error_class, answer.retryable) == ("ResourceNotFoundException", False)
+    assert "never-made" in (answer.error or "")
+
+
+def test_the_function_is_told_which_run_this_is() -> None:
+    with a_peer(sending(reply(200, b"null"))) as peer:
+        invoker = an_invoker(f"http://127.0.0.1:{peer.port}", "told")
+        assert invoker.perform(a_call_of(LambdaTarget("told"), b'{"a": 1}')) == Answer(ok=True, result="null")
+    assert peer.asked == ["POST /2015-03-31/functions/told/invocations"]
+    assert (peer.bodies, peer.headers["x-amz-invocation-type"]) == ([b'{"a": 1}'], "RequestResponse")
+    assert json.loads(base64.b64decode(peer.headers["x-amz-client-context"])) == {
+        "custom": {
+            "run": "job_x.000001767225600",
+            "job": "job_x",
+            "attempt": "2",
+            "idempotency_key": "job_x.000001767225600",
+            "fire_time": "2026-01-01T00:00:00.123Z",
+        }
+    }

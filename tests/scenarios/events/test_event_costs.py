@@ -1,0 +1,93 @@
+"""Matching costs what can match: other patterns are not read, however many there are."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from onthedot.domain.events.index import index_keys
+from onthedot.domain.runs.records import Record
+from onthedot.ports import Deadline, PatternEntry
+from onthedot.use_cases.events.handle_event import handle_event
+from tests.builders import World, a_world
+from tests.scenarios.kits.eventful import ORDERS, Eventful, an_event
+from tests.scenarios.kits.faults import Faults, FaultyPatterns, FaultyStore
+
+MANY = 10_000
+
+
+@dataclass
+class CountingPatterns(FaultyPatterns):
+    """Counts what is looked up, and each entry that is read for it."""
+
+    lookups: list[str] = field(default_factory=list)
+    read: int = 0
+
+    def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
+        self.lookups += keys
+        for entry in super().matching(tenant, keys):
+            self.read += 1
+            yield entry
+
+
+@dataclass
+class CountingStore(FaultyStore):
+    """Counts each record that is read."""
+
+    read: int = 0
+
+    def get(self, run_id: str) -> Record | None:
+        self.read += 1
+        return super().get(run_id)
+
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
+        self.read += len(run_ids)
+        found: Mapping[str, Record] = super().get_many(run_ids, deadline)
+        return found
+
+
+@dataclass(frozen=True)
+class Cost:
+    lookups: int
+    entries: int
+    records: int
+
+
+def cost_of_an_event(world: World) -> Cost:
+    patterns, store = CountingPatterns(world.patterns, Faults()), CountingStore(world.store, Faults())
+    engine = replace(world.engine, patterns=patterns, store=store)
+    assert len(handle_event(engine, "acme", an_event(), Deadline(world.clock.now() + 20_000)).runs) == 1
+    return Cost(len(patterns.lookups), patterns.read, store.read)
+
+
+def store_patterns(world: World, count: int) -> None:
+    """Of other sources, of other detail-types of the same source, and of other tenants."""
+    for n in range(count):
+        source, kind = (f"source-{n}", "Order Paid") if n % 2 else ("shop", f"Order Was {n}")
+        keys = index_keys({"source": [source], "detail-type": [kind]})
+        entry = PatternEntry(f"job_{n}", "n", '{"source":["x"]}', world.clock.now())
+        world.patterns.put("other" if n % 10 == 0 else "acme", keys, entry)
+
+
+@pytest.mark.parametrize("others", [0, MANY])
+def test_an_event_reads_four_keys_and_the_one_job_that_can_match(others: int) -> None:
+    with a_world() as world:
+        store_patterns(world, others)
+        Eventful(world).waiting_job(ORDERS)
+        assert cost_of_an_event(world) == Cost(lookups=4, entries=1, records=1)
+
+
+def test_the_embedded_index_is_searched_and_never_scanned() -> None:
+    with a_world() as world, world.database.transaction() as connection:
+        query = "SELECT * FROM patterns WHERE tenant = ? AND key = ? AND (job_id, name) > (?, ?) ORDER BY job_id, name"
+        (query_plan,) = connection.execute(f"EXPLAIN QUERY PLAN {query}", ("acme", "k", "", "")).fetchall()
+        assert query_plan["detail"].startswith("SEARCH patterns USING PRIMARY KEY (tenant=? AND key=?")
+
+
+def test_patterns_that_can_match_and_do_not_cost_an_entry_and_no_record() -> None:
+    with a_world() as world:
+        shop = Eventful(world)
+        shop.waiting_job(ORDERS)
+        for n in range(50):
+            shop.waiting_job({**ORDERS, "detail": {"order": {"number": [{"numeric": [">", 100 + n]}]}}})
+        assert cost_of_an_event(world) == Cost(lookups=4, entries=51, records=1)

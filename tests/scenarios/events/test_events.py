@@ -1,0 +1,454 @@
+"""Events that jobs wait for: one run for each event and job, whoever dies, however often an event comes."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from onthedot.domain.errors import JobConflict, JobNotFound, Unavailable
+from onthedot.domain.ids import job_id_for_key
+from onthedot.domain.runs.changes import JobChange
+from onthedot.domain.runs.dependencies import OnParentFailure
+from onthedot.domain.runs.fairness import TenantLimits
+from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
+from onthedot.domain.targets.types import HttpTarget
+from onthedot.ports import Answer
+from onthedot.use_cases.events.pattern_index import LEFT_OVER_MS
+from onthedot.use_cases.jobs.change_job import cancel_job, change_job, pause_job, resume_job
+from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.use_cases.jobs.explain_job import explain_job
+from onthedot.use_cases.jobs.list_runs import list_runs, read_run
+from onthedot.use_cases.jobs.redrive import redrive
+from onthedot.use_cases.jobs.run_extra import run_now
+from onthedot.use_cases.jobs.submit_batch import submit_batch
+from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from tests.builders import NOON, World, a_world
+from tests.scenarios.kits.eventful import MANY_KEYS, ORDERS, Eventful, an_event, with_detail
+from tests.scenarios.kits.faults import Crash, Fault, Faults
+from tests.scenarios.one_off.test_crash_points import each_point
+
+SHIPPED = {"source": ["shop"], "detail-type": ["Order Shipped"]}
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+@pytest.fixture
+def shop(world: World) -> Eventful:
+    return Eventful(world)
+
+
+def test_an_event_job_is_active_in_no_slot(shop: Eventful) -> None:
+    job = shop.stored(shop.waiting_job())
+    assert (job.kind, job.status, job.slot) == (Kind.EVENT, Status.ACTIVE, None)
+    shop.let_pass(600)
+    assert shop.runs_of(job) == []
+
+
+def test_an_event_makes_one_run_of_each_job_that_it_matches(shop: Eventful) -> None:
+    first, second, other = shop.waiting_job(), shop.waiting_job(MANY_KEYS), shop.waiting_job(SHIPPED)
+    handled = shop.tell(an_event())
+    assert len(handled.runs) == handled.made == 2
+    shop.let_pass(1)
+    for job in (first, second):
+        (run,) = shop.runs_of(job)
+        assert run.run_id in handled.runs
+        assert (run.status, run.trigger, run.nominal_at) == (Status.SUCCEEDED, "event", NOON - 1_000)
+        assert shop.fired(job) == [run.run_id]
+    assert shop.runs_of(other) == []
+
+
+def test_a_run_is_given_the_event(shop: Eventful) -> None:
+    shop.waiting_job()
+    (run_id,) = shop.tell(an_event()).runs
+    shop.let_pass(1)
+    assert shop.target.payloads[run_id] == an_event().document
+
+
+def test_a_job_that_picks_is_given_what_it_picked(shop: Eventful) -> None:
+    shop.waiting_job(payload={"order": "$.detail.order.number", "sku": "$.detail.order.lines[1].sku", "price": "$$5"})
+    (run_id,) = shop.tell(an_event()).runs
+    shop.let_pass(1)
+    assert shop.target.payloads[run_id] == {"order": 7, "sku": "b", "price": "$5"}
+
+
+def test_large_templates_and_large_events_go_apart(shop: Eventful) -> None:
+    whole, picking = shop.waiting_job(), shop.waiting_job(payload={"note": "n" * 3_000, "all": "$.detail"})
+    other = shop.waiting_job()
+    detail = {"text": "t" * 5_000}
+    shop.tell(with_detail(an_event(), detail))
+    shop.let_pass(1)
+    runs = {job.job_id: shop.runs_of(job)[0] for job in (whole, picking, other)}
+    assert {run.payload for run in runs.values()} == {None}
+    assert runs[whole.job_id].payload_ref == runs[other.job_id].payload_ref
+    assert shop.target.payloads[runs[whole.job_id].run_id]["detail"] == detail
+    assert shop.target.payloads[runs[picking.job_id].run_id] == {"note": "n" * 3_000, "all": detail}
+
+
+def test_a_payload_that_picks_too_much_is_skipped_with_its_reason_and_others_run(shop: Eventful) -> None:
+    greedy, modest = shop.waiting_job(payload=["$"] * 50), shop.waiting_job()
+    shop.tell(with_detail(an_event(), {"text": "t" * 100_000}))
+    shop.let_pass(1)
+    (skipped,), (run,) = shop.runs_of(greedy), shop.runs_of(modest)
+    assert (skipped.status, run.status) == (Status.SKIPPED, Status.SUCCEEDED)
+    assert "its payload would have" in (skipped.reason or "")
+    assert skipped.slot is None
+    assert skipped.expires_at is not None
+
+
+def test_an_event_that_comes_again_makes_nothing_new(shop: Eventful) -> None:
+    job = shop.waiting_job()
+    first = shop.tell(an_event())
+    shop.let_pass(1)
+    again = shop.tell(an_event())
+    shop.let_pass(600)
+    assert (again.runs, again.made) == (first.runs, 0)
+    assert len(shop.fired(job)) == len(shop.runs_of(job)) == 1
+
+
+def test_events_with_other_ids_are_other_events_even_at_the_same_time(shop: Eventful) -> None:
+    job = shop.waiting_job()
+    shop.tell(an_event("e-1"))
+    shop.tell(an_event("e-2"))
+    shop.let_pass(1)
+    assert len(set(shop.fired(job))) == 2
+
+
+def test_another_tenants_job_does_not_hear_of_it(shop: Eventful) -> None:
+    job = shop.waiting_job(tenant="other")
+    assert shop.tell(an_event()).runs == []
+    assert len(shop.tell(an_event(), tenant="other").runs) == 1
+    assert len(shop.runs_of(job)) == 1
+
+
+def test_a_failing_run_is_retried_becomes_a_dead_letter_and_is_redriven_with_its_event(world: World) -> None:
+    shop = Eventful(world, [Answer(ok=False, error="HTTP 500")] * 4)
+    job = shop.waiting_job()
+    (run_id,) = shop.tell(an_event()).runs
+    shop.let_pass(120)
+    (run,) = shop.runs_of(job)
+    assert (run.status, run.failures) == (Status.FAILED, 4)
+    assert [one.run_id for one in world.store.failed("acme", 10).runs] == [run_id]
+    shop.target.payloads.clear()
+    redrive(world.engine, "acme", [run_id])
+    shop.let_pass(5)
+    assert shop.stored(run).status is Status.SUCCEEDED
+    assert shop.target.payloads == {run_id: an_event().document}
+
+
+def test_runs_have_their_jobs_priority(shop: Eventful) -> None:
+    urgent = shop.waiting_job(priority=Priority.HIGH)
+    shop.tell(an_event())
+    (message,) = shop.world.received(Priority.HIGH)
+    assert message.message.run_id == shop.runs_of(urgent)[0].run_id
+
+
+def test_runs_of_a_tenant_that_is_held_back_wait_for_their_claim(shop: Eventful) -> None:
+    shop.world.limits.put("acme", TenantLimits(in_flight=1))
+    shop.world.limits.mark_throttled(0, {"acme": "limit in_flight"})
+    job = shop.waiting_job()
+    shop.tell(an_event())
+    (run,) = shop.runs_of(job)
+    assert run.status is Status.PENDING
+    shop.let_pass(300)
+    assert shop.stored(run).status is Status.SUCCEEDED
+
+
+# --- People change jobs ---------------------------------------------------------------------------------------------
+
+
+def test_a_paused_job_hears_nothing_and_a_resumed_one_again(shop: Eventful) -> None:
+    job = shop.waiting_job()
+    pause_job(shop.world.engine, "acme", job.job_id)
+    assert shop.tell(an_event("e-1")).runs == []
+    resumed = resume_job(shop.world.engine, "acme", job.job_id)
+    assert (resumed.status, resumed.slot) == (Status.ACTIVE, None)
+    assert len(shop.tell(an_event("e-2")).runs) == 1
+
+
+def test_a_run_that_waits_when_its_job_is_paused_is_skipped(shop: Eventful) -> None:
+    job = shop.waiting_job()
+    shop.tell(an_event())
+    pause_job(shop.world.engine, "acme", job.job_id)
+    shop.let_pass(5)
+    (run,) = shop.runs_of(job)
+    assert (run.status, run.reason) == (Status.SKIPPED, "paused")
+    assert shop.fired(job) == []
+
+
+@pytest.mark.parametrize("stop", [cancel_job, delete_job])
+def test_a_stopped_job_hears_nothing_and_leaves_nothing_in_the_index(
+    shop: Eventful, stop: Callable[..., object]
+) -> None:
+    job = shop.waiting_job(MANY_KEYS)
+    assert len(shop.entries()) == 4
+    stop(shop.world.engine, "acme", job.job_id)
+    assert shop.entries() == []
+    assert shop.tell(an_event()).runs == []
+    assert shop.runs_of(job) == []
+
+
+def test_a_changed_pattern_counts_from_then_on(shop: Eventful) -> None:
+    job = shop.waiting_job(ORDERS)
+    changed = shop.change_pattern(job, SHIPPED)
+    assert (changed.status, changed.version) == (Status.ACTIVE, 2)
+    assert shop.tell(an_event("e-1")).runs == []
+    assert len(shop.tell(an_event("e-2", what="Order Shipped")).runs) == 1
+    assert shop.entries() == [(job.job_id, changed.pattern_entry)]
+
+
+def test_changing_to_the_same_pattern_writes_no_entries(shop: Eventful) -> None:
+    job = shop.waiting_job(ORDERS)
+    counted = Faults()
+    shop.change_pattern(job, ORDERS, counted)
+    assert counted.seen == ["move to ACTIVE"]
+    assert len(shop.tell(an_event()).runs) == 1
+
+
+def test_a_run_does_what_its_job_says_when_it_starts_with_the_event_it_was_made_of(shop: Eventful) -> None:
+    job = shop.waiting_job(payload={"number": "$.detail.order.number"})
+    (run_id,) = shop.tell(an_event()).runs
+    changed = Definition(HttpTarget("http://y/"), payload={"other": "$.id"})
+    change_job(shop.world.engine, "acme", job.job_id, lambda _, __: JobChange(definition=changed), None)
+    shop.let_pass(1)
+    assert shop.target.payloads[run_id] == {"number": 7}
+
+
+def test_a_job_changed_between_its_entry_and_its_reading_decides_by_what_it_is(shop: Eventful) -> None:
+    """The index may be behind: an old entry still leads to the job, and the job says no."""
+    job = shop.waiting_job(ORDERS)
+    old = shop.stored(job)
+    shop.change_pattern(job, SHIPPED, Faults(2, Fault.AWAY))  # the old entries stay
+    assert len(shop.entries()) == 2
+    assert shop.tell(an_event()).runs == []
+    assert old.pattern_entry in {name for _, name in shop.entries()}
+
+
+def test_entries_that_are_left_over_go_when_an_event_meets_them_long_after(shop: Eventful) -> None:
+    job = shop.waiting_job(ORDERS)
+    changed = shop.change_pattern(job, SHIPPED, Faults(2, Fault.AWAY))
+    shop.tell(an_event("e-1"))
+    assert len(shop.entries()) == 2, "a request may still be on its way to store its job"
+    shop.clock.advance(LEFT_OVER_MS / 1000 + 1)
+    shop.tell(an_event("e-2"))
+    assert shop.entries() == [(job.job_id, changed.pattern_entry)]
+
+
+def test_a_present_entry_is_never_taken_away(shop: Eventful) -> None:
+    job = shop.waiting_job()
+    pause_job(shop.world.engine, "acme", job.job_id)
+    shop.clock.advance(30 * 86_400)
+    shop.tell(an_event("e-1"))
+    resume_job(shop.world.engine, "acme", job.job_id)
+    assert len(shop.tell(an_event("e-2")).runs) == 1
+
+
+# --- Crashes ---------------------------------------------------------------------------------------------------------
+
+EFFECTS_OF_EVENT = ["create_many", "send"]
+EFFECTS_OF_SUBMIT = ["put pattern", "create"]
+EFFECTS_OF_CHANGE = ["put pattern", "move to ACTIVE", "remove pattern"]
+EFFECTS_OF_CANCEL = ["move to CANCELLED", "remove pattern"]
+
+
+def test_the_effects_are_all_known(shop: Eventful) -> None:
+    submit, change, event, cancel = Faults(), Faults(), Faults(), Faults()
+    job = shop.waiting_job(MANY_KEYS, faults=submit)
+    shop.change_pattern(job, ORDERS, change)
+    shop.tell(an_event(), faults=event)
+    cancel_job(shop.engine(cancel), "acme", job.job_id)
+    assert submit.seen == EFFECTS_OF_SUBMIT
+    assert change.seen == EFFECTS_OF_CHANGE
+    assert event.seen == EFFECTS_OF_EVENT
+    assert cancel.seen == EFFECTS_OF_CANCEL
+
+
+@each_point(len(EFFECTS_OF_EVENT))
+@pytest.mark.parametrize("redelivered", [True, False])
+def test_an_event_whose_handling_dies_makes_its_runs_once(at: int, fault: Fault, redelivered: bool) -> None:
+    with a_world() as world:
+        shop = Eventful(world)
+        jobs = [shop.waiting_job(MANY_KEYS) for _ in range(7)]
+        faults = Faults(at, fault)
+        with suppress(Crash, Unavailable):
+            shop.tell(an_event(), faults=faults)
+        assert len(faults.seen) > at, "the fault was never reached"
+        if redelivered:
+            shop.tell(an_event())
+            shop.let_pass(2)  # at once: no sweep has to help
+            assert {len(shop.fired(job)) for job in jobs} == {1}
+        stamped = [job for job in jobs if shop.runs_of(job)]
+        shop.let_pass(1_200)
+        for job in stamped:
+            (run,) = shop.runs_of(job)
+            assert run.status is Status.SUCCEEDED
+            assert shop.fired(job) == [run.run_id]
+
+
+@each_point(len(EFFECTS_OF_SUBMIT))
+def test_a_job_whose_submit_dies_is_there_and_hears_or_is_not_there(at: int, fault: Fault) -> None:
+    with a_world() as world:
+        shop = Eventful(world)
+        with suppress(Crash, Unavailable):
+            shop.waiting_job(MANY_KEYS, key="k", faults=Faults(at, fault))
+        stands = world.store.get(job_id_for_key("acme", "k")) is not None
+        assert len(shop.tell(an_event("e-1")).runs) == (1 if stands else 0)
+        job = shop.waiting_job(MANY_KEYS, key="k")  # the client tries again
+        assert len(shop.tell(an_event("e-2")).runs) == 1
+        shop.let_pass(5)
+        assert len(shop.fired(job)) == (2 if stands else 1)
+
+
+@each_point(len(EFFECTS_OF_CHANGE))
+def test_a_change_that_dies_leaves_a_job_that_hears_what_it_says(at: int, fault: Fault) -> None:
+    shipped = "Order Shipped"
+    with a_world() as world:
+        shop = Eventful(world)
+        job = shop.waiting_job(MANY_KEYS)
+        with suppress(Crash, Unavailable):
+            shop.change_pattern(job, {**MANY_KEYS, "detail-type": ["Order Shipped", "Order Sent"]}, Faults(at, fault))
+        is_changed = "Shipped" in (shop.stored(job).pattern or "")
+        assert len(shop.tell(an_event("e-1")).runs) == (0 if is_changed else 1)
+        assert len(shop.tell(an_event("e-2", what=shipped)).runs) == (1 if is_changed else 0)
+        assert len(shop.tell(an_event("e-3", what="Order Sent")).runs) == 1
+        shop.change_pattern(job, SHIPPED)
+        assert len(shop.tell(an_event("e-4", what=shipped)).runs) == 1
+        assert shop.tell(an_event("e-5")).runs == []
+
+
+@each_point(len(EFFECTS_OF_CANCEL))
+def test_a_cancel_that_dies_stops_the_job_or_does_not(at: int, fault: Fault) -> None:
+    with a_world() as world:
+        shop = Eventful(world)
+        job = shop.waiting_job()
+        with suppress(Crash, Unavailable):
+            cancel_job(shop.engine(Faults(at, fault)), "acme", job.job_id)
+        cancelled = shop.status(job) is Status.CANCELLED
+        assert len(shop.tell(an_event()).runs) == (0 if cancelled else 1)
+
+
+MEANWHILE: dict[str, Callable[[Eventful, Record], object]] = {
+    "paused": lambda shop, job: pause_job(shop.world.engine, "acme", job.job_id),
+    "changed": lambda shop, job: shop.change_pattern(job, SHIPPED),
+    "cancelled": lambda shop, job: cancel_job(shop.world.engine, "acme", job.job_id),
+    "deleted": lambda shop, job: delete_job(shop.world.engine, "acme", job.job_id),
+}
+
+
+@pytest.mark.parametrize("what", MEANWHILE)
+@pytest.mark.parametrize("at", range(len(EFFECTS_OF_EVENT)))
+def test_a_job_changed_while_an_event_is_handled_leaves_every_run_with_an_outcome(at: int, what: str) -> None:
+    with a_world() as world:
+        shop = Eventful(world)
+        job = shop.waiting_job()
+        shop.tell(an_event(), faults=Faults(at, Fault.MEANWHILE, lambda: MEANWHILE[what](shop, job)))
+        shop.let_pass(5)
+        (run,) = shop.runs_of(job)
+        # A pattern that changed does not unmake what matched before.
+        assert run.status is (Status.SUCCEEDED if what == "changed" else Status.SKIPPED)
+
+
+@pytest.mark.parametrize("at", range(len(EFFECTS_OF_CHANGE)))
+@pytest.mark.parametrize("what", ["paused and resumed", "changed and changed back", "changed"])
+def test_two_changes_at_once_leave_a_job_that_hears_what_it_says(at: int, what: str) -> None:
+    with a_world() as world:
+        shop = Eventful(world)
+        job = shop.waiting_job(ORDERS)
+
+        def meanwhile() -> None:
+            if what == "paused and resumed":
+                pause_job(world.engine, "acme", job.job_id)
+                resume_job(world.engine, "acme", job.job_id)
+            else:
+                shop.change_pattern(job, MANY_KEYS)
+            if what == "changed and changed back":
+                shop.change_pattern(job, ORDERS)
+
+        shop.change_pattern(job, SHIPPED, Faults(at, Fault.MEANWHILE, meanwhile))
+        stored = shop.stored(job)
+        for kind in ("Order Paid", "Order Sent", "Order Shipped"):
+            heard = len(shop.tell(an_event(kind, what=kind)).runs)
+            assert heard == (1 if kind in (stored.pattern or "") else 0), kind
+        assert {name for _, name in shop.entries()} == {stored.pattern_entry}, "nothing is left over"
+
+
+# --- The rest of a job's life ----------------------------------------------------------------------------------------
+
+
+def test_the_same_key_twice_is_one_job_with_one_set_of_entries(shop: Eventful) -> None:
+    first, again = shop.waiting_job(key="k"), shop.waiting_job(key="k")
+    assert first.job_id == again.job_id
+    assert len(shop.entries()) == 1
+    assert len(shop.tell(an_event()).runs) == 1
+
+
+def test_a_batch_takes_event_jobs_too(shop: Eventful) -> None:
+    definition = Definition(HttpTarget("http://x/"))
+    request = JobRequest(definition, "f", Priority.LOW, "default", pattern='{"source":["shop"]}')
+    keyed = replace(request, idempotency_key="k")
+    jobs = submit_batch(shop.world.engine, "acme", [request, keyed, keyed])
+    assert [isinstance(job, Record) for job in jobs] == [True] * 3
+    assert len(shop.entries()) == 2
+    assert len(shop.tell(an_event()).runs) == 2
+
+
+def test_an_event_job_that_waits_for_a_parent_hears_events_from_its_end_on(shop: Eventful) -> None:
+    parent = shop.submit(30)
+    request = JobRequest(
+        Definition(HttpTarget("http://x/")),
+        "f",
+        Priority.MEDIUM,
+        "default",
+        pattern='{"source":["shop"]}',
+        parents=(parent.run_id,),
+        on_parent_failure=OnParentFailure.FAIL,
+    )
+    job = submit_job(shop.world.engine, "acme", request)
+    assert shop.tell(an_event("e-1")).runs == []
+    shop.let_pass(40)
+    assert (shop.status(job), shop.stored(job).slot) == (Status.ACTIVE, None)
+    assert len(shop.tell(an_event("e-2")).runs) == 1
+
+
+def test_explain_says_that_it_waits_and_what_became_of_its_last_run(shop: Eventful) -> None:
+    job = shop.waiting_job()
+    (reason,) = explain_job(shop.world.engine, "acme", job.job_id).reasons
+    assert (reason.code, reason.message) == ("waits_for_events", "waits for events that match")
+    shop.tell(an_event())
+    shop.let_pass(1)
+    codes = [one.code for one in explain_job(shop.world.engine, "acme", job.job_id).reasons]
+    assert codes == ["waits_for_events", "last_run_succeeded"]
+
+
+def test_an_event_job_is_no_run_and_has_its_runs(shop: Eventful) -> None:
+    job = shop.waiting_job()
+    handled = shop.tell(an_event())
+    with pytest.raises(JobNotFound):
+        read_run(shop.world.engine, "acme", job.job_id)
+    assert [run.run_id for run in list_runs(shop.world.engine, job, 10, None).runs] == handled.runs
+
+
+def test_an_event_job_cannot_be_run_without_an_event(shop: Eventful) -> None:
+    job = shop.waiting_job()
+    with pytest.raises(JobConflict, match="POST /v1/events"):
+        run_now(shop.world.engine, "acme", job.job_id)
+
+
+def test_an_event_that_matches_more_jobs_than_one_round_takes_runs_them_all(shop: Eventful) -> None:
+    jobs = [shop.waiting_job() for _ in range(230)]
+    assert len(shop.tell(an_event()).runs) == 230
+    assert {len(shop.runs_of(job)) for job in jobs} == {1}
+
+
+def test_an_event_out_of_time_goes_on_where_it_stopped_when_it_comes_again(shop: Eventful) -> None:
+    jobs = [shop.waiting_job() for _ in range(120)]
+    with pytest.raises(Unavailable, match="out of time"):
+        shop.tell(an_event(), faults=Faults(1, Fault.MEANWHILE, lambda: shop.clock.advance(30)))
+    assert sum(len(shop.runs_of(job)) for job in jobs) == 100
+    assert shop.tell(an_event()).made == 20
+    shop.let_pass(60)
+    assert {len(shop.fired(job)) for job in jobs} == {1}

@@ -1,0 +1,188 @@
+"""Faults at chosen effects: die before or after one, halfway through a batch, or lose its reply."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.records import Move, Priority, Record
+from onthedot.ports import (
+    Backlog,
+    Deadline,
+    Moved,
+    PatternEntry,
+    PatternStore,
+    ProgressStore,
+    Received,
+    Refused,
+    RunMessage,
+    RunPage,
+    RunQueues,
+    RunStore,
+    SlotPage,
+    Undecided,
+)
+
+Result = TypeVar("Result")
+
+
+class Crash(BaseException):
+    """The process dies here: nothing in it may catch this."""
+
+
+class Fault(StrEnum):
+    CRASH_BEFORE = "crash before"
+    CRASH_HALFWAY = "crash halfway through"
+    CRASH_AFTER = "crash after"
+    LOST_REPLY = "lost reply of"
+    AWAY = "unavailable for"
+    MEANWHILE = "something happens before"
+
+
+@dataclass
+class Faults:
+    """Counts effects and strikes at one of them. `at` None only counts."""
+
+    at: int | None = None
+    fault: Fault = Fault.CRASH_AFTER
+    meanwhile: Callable[[], object] | None = None
+    """What somebody else does just before the effect, with MEANWHILE."""
+    seen: list[str] = field(default_factory=list)
+
+    def around(self, name: str, effect: Callable[[], Result], half: Callable[[], Any] | None = None) -> Result:
+        number = len(self.seen)
+        self.seen.append(name)
+        return effect() if number != self.at else self._strike(name, effect, half)
+
+    def _strike(self, name: str, effect: Callable[[], Result], half: Callable[[], Any] | None) -> Result:
+        if self.fault is Fault.AWAY:
+            raise Unavailable(name)
+        if self.fault is Fault.MEANWHILE:
+            assert self.meanwhile is not None
+            self.meanwhile()
+            return effect()
+        if self.fault is Fault.CRASH_HALFWAY and half is not None:
+            half()
+        if self.fault in (Fault.CRASH_BEFORE, Fault.CRASH_HALFWAY):
+            raise Crash(name)
+        effect()
+        if self.fault is Fault.LOST_REPLY:
+            return effect()  # as the SDK does: it tries again and gets the answer of the second try
+        raise Crash(name)
+
+
+@dataclass
+class FaultyStore:
+    """A store whose writes are effects."""
+
+    inner: RunStore
+    faults: Faults
+
+    def create(self, run: Record) -> Record | None:
+        return self.faults.around("create", lambda: self.inner.create(run))
+
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
+        half = records[: len(records) // 2]
+        return self.faults.around(
+            "create_many",
+            lambda: self.inner.create_many(records, deadline),
+            lambda: self.inner.create_many(half, deadline),
+        )
+
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+        return self.inner.runs_of(job_id, limit, cursor)
+
+    def get(self, run_id: str) -> Record | None:
+        return self.inner.get(run_id)
+
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Any:
+        return self.inner.get_many(run_ids, deadline)
+
+    def move(self, move: Move) -> Moved | Refused:
+        return self.faults.around(f"move to {move.to}", lambda: self.inner.move(move))
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
+        half = moves[: len(moves) // 2]
+        return self.faults.around(
+            "move_many",
+            lambda: self.inner.move_many(moves, deadline),
+            lambda: self.inner.move_many(half, deadline),
+        )
+
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+        return self.inner.failed(tenant, limit, cursor)
+
+    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+        return self.inner.read_slot(slot, cursor)
+
+
+@dataclass
+class FaultyQueues:
+    """Queues whose sends are effects."""
+
+    inner: RunQueues
+    faults: Faults
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        half = messages[: len(messages) // 2]
+        return self.faults.around(
+            "send", lambda: self.inner.send(messages, deadline), lambda: self.inner.send(half, deadline)
+        )
+
+    def backlog(self, pool: str, priority: Priority) -> Backlog:
+        return self.inner.backlog(pool, priority)
+
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        return self.inner.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
+
+    def delete(self, received: Received) -> None:
+        self.faults.around("delete", lambda: self.inner.delete(received))
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        self.inner.hide(received, milliseconds)
+
+
+@dataclass
+class FaultyPatterns:
+    """An index of patterns whose writes are effects."""
+
+    inner: PatternStore
+    faults: Faults
+
+    def put(self, tenant: str, keys: Sequence[str], entry: PatternEntry) -> None:
+        half = keys[: len(keys) // 2]
+        self.faults.around(
+            "put pattern",
+            lambda: self.inner.put(tenant, keys, entry),
+            lambda: self.inner.put(tenant, half, entry),
+        )
+
+    def remove(self, tenant: str, keys: Sequence[str], job_id: str, name: str) -> None:
+        half = keys[: len(keys) // 2]
+        self.faults.around(
+            "remove pattern",
+            lambda: self.inner.remove(tenant, keys, job_id, name),
+            lambda: self.inner.remove(tenant, half, job_id, name),
+        )
+
+    def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
+        return self.inner.matching(tenant, keys)
+
+    def first_time(self, tenant: str, event_id: str, time: int, expires_at: int) -> int:
+        return self.faults.around("remember event", lambda: self.inner.first_time(tenant, event_id, time, expires_at))
+
+
+@dataclass
+class FaultyProgress:
+    inner: ProgressStore
+    faults: Faults
+
+    def read_progress(self, group: int) -> PassProgress:
+        return self.inner.read_progress(group)
+
+    def write_progress(self, group: int, progress: PassProgress) -> None:
+        self.faults.around("write progress", lambda: self.inner.write_progress(group, progress))

@@ -1,0 +1,77 @@
+"""Recurring jobs for scenarios, and what must be true of their runs."""
+
+from dataclasses import replace
+from typing import Any
+
+from onthedot.domain.runs.changes import JobChange
+from onthedot.domain.runs.records import Definition, Kind, Priority, Record, RetryPolicy, Status
+from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
+from onthedot.domain.schedules.schedule import CronSchedule, EverySchedule, Schedule
+from onthedot.domain.targets.types import HttpTarget
+from onthedot.schema import DEFAULT_POOL
+from onthedot.use_cases.jobs.change_job import change_job
+from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from tests.scenarios.kits.faults import Faults
+from tests.scenarios.kits.simulation import NEVER, Simulation
+
+
+def every(seconds: int, simulation: Simulation, **limits: Any) -> Schedule:
+    return Schedule(EverySchedule(seconds, simulation.clock.now() + seconds * 1000), **limits)
+
+
+def cron(expression: str, **limits: Any) -> Schedule:
+    return Schedule(CronSchedule(expression), **limits)
+
+
+def submit(  # noqa: PLR0917
+    simulation: Simulation,
+    schedule: Schedule,
+    misfire: Misfire | None = None,
+    overlap: OverlapPolicy = OverlapPolicy.ALLOW,
+    max_runs: int | None = None,
+    faults: Faults = NEVER,
+) -> Record:
+    request = JobRequest(
+        definition=Definition(HttpTarget("http://x/"), payload={"n": 1}, retry=RetryPolicy(jitter=False)),
+        fingerprint="f",
+        priority=Priority.MEDIUM,
+        pool=DEFAULT_POOL,
+        recurrence=Recurrence(schedule, misfire or Misfire(), overlap, max_runs),
+        idempotency_key=f"key-{schedule}",
+    )
+    return submit_job(simulation.engine(faults), "acme", request)
+
+
+def run_all(grace: int = 60) -> Misfire:
+    return Misfire(MisfirePolicy.RUN_ALL, grace)
+
+
+def skip_missed(grace: int = 60) -> Misfire:
+    return Misfire(MisfirePolicy.SKIP, grace)
+
+
+def runs_of(simulation: Simulation, job: Record) -> list[Record]:
+    """All records of the job's fire times, earliest first."""
+    page = simulation.world.store.runs_of(job.job_id, 100_000)
+    return list(page.runs)[::-1]
+
+
+def nominals(simulation: Simulation, job: Record, *statuses: Status) -> list[int]:
+    return [r.nominal_at for r in runs_of(simulation, job) if r.status in statuses and r.kind is Kind.STAMPED]
+
+
+def skipped_count(simulation: Simulation, job: Record) -> int:
+    return sum(r.skipped_count or 0 for r in runs_of(simulation, job) if r.kind is Kind.SKIPPED_RANGE)
+
+
+def fired(simulation: Simulation, job: Record) -> list[int]:
+    """When the target was called for this job, by run."""
+    return sorted(at for run_id, _, at in simulation.target.calls if run_id.startswith(job.job_id))
+
+
+def changed_to(simulation: Simulation, job: Record, schedule: Schedule) -> None:
+    def wanted(present: Record, _: int) -> JobChange:
+        assert present.recurrence is not None
+        return JobChange(recurrence=replace(present.recurrence, schedule=schedule))
+
+    change_job(simulation.world.engine, "acme", job.job_id, wanted, None)

@@ -1,0 +1,147 @@
+"""The whole scheduler in one process and in virtual time: planner, dispatchers, queues, workers and a target."""
+
+import random
+from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
+from onthedot.domain.runs.slots import BUCKET_MS
+from onthedot.domain.targets.types import HttpTarget
+from onthedot.domain.workers.pools import PoolKind
+from onthedot.ports import Answer, Call, Deadline, Engine
+from onthedot.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.stopping import Stop
+from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.start_run import Done, Verdict
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
+from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from tests.builders import World
+from tests.scenarios.kits.faults import Crash, Faults, FaultyPatterns, FaultyProgress, FaultyQueues, FaultyStore
+
+NEVER = Faults()
+
+
+class NoLeases:
+    """Attempts take no virtual time here, so nothing needs a heartbeat."""
+
+    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+@dataclass
+class RecordingTarget:
+    """Answers as scripted (then with success) and remembers every call."""
+
+    world: World
+    answers: list[Answer | type[Crash]] = field(default_factory=list)
+    calls: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def perform(self, call: Call) -> Answer:
+        self.calls.append((call.run_id, call.attempt, self.world.clock.now()))
+        answer = self.answers.pop(0) if self.answers else Answer(ok=True, result="fine")
+        if isinstance(answer, Answer):
+            return answer
+        raise answer("in the target")
+
+    def times_of(self, run_id: str) -> list[int]:
+        return [at for called, _, at in self.calls if called == run_id]
+
+
+class Simulation:
+    """Drives a world. Faults are given for single steps; a part that crashes leaves its message in the queue."""
+
+    def __init__(self, world: World, answers: list[Answer | type[Crash]] | None = None) -> None:
+        self.world = world
+        self.clock = world.clock
+        self.target = RecordingTarget(world, answers or [])
+        self.counts: Counter[str] = Counter()
+        self.verdicts: list[Verdict] = []
+        self.crashes = 0
+
+    def engine(self, faults: Faults) -> Engine:
+        return replace(
+            self.world.engine,
+            store=FaultyStore(self.world.store, faults),
+            queues=FaultyQueues(self.world.queues, faults),
+            patterns=FaultyPatterns(self.world.patterns, faults),
+        )
+
+    def submit(self, delay_s: float, *, faults: Faults = NEVER, key: str | None = None, retries: int = 3) -> Record:
+        policy = RetryPolicy(max_retries=retries, jitter=False)
+        request = JobRequest(
+            definition=Definition(HttpTarget("http://x/"), payload={"n": 1}, retry=policy),
+            fingerprint=f"{delay_s}",
+            priority=Priority.MEDIUM,
+            pool=DEFAULT_POOL,
+            delay_ms=round(delay_s * 1000),
+            idempotency_key=key,
+        )
+        return submit_job(self.engine(faults), "acme", request)
+
+    def plan_ticks(self) -> None:
+        plan_ticks(self.world.ticks, self.clock, shards=self.world.deployment.shards, shards_per_group=16)
+
+    def dispatch(self, faults: Faults = NEVER) -> None:
+        """Take what ticks are visible; one whose dispatcher dies, or could not send all, stays in the queue."""
+        for received in self.world.ticks.receive_ticks(10):
+            progress = FaultyProgress(self.world.progress, faults)
+            deadline = Deadline(self.clock.now() + 80_000)
+            try:
+                counts = dispatch_due(self.engine(faults), progress, received.tick, deadline)
+            except (Unavailable, Crash):
+                self.crashes += 1
+                continue
+            self.counts.update(counts)
+            if counts["unsent"] == 0:
+                self.world.ticks.delete_tick(received)
+
+    def work(self, faults: Faults = NEVER) -> None:
+        """Execute what messages are visible; one whose worker dies stays in the queue."""
+        worker = Worker(self.engine(faults), self.target, NoLeases(), "worker", random.Random(1))
+        queues = self.world.queues
+        batch = [one for pool, priority in self._served() for one in self.world.received(priority, pool)]
+        # Workers hold messages side by side; one after another, the earliest must come first.
+        for received in sorted(batch, key=lambda one: one.message.fire_at):
+            try:
+                verdict = execute_run(worker, received)
+            except Crash:
+                self.crashes += 1
+                continue
+            self.verdicts.append(verdict)
+            if isinstance(verdict, Done):
+                queues.delete(received)
+            else:
+                queues.hide(received, verdict.after_ms)
+
+    def let_pass(self, seconds: float, *, ticking: bool = True) -> None:
+        """From one moment that matters to the next: a second, a message that becomes visible, a tick each minute."""
+        until = self.clock.now() + round(seconds * 1000)
+        while True:
+            self.dispatch()
+            self.work()
+            before = self.clock.now()
+            if before >= until:
+                return
+            self.clock.sleep_until(self._next_moment(before))
+            if ticking and before // BUCKET_MS != self.clock.now() // BUCKET_MS:
+                self.plan_ticks()
+
+    def _next_moment(self, now: int) -> int:
+        visible = (self.world.queues.next_visible_at(pool, priority) for pool, priority in self._served())
+        return min([now - now % 1000 + 1000, *(at for at in visible if at is not None and at > now)])
+
+    def _served(self) -> list[tuple[str, Priority]]:
+        """The queues that feed workers by themselves."""
+        pushed = (pool.name for pool in self.world.deployment.pools.all if pool.kind is PoolKind.PUSH)
+        return [(pool, priority) for pool in pushed for priority in PRIORITIES]
+
+    def status(self, run: Record) -> Status:
+        return self.stored(run).status
+
+    def stored(self, run: Record) -> Record:
+        found = self.world.store.get(run.run_id)
+        assert found is not None, f"{run.run_id} is gone"
+        return found

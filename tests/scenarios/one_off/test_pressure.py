@@ -1,0 +1,136 @@
+"""Limits, backlog, large slots and short time, in whole lives."""
+
+from dataclasses import replace
+
+import pytest
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.fairness import TenantLimits
+from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.ports import Deadline
+from onthedot.use_cases.dispatch import dispatch_due as dispatching
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.dispatch.plan_ticks import continue_tick
+from tests.builders import World, a_run, a_world
+from tests.scenarios.kits.recurring import cron, submit
+from tests.scenarios.kits.simulation import Simulation
+
+
+def pending(world: World, count: int, tenant: str, due_in: float = 100) -> list[Record]:
+    return [a_run(world.clock).due_in(due_in).in_tenant(tenant).pending().stored_in(world.store) for _ in range(count)]
+
+
+def dispatched(world: World, runs: list[Record]) -> int:
+    found = [world.store.get(run.run_id) for run in runs]
+    return sum(run is not None and run.status is Status.DISPATCHED for run in found)
+
+
+def test_a_tenant_over_its_limit_waits_in_its_slot_and_others_do_not(simulation: Simulation) -> None:
+    world = simulation.world
+    world.limits.put("greedy", TenantLimits(in_flight=10))
+    greedy, modest = pending(world, 40, "greedy"), pending(world, 5, "modest")
+    simulation.plan_ticks()
+    simulation.dispatch()
+    assert (dispatched(world, greedy), dispatched(world, modest)) == (10, 5)
+    assert "limit in_flight" in world.limits.read().held["greedy"]
+    simulation.let_pass(15 * 60)
+    assert {simulation.status(run) for run in greedy} == {Status.SUCCEEDED}
+    assert world.limits.read().held == {}
+
+
+def test_the_direct_path_asks_too_while_a_tenant_is_held_back(simulation: Simulation) -> None:
+    world = simulation.world
+    world.limits.put("acme", TenantLimits(in_flight=1))
+    pending(world, 3, "acme")
+    simulation.plan_ticks()
+    simulation.dispatch()
+    run = simulation.submit(3)
+    assert run.status is Status.PENDING
+    simulation.let_pass(20 * 60)
+    assert simulation.status(run) is Status.SUCCEEDED
+
+
+def test_stamped_runs_of_a_limited_tenant_wait_for_their_claim(simulation: Simulation) -> None:
+    simulation.world.limits.put("acme", TenantLimits(per_second=1 / 60))
+    job = submit(simulation, cron("* * * * *"))
+    other = submit(simulation, cron("*/1 * * * *"))
+    simulation.let_pass(20 * 60)
+    for each in (job, other):
+        runs = simulation.world.store.runs_of(each.job_id, 100).runs
+        assert {run.status for run in runs} <= {Status.SUCCEEDED, Status.PENDING, Status.DISPATCHED, Status.SKIPPED}
+    calls = len(simulation.target.calls)
+    assert 15 <= calls <= 26  # about one a minute, where forty were due
+
+
+def test_a_backlogged_queue_pauses_claims_until_it_drains() -> None:
+    with a_world(Deployment(shards=2, lookahead=3, history_days=7, backlog_limit=20)) as world:
+        simulation = Simulation(world)
+        simulation.submit(0)
+        for _ in range(30):
+            simulation.submit(0)
+        runs = pending(world, 10, "acme", due_in=60)
+        simulation.plan_ticks()
+        simulation.dispatch()
+        assert dispatched(world, runs) == 0
+        assert "backpressure" in world.limits.read().held["queue:default-medium"]
+        simulation.let_pass(300)
+        assert {simulation.status(run) for run in runs} == {Status.SUCCEEDED}
+        assert world.limits.read().held == {}
+
+
+def test_other_priorities_go_on_while_one_queue_is_full() -> None:
+    with a_world(Deployment(shards=2, lookahead=3, history_days=7, backlog_limit=5)) as world:
+        simulation = Simulation(world)
+        for _ in range(10):
+            simulation.submit(0)
+        urgent = a_run(world.clock).due_in(60).of_priority(Priority.HIGH).pending().stored_in(world.store)
+        simulation.plan_ticks()
+        simulation.dispatch()
+        assert simulation.status(urgent) is Status.DISPATCHED
+
+
+def test_a_large_slot_is_claimed_minutes_ahead_and_still_fires_on_the_dot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatching, "LARGE_SLOT", 30)
+    deployment = Deployment(shards=1, lookahead=3, history_days=7)
+    with a_world(deployment, page_size=20) as world:
+        simulation = Simulation(world)
+        herd = [a_run(world.clock, deployment).due_in(13 * 60 + 30).pending().stored_in(world.store) for _ in range(60)]
+        few = [a_run(world.clock, deployment).due_in(12 * 60 + 30).pending().stored_in(world.store) for _ in range(5)]
+        simulation.plan_ticks()
+        simulation.dispatch()
+        assert simulation.counts["claimed_early"] == 1
+        assert (dispatched(world, herd), dispatched(world, few)) == (60, 0)
+        simulation.let_pass(14 * 60)
+        assert {simulation.status(run) for run in [*herd, *few]} == {Status.SUCCEEDED}
+        assert min(at for _, _, at in simulation.target.calls) >= few[0].nominal_at
+        assert all(simulation.target.times_of(run.run_id)[0] >= run.nominal_at for run in herd)
+        assert len(simulation.target.calls) == 65
+
+
+def test_a_slot_too_large_for_one_invocation_is_continued_not_restarted(simulation: Simulation) -> None:
+    world = simulation.world
+    runs = pending(world, 300, "acme")
+
+    class Hasty:
+        """A clock on which every look takes a tenth of a second."""
+
+        def now(self) -> int:
+            world.clock.advance(0.1)
+            return world.clock.now()
+
+        def sleep_until(self, instant: int) -> None:
+            world.clock.sleep_until(instant)
+
+    engine = replace(world.engine, clock=Hasty())
+    simulation.plan_ticks()
+    claims = 0
+    for _ in range(200):
+        (received,) = world.ticks.receive_ticks(1)
+        counts = dispatch_due(engine, world.progress, received.tick, Deadline(world.clock.now() + 1_500))
+        world.ticks.delete_tick(received)
+        claims += counts["claimed"]
+        if not counts["out_of_time"]:
+            break
+        continue_tick(world.ticks, world.clock, received.tick)
+    assert claims == 300
+    assert dispatched(world, runs) == 300

@@ -1,0 +1,196 @@
+"""Faults beside a run: what is leased reaches its worker, what goes on is left alone, what is dead is not forgotten."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.records import Definition, Priority, Record, Status
+from onthedot.domain.schedules.recurrence import Recurrence
+from onthedot.domain.targets.types import LambdaTarget
+from onthedot.engines.sqlite.registry import SqliteWorkerRegistry
+from onthedot.ports import Answer, Call, Received
+from onthedot.stopping import Stop
+from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.keep_leases import UNHEARD
+from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
+from onthedot.use_cases.jobs.delete_job import delete_job
+from onthedot.use_cases.jobs.redrive import dead_letters, redrive, redrive_all
+from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.use_cases.workers.assign_run import hand_to_worker
+from onthedot.use_cases.workers.lease_runs import lease_runs
+from onthedot.use_cases.workers.report_run import keep_lease
+from onthedot.use_cases.workers.serve_workers import find_worker
+from tests.builders import World, a_world
+from tests.scenarios.kits import recurring
+from tests.scenarios.kits.faults import Faults, FaultyQueues
+from tests.scenarios.kits.pulling import PullWorker, a_shell_job, a_worker
+from tests.scenarios.kits.simulation import Simulation
+
+
+class AwayFor(FaultyQueues):
+    """Queues of which those of some priorities cannot be read, and no message can be hidden."""
+
+    def __init__(self, world: World, *priorities: Priority) -> None:
+        super().__init__(world.queues, Faults())
+        self.away = priorities
+
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        if priority in self.away:
+            raise Unavailable("receive")
+        return super().receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        raise Unavailable("hide")
+
+
+class Unwritable(SqliteWorkerRegistry):
+    def unassign(self, worker_id: str, run_ids: Sequence[str]) -> None:
+        raise Unavailable("unassign")
+
+
+def assigned_to(worker: PullWorker) -> frozenset[str]:
+    return find_worker(worker.simulation.world.engine, worker.record.tenant, worker.worker_id).assigned
+
+
+def test_a_started_run_is_given_when_the_next_queue_cannot_be_read() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        run, worker = a_shell_job(simulation, priority=Priority.HIGH), a_worker(simulation)
+        engine = replace(world.engine, queues=AwayFor(world, Priority.MEDIUM))
+        leased = lease_runs(engine, worker.record, most=4)
+        assert [lease.run.run_id for lease in leased.leases] == [run.run_id]
+        with pytest.raises(Unavailable):
+            lease_runs(engine, worker.record, most=4)
+
+
+def test_a_run_that_was_handed_over_is_given_when_the_registry_cannot_be_written() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        run, worker = a_shell_job(simulation), a_worker(simulation)
+        hand_to_worker(world.engine, "acme", run.run_id, worker.worker_id)
+        engine = replace(world.engine, registry=Unwritable(world.database, world.clock))
+        known = find_worker(engine, "acme", worker.worker_id)
+        leased = lease_runs(engine, known, most=4)
+        assert [lease.run.run_id for lease in leased.leases] == [run.run_id]
+        assert worker.lease(4).leases == [], "it is started once"
+        assert assigned_to(worker) == frozenset()
+
+
+def test_runs_that_were_handed_over_wait_for_the_worker_that_has_no_room_for_all() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        worker = a_worker(simulation)
+        runs = [a_shell_job(simulation) for _ in range(3)]
+        for run in runs:
+            hand_to_worker(world.engine, "acme", run.run_id, worker.worker_id)
+        first = worker.lease_one()
+        assert assigned_to(worker) == {run.run_id for run in runs} - {first.run.run_id}
+        others = [lease.run.run_id for lease in worker.lease(4).leases]
+        assert {first.run.run_id, *others} == {run.run_id for run in runs}
+        assert assigned_to(worker) == frozenset()
+
+
+def test_a_started_run_does_not_wait_for_one_that_is_due_later() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        worker = a_worker(simulation)
+        now, soon = a_shell_job(simulation), a_shell_job(simulation, 0.9)
+        assert worker.lease_one(most=4).run.run_id == now.run_id
+        assert simulation.clock.now() == now.nominal_at
+        assert worker.lease_one(most=4).run.started_at == soon.nominal_at
+
+
+def test_a_run_goes_on_while_only_its_message_cannot_be_reached() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        a_shell_job(simulation)
+        worker, other = a_worker(simulation), a_worker(simulation)
+        lease = worker.lease_one()
+        assert lease.received is not None
+        engine = replace(world.engine, queues=AwayFor(world))
+        for _ in range(9):
+            simulation.clock.advance(10)
+            kept = keep_lease(engine, "acme", lease.run.run_id, 1, lease.received.receipt)
+            assert kept.lease_until == simulation.clock.now() + 30_000
+            assert other.lease().leases == [], "its message came again, and found it alive"
+        assert worker.complete(lease).status is Status.SUCCEEDED
+
+
+def test_an_attempt_that_we_broke_off_ourselves_is_not_counted_as_a_failure() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        run = simulation.submit(0, retries=0)
+
+        class Unkept:
+            @contextmanager
+            def keeping(self, run: Record, stop: Stop) -> Iterator[None]:
+                stop.ask(UNHEARD)
+                yield
+
+        class Obeying:
+            def perform(self, call: Call) -> Answer:
+                assert call.stop.reason is not None
+                return Answer(ok=False, error=f"stopped: {call.stop.reason}", error_class="stopped")
+
+        [received] = world.received()
+        execute_run(Worker(world.engine, Obeying(), Unkept(), "w", random.Random(1)), received)
+        stored = simulation.stored(run)
+        assert (stored.status, stored.failures, stored.losses) == (Status.DISPATCHED, 0, 0)
+        assert [attempt.outcome for attempt in stored.attempts] == ["released"]
+        simulation.let_pass(1)
+        assert simulation.status(run) is Status.SUCCEEDED
+
+
+def a_dead_letter(simulation: Simulation) -> tuple[Record, Record]:
+    """A recurring job, and a run of it that failed for good."""
+    job = recurring.submit(simulation, recurring.every(60, simulation))
+    simulation.plan_ticks()
+    simulation.target.answers = [Answer(ok=False, error="broken", retryable=False)]
+    simulation.let_pass(61)
+    [dead] = dead_letters(simulation.world.engine, "acme", 10).runs
+    return job, dead
+
+
+@pytest.mark.parametrize(
+    ("stop", "why"), [(pause_job, "paused"), (cancel_job, "job cancelled"), (delete_job, "job deleted")]
+)
+def test_a_dead_letter_whose_job_is_stopped_stays_one(stop: Callable[..., object], why: str) -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        job, dead = a_dead_letter(simulation)
+        stop(world.engine, "acme", job.run_id)
+        for redriven in (redrive(world.engine, "acme", [dead.run_id]), redrive_all(world.engine, "acme")):
+            assert (redriven.runs, redriven.refused) == ([], [(dead.run_id, f"it would be skipped: {why}")])
+        assert simulation.stored(dead) == dead
+
+
+def test_a_dead_letter_of_a_job_that_goes_on_is_run_again_and_lives() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        _, dead = a_dead_letter(simulation)
+        [again] = redrive(world.engine, "acme", [dead.run_id]).runs
+        assert (again.status, simulation.stored(dead).expires_at) == (Status.DISPATCHED, None)
+        simulation.let_pass(1)
+        assert simulation.status(dead) is Status.SUCCEEDED
+
+
+def test_a_recurring_job_is_run_by_the_worker_that_it_was_handed_to_whatever_its_pool_promises() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        worker = a_worker(simulation, capabilities=frozenset({"lambda"}))
+        request = JobRequest(
+            definition=Definition(LambdaTarget("f")),
+            fingerprint="f",
+            priority=Priority.MEDIUM,
+            pool="default",
+            recurrence=Recurrence(recurring.every(3600, simulation)),
+        )
+        job = submit_job(world.engine, "acme", request)
+        run = hand_to_worker(world.engine, "acme", job.run_id, worker.worker_id)
+        assert worker.lease_one().run.run_id == run.run_id

@@ -1,0 +1,63 @@
+"""Runs of one job that would overlap."""
+
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.schedules.recurrence import OverlapPolicy
+from onthedot.use_cases.attempts.admit_run import Admitted, admit_run
+from onthedot.use_cases.dispatch.send_runs import message_for
+from tests.scenarios.kits.recurring import (
+    every,
+    fired,
+    runs_of,
+    submit,
+)
+from tests.scenarios.kits.simulation import Simulation
+
+
+def a_run_that_does_not_end(simulation: Simulation, job: Record) -> Record:
+    """The job's first run, started by a worker that is at work on it."""
+    engine = simulation.world.engine
+    run = runs_of(simulation, job)[0]
+    simulation.clock.sleep_until(run.fire_at)
+    assert isinstance(admit_run(engine, message_for(run)), Admitted)
+    now = simulation.clock.now()
+    engine.store.move(lifecycle.start(run.run_id, run.generation, now=now, worker="w", attempt_token="t"))
+    return simulation.stored(run)
+
+
+def beat_for(simulation: Simulation, run: Record, seconds: int) -> None:
+    for _ in range(seconds // 10):
+        simulation.world.store.move(lifecycle.extend_lease(run, simulation.clock.now()))
+        simulation.let_pass(10)
+
+
+def test_runs_that_overlap_are_skipped_when_the_policy_says_so(simulation: Simulation) -> None:
+    job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.SKIP)
+    long = a_run_that_does_not_end(simulation, job)
+    beat_for(simulation, long, 50)
+    assert fired(simulation, job) == []
+    skipped = [r.reason or "" for r in runs_of(simulation, job) if r.status is Status.SKIPPED]
+    assert len(skipped) == 2
+    assert all(reason.startswith("overlap") for reason in skipped)
+    simulation.world.store.move(lifecycle.succeed(long, simulation.clock.now(), None, simulation.world.deployment))
+    simulation.let_pass(60)
+    assert len(fired(simulation, job)) == 3
+
+
+def test_runs_that_overlap_wait_their_turn_when_the_policy_says_so(simulation: Simulation) -> None:
+    job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.QUEUE, max_runs=4)
+    long = a_run_that_does_not_end(simulation, job)
+    beat_for(simulation, long, 300)
+    assert fired(simulation, job) == []
+    simulation.world.store.move(lifecycle.succeed(long, simulation.clock.now(), None, simulation.world.deployment))
+    simulation.let_pass(300)
+    assert len(fired(simulation, job)) == 3
+    assert {r.status for r in runs_of(simulation, job)} == {Status.SUCCEEDED}
+
+
+def test_a_lost_run_does_not_block_the_ones_behind_it_for_ever(simulation: Simulation) -> None:
+    job = submit(simulation, every(60, simulation), overlap=OverlapPolicy.QUEUE, max_runs=3)
+    a_run_that_does_not_end(simulation, job)
+    simulation.let_pass(900)  # no heartbeat: the sweep takes it back and it runs again
+    assert {r.status for r in runs_of(simulation, job)} == {Status.SUCCEEDED}
+    assert len(fired(simulation, job)) == 3

@@ -1,0 +1,150 @@
+"""Kill a stamping at each of its effects, and change the job between any two of them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.schedules.schedule import Schedule, fires_between
+from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
+from onthedot.use_cases.jobs.delete_job import delete_job
+from tests.builders import NOON, World, a_world
+from tests.scenarios.kits.faults import Crash, Fault, Faults
+from tests.scenarios.kits.recurring import changed_to, cron, every, fired, run_all, runs_of, submit
+from tests.scenarios.kits.simulation import Simulation
+
+ONE_SHARD = Deployment(shards=1, lookahead=3, history_days=7)
+EFFECTS = ["create_many", "move_many", "send", "write progress"]
+CRASHES = [fault for fault in Fault if fault is not Fault.MEANWHILE]
+MINUTELY, EVERY_FIFTH = cron("* * * * *"), cron("*/5 * * * *")
+
+
+def about_to_stamp(world: World, schedule: Schedule | None = None) -> tuple[Simulation, Record]:
+    """A job whose next tick stamps: it starts seven minutes from now, and three of them have gone by."""
+    simulation = Simulation(world)
+    start = NOON + 7 * 60_000
+    chosen = schedule or replace(MINUTELY, start_at=start)
+    job = submit(simulation, chosen, run_all())
+    simulation.clock.advance(4 * 60)
+    simulation.plan_ticks()
+    return simulation, job
+
+
+def test_the_effects_of_a_stamping_are_all_known() -> None:
+    with a_world(ONE_SHARD) as world:
+        simulation, _ = about_to_stamp(world)
+        counted = Faults()
+        simulation.dispatch(counted)
+        assert counted.seen == EFFECTS
+
+
+@pytest.mark.parametrize(("at", "fault"), list(product(range(len(EFFECTS)), CRASHES)))
+def test_a_stamping_that_dies_loses_and_doubles_nothing(at: int, fault: Fault) -> None:
+    with a_world(ONE_SHARD) as world:
+        simulation, job = about_to_stamp(world)
+        faults = Faults(at, fault)
+        simulation.dispatch(faults)
+        assert len(faults.seen) > at, "the fault was never reached"
+        simulation.let_pass(15 * 60)
+        recurrence = simulation.stored(job).recurrence
+        assert recurrence is not None
+        expected = fires_between(recurrence.schedule, NOON, simulation.clock.now() + 1, 100)
+        assert fired(simulation, job) == expected
+
+
+@pytest.mark.parametrize(("at", "fault"), list(product(range(4), CRASHES)))
+def test_a_submit_that_dies_while_stamping_is_made_good_by_the_next_tick(at: int, fault: Fault) -> None:
+    with a_world(ONE_SHARD) as world:
+        simulation = Simulation(world)
+        schedule = every(90, simulation)
+        try:
+            job = submit(simulation, schedule, run_all(), faults=Faults(at, fault))
+        except (Crash, Unavailable):
+            job = submit(simulation, schedule, run_all())  # the client tries again with the same key
+        simulation.let_pass(900)
+        starts = fired(simulation, job)
+        assert len(starts) == len(fires_between(schedule, NOON, simulation.clock.now() + 1, 100))
+        assert len({run_id for run_id, _, _ in simulation.target.calls}) == len(starts)
+
+
+def pause(simulation: Simulation, job: Record) -> None:
+    pause_job(simulation.world.engine, "acme", job.job_id)
+
+
+def resume(simulation: Simulation, job: Record) -> None:
+    resume_job(simulation.world.engine, "acme", job.job_id)
+
+
+def pause_and_resume(simulation: Simulation, job: Record) -> None:
+    pause(simulation, job)
+    resume(simulation, job)
+
+
+def change_away(simulation: Simulation, job: Record) -> None:
+    changed_to(simulation, job, EVERY_FIFTH)
+
+
+def change_away_and_back(simulation: Simulation, job: Record) -> None:
+    changed_to(simulation, job, cron("30 3 1 1 *"))
+    changed_to(simulation, job, MINUTELY)
+
+
+def cancel(simulation: Simulation, job: Record) -> None:
+    cancel_job(simulation.world.engine, "acme", job.job_id)
+
+
+def delete(simulation: Simulation, job: Record) -> None:
+    delete_job(simulation.world.engine, "acme", job.job_id)
+
+
+MEANWHILE: dict[str, tuple[Callable[[Simulation, Record], None], Schedule | None]] = {
+    "paused": (pause, None),
+    "paused and resumed": (pause_and_resume, MINUTELY),
+    "changed": (change_away, EVERY_FIFTH),
+    "changed and changed back": (change_away_and_back, MINUTELY),
+    "cancelled": (cancel, None),
+    "deleted": (delete, None),
+}
+
+
+@pytest.mark.parametrize("what", MEANWHILE)
+@pytest.mark.parametrize("at", range(len(EFFECTS)))
+def test_a_job_changed_in_the_middle_of_its_stamping_fires_just_what_it_should(at: int, what: str) -> None:
+    act, schedule = MEANWHILE[what]
+    with a_world(ONE_SHARD) as world:
+        simulation, job = about_to_stamp(world, replace(MINUTELY, start_at=NOON + 7 * 60_000))
+        changed_at = simulation.clock.now()
+        faults = Faults(at, Fault.MEANWHILE, lambda: act(simulation, job))
+        simulation.dispatch(faults)
+        assert len(faults.seen) > at
+        simulation.let_pass(20 * 60)
+        # A schedule changed to start earlier than the stamped window fires from the change on.
+        if schedule is MINUTELY and what == "paused and resumed":
+            expected = fires_between(MINUTELY, NOON + 7 * 60_000 - 1, simulation.clock.now() + 1, 100)
+        elif schedule is None:
+            expected = []
+        else:
+            expected = fires_between(schedule, changed_at, simulation.clock.now() + 1, 100)
+        assert fired(simulation, job) == expected
+        ended = (Status.SUCCEEDED, Status.SKIPPED)
+        late = [r for r in runs_of(simulation, job) if r.kind is Kind.STAMPED and r.nominal_at < changed_at + 900_000]
+        assert {r.status for r in late} <= {*ended}
+
+
+@pytest.mark.parametrize("what", ["paused", "changed", "cancelled", "deleted"])
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_job_changed_around_a_start_is_before_it_or_after_it_as_a_whole(at: int, what: str) -> None:
+    act, _ = MEANWHILE[what]
+    with a_world(ONE_SHARD) as world:
+        simulation = Simulation(world)
+        job = submit(simulation, cron("1 12 * * *"))
+        simulation.clock.advance(60)
+        simulation.work(Faults(at, Fault.MEANWHILE, lambda: act(simulation, job)))
+        (run,) = runs_of(simulation, job)
+        # The job was read before the change, so the run counts as before it, and its status says so.
+        assert run.status is Status.SUCCEEDED
+        assert len(fired(simulation, job)) == 1

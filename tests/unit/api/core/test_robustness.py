@@ -1,0 +1,189 @@
+"""Whatever is sent to whichever route, no answer is a 500, and every refusal says which field."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onthedot.api.core.fields import Fields
+from onthedot.api.core.reading import names_of
+from onthedot.api.dead_letters.routes import RedriveFields
+from onthedot.api.jobs.fields import BackfillFields, JobFields, PatchFields, PreviewFields
+from onthedot.api.signing_keys.routes import RotateFields
+from onthedot.api.workers.fields import (
+    BeatFields,
+    CompleteFields,
+    ExecuteFields,
+    KeepFields,
+    LeaseFields,
+    RegisterFields,
+)
+from tests.builders import World, a_world
+from tests.unit.api.core.test_properties import JSON
+from tests.unit.api.kit import SHELL, URL, Api, a_worker
+
+HINTS = st.sampled_from(
+    [
+        "* * * * *",
+        "30 2 * * sun",
+        "0 0 29 2 *",
+        "UTC",
+        "Europe/Berlin",
+        "2026-03-01T11:00:00Z",
+        "2026-03-02T12:00:00Z",
+        "9998-12-31T23:59:59Z",
+        "skip",
+        "HIGH",
+        URL,
+        {"gap": "skip"},
+        {"policy": "run_all"},
+        {"type": "http", "url": URL},
+        SHELL,
+        {"capabilities": ["gpu"]},
+        {"slots": 2, "cpu": 0.5},
+        "SUCCEEDED",
+        "LOST",
+        ["HIGH"],
+        ["job_x"],
+        True,
+        {},
+        None,
+        0,
+        1,
+        60,
+        900,
+        1e300,
+        10**30,
+    ]
+)
+EXPECTED = {200, 201, 202, 400, 404, 409, 412, 413, 422}
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+@pytest.fixture(scope="module")
+def api(world: World) -> Api:
+    return Api(world)
+
+
+@pytest.fixture(scope="module")
+def jobs(api: Api) -> dict[str, str]:
+    return {
+        "cron": api.job(cron="0 9 * * *", timezone="Europe/Berlin"),
+        "every": api.job(every=3600),
+        "once": api.job(delay=86_400),
+        "over": api.job(),
+    }
+
+
+def bodies(*names: str) -> st.SearchStrategy[Any]:
+    """Mostly nearly right."""
+    return st.dictionaries(st.sampled_from([*names, "x"]), HINTS | JSON, max_size=6) | JSON
+
+
+def check(api: Api, method: str, path: str, body: Any, headers: dict[str, str] | None = None) -> None:
+    response = api.call(method, path, body if isinstance(body, bytes) else json.dumps(body).encode(), headers)
+    assert response.status in EXPECTED, response.body
+    assert json.loads(response.text.encode())
+    if response.status in {400, 413, 422}:
+        assert response.body["error"]["details"]
+
+
+TYPES = ["http", "lambda", "aws", "shell", "grpc", "python"]
+TARGET_NAMES = ["url", "headers", "function", "service", "action", "input", "argv", "address", "method", "handler"]
+KINDS = st.sampled_from(["cron", "every", "once", "over"])
+VERBS = st.sampled_from([("POST", "pause"), ("POST", "resume"), ("POST", "run")])
+
+
+@given(body=bodies(*names_of(PatchFields)), kind=KINDS, version=st.none() | st.text(max_size=8))
+@settings(max_examples=400)
+def test_no_change_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str, version: str | None) -> None:
+    headers = {} if version is None else {"If-Match": version}
+    check(api, "PATCH", f"/v1/jobs/{jobs[kind]}", body, headers)
+
+
+@given(body=bodies(*names_of(BackfillFields)), kind=KINDS)
+def test_no_backfill_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str) -> None:
+    check(api, "POST", f"/v1/jobs/{jobs[kind]}/backfill", body)
+
+
+@given(body=JSON | st.binary(max_size=20), kind=KINDS, verb=VERBS)
+def test_no_verb_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str, verb: tuple[str, str]) -> None:
+    check(api, verb[0], f"/v1/jobs/{jobs[kind]}/{verb[1]}", body)
+
+
+@given(body=JSON | st.binary(max_size=20))
+def test_no_cancel_gives_a_500(api: Api, body: Any) -> None:
+    check(api, "PUT", f"/v1/jobs/{api.job(every=3600)}/cancel", body)
+
+
+@given(body=bodies(*names_of(PreviewFields)))
+@settings(max_examples=400)
+def test_no_preview_gives_a_500(api: Api, body: Any) -> None:
+    check(api, "POST", "/v1/schedules/preview", body)
+
+
+@given(fields=st.dictionaries(st.sampled_from(names_of(JobFields)), HINTS | JSON, max_size=6))
+@settings(max_examples=400)
+def test_no_recurring_job_gives_a_500(api: Api, fields: dict[str, Any]) -> None:
+    check(api, "POST", "/v1/jobs", {"callback_url": URL, "every": 3600, **fields})
+
+
+@given(body=bodies("jobs") | st.lists(bodies(*names_of(JobFields)), max_size=4).map(lambda jobs: {"jobs": jobs}))
+@settings(max_examples=200)
+def test_no_batch_gives_a_500(api: Api, body: Any) -> None:
+    check(api, "POST", "/v1/jobs/batch", body)
+
+
+OF_WORKERS: dict[str, type[Fields]] = {
+    "/v1/workers/register": RegisterFields,
+    "/v1/workers/{worker}/heartbeat": BeatFields,
+    "/v1/workers/{worker}/lease": LeaseFields,
+    "/v1/executions/{run}/heartbeat": KeepFields,
+    "/v1/executions/{run}/complete": CompleteFields,
+    "/v1/jobs/{run}/execute": ExecuteFields,
+    "/v1/dead-letters/redrive": RedriveFields,
+    "/v1/signing-keys/rotate": RotateFields,
+}
+
+
+@pytest.fixture(scope="module")
+def at_work(api: Api) -> dict[str, str]:
+    """A worker, and a run that it has."""
+    worker = a_worker(api)
+    api.job(target=SHELL)
+    return {"worker": worker.worker_id, "run": worker.take()["execution_id"]}
+
+
+@given(data=st.data(), path=st.sampled_from([*OF_WORKERS]))
+@settings(max_examples=600)
+def test_no_call_of_a_worker_gives_a_500(api: Api, at_work: dict[str, str], data: st.DataObject, path: str) -> None:
+    body = data.draw(bodies(*names_of(OF_WORKERS[path])) | st.binary(max_size=20))
+    check(api, "POST", path.format(**at_work), body)
+
+
+@given(target=st.dictionaries(st.sampled_from(TARGET_NAMES), HINTS | JSON, max_size=4), kind=st.sampled_from(TYPES))
+@settings(max_examples=400)
+def test_no_target_gives_a_500(api: Api, jobs: dict[str, str], target: dict[str, Any], kind: str) -> None:
+    body = {"target": {"type": kind, **target}}
+    check(api, "POST", "/v1/jobs", {**body, "delay": 86_400})
+    check(api, "PATCH", f"/v1/jobs/{jobs['once']}", body)
+
+
+@given(names=st.sampled_from(["minutes", "limit", "cursor", "status", "capabilities", "x"]), value=st.text(max_size=12))
+def test_no_query_gives_a_500(api: Api, jobs: dict[str, str], names: str, value: str) -> None:
+    for path in ("/v1/forecast", f"/v1/jobs/{jobs['every']}/executions", "/v1/workers", "/v1/dead-letters"):
+        assert api.ask(path, {names: value}).status in {200, 422}
+
+
+def test_everything_is_still_shown_after_all_of_that(api: Api, jobs: dict[str, str]) -> None:
+    for job_id in jobs.values():
+        for path in ("", "/status", "/explain", "/executions"):
+            assert api.get(f"/v1/jobs/{job_id}{path}").status == 200

@@ -1,0 +1,153 @@
+"""Pause, resume, cancel, run now and backfill through the API."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.builders import World, a_world
+from tests.scenarios.kits.simulation import Simulation
+from tests.unit.api.kit import Api, fields_of, message_of
+
+VERBS = [("POST", "pause"), ("POST", "resume"), ("PUT", "cancel"), ("POST", "run")]
+WINDOW = {"from": "2026-03-01T11:00:00Z", "to": "2026-03-01T11:05:00Z"}
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+@pytest.fixture
+def api(world: World) -> Api:
+    return Api(world)
+
+
+def backfill(api: Api, job_id: str, /, **fields: Any) -> Any:
+    return api.send("POST", f"/v1/jobs/{job_id}/backfill", **fields)
+
+
+@pytest.mark.parametrize("fields", [{"delay": 3600}, {"every": 3600}])
+def test_a_job_is_paused_resumed_and_cancelled(api: Api, fields: dict[str, Any]) -> None:
+    path = f"/v1/jobs/{api.job(**fields)}"
+    active = api.get(path).body
+    paused = api.call("POST", f"{path}/pause")
+    assert (paused.status, paused.body["status"], paused.headers["ETag"]) == (200, "PAUSED", '"2"')
+    assert paused.body["next_fire_time"] is None
+    resumed = api.call("POST", f"{path}/resume").body
+    assert (resumed["status"], resumed["next_fire_time"]) == (active["status"], active["next_fire_time"])
+    cancelled = api.call("PUT", f"{path}/cancel").body
+    assert (cancelled["status"], cancelled["next_fire_time"]) == ("CANCELLED", None)
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+def test_what_is_over_for_good_conflicts(api: Api, verb: str) -> None:
+    path = f"/v1/jobs/{api.job(every=60)}"
+    assert api.call("PUT", f"{path}/cancel").status == api.call("PUT", f"{path}/cancel").status == 200
+    response = api.call("POST", f"{path}/{verb}")
+    assert (response.status, response.body["error"]["code"]) == (409, "conflict")
+    assert "CANCELLED" in response.body["error"]["message"]
+
+
+def test_a_cancelled_job_never_fires_again(api: Api, world: World) -> None:
+    path = f"/v1/jobs/{api.job(every=1)}"
+    api.call("PUT", f"{path}/cancel")
+    simulation = Simulation(world)
+    simulation.let_pass(10)
+    assert simulation.target.calls == []
+
+
+@pytest.mark.parametrize("fields", [{"every": 3600}, {"delay": 3600}])
+def test_a_run_now_is_a_run_beside_the_schedule(api: Api, world: World, fields: dict[str, Any]) -> None:
+    job_id = api.job(**fields)
+    before = api.get(f"/v1/jobs/{job_id}/status").body["next_run"]
+    response = api.call("POST", f"/v1/jobs/{job_id}/run", b"{}")
+    run = response.body
+    assert (response.status, run["job_id"], run["trigger"]) == (202, job_id, "manual")
+    assert run["fire_time"] == "2026-03-01T12:00:00.000Z"
+    Simulation(world).let_pass(1)
+    ended = api.get(f"/v1/executions/{run['execution_id']}").body
+    assert (ended["status"], ended["result"], ended["trigger"]) == ("SUCCEEDED", "fine", "manual")
+    assert api.get(f"/v1/jobs/{job_id}/status").body["next_run"] == before
+
+
+def test_a_paused_job_is_not_run(api: Api) -> None:
+    path = f"/v1/jobs/{api.job(every=3600)}"
+    api.call("POST", f"{path}/pause")
+    assert api.call("POST", f"{path}/run").status == 409
+
+
+def test_a_backfill_makes_a_run_for_each_time_of_its_window(api: Api, world: World) -> None:
+    job_id = api.job(cron="* * * * *")
+    done = backfill(api, job_id, **WINDOW)
+    assert (done.status, done.body["created"], done.body["existing"], done.body["left"]) == (202, 5, 0, 0)
+    first = api.get(f"/v1/executions/{done.body['executions'][0]}").body
+    assert (first["fire_time"], first["priority"], first["trigger"]) == ("2026-03-01T11:00:00.000Z", "LOW", "backfill")
+    again = backfill(api, job_id, **WINDOW).body
+    assert (again["created"], again["existing"], again["executions"]) == (0, 5, [])
+    Simulation(world).let_pass(3)
+    assert api.get(f"/v1/executions/{done.body['executions'][-1]}").body["status"] == "SUCCEEDED"
+
+
+def test_a_backfill_takes_its_limit_and_priority(api: Api) -> None:
+    done = backfill(api, api.job(cron="* * * * *"), **WINDOW, limit=2, priority="HIGH").body
+    assert done["created"] == 2
+    assert done["left"] > 0
+    assert api.get(f"/v1/executions/{done['executions'][0]}").body["priority"] == "HIGH"
+
+
+def test_only_a_recurring_job_is_backfilled(api: Api) -> None:
+    assert backfill(api, api.job(), **WINDOW).status == 409
+
+
+BAD_BACKFILLS: list[tuple[dict[str, Any], str, str]] = [
+    ({"to": WINDOW["to"]}, "from", "missing"),
+    ({"from": WINDOW["from"]}, "to", "missing"),
+    ({**WINDOW, "from": None}, "from", "leave it out"),
+    ({**WINDOW, "from": "x"}, "from", "RFC 3339"),
+    ({**WINDOW, "to": 1e300}, "to", "9998"),
+    ({**WINDOW, "to": "2026-03-01T12:00:01Z"}, "to", "in the past"),
+    ({"from": WINDOW["to"], "to": WINDOW["from"]}, "to", "in the past"),
+    ({**WINDOW, "limit": 1001}, "limit", "1000 or less"),
+    ({**WINDOW, "limit": 0}, "limit", "1 or more"),
+    ({**WINDOW, "priority": "low"}, "priority", "'LOW'"),
+    ({**WINDOW, "from_": 1}, "from_", "did you mean from"),
+]
+
+
+@pytest.mark.parametrize(("fields", "name", "advice"), BAD_BACKFILLS)
+def test_a_bad_backfill_is_refused_by_name(api: Api, fields: dict[str, Any], name: str, advice: str) -> None:
+    response = backfill(api, api.job(every=3600), **fields)
+    assert (response.status, fields_of(response)) == (422, {name})
+    assert advice in message_of(response)
+
+
+@pytest.mark.parametrize(("method", "verb"), VERBS)
+def test_a_verb_takes_no_fields(api: Api, method: str, verb: str) -> None:
+    path = f"/v1/jobs/{api.job(every=3600)}/{verb}"
+    response = api.send(method, path, reason="why not")
+    assert (response.status, fields_of(response)) == (422, {"reason"})
+    assert api.call(method, path, b"[]").status == 400
+
+
+@pytest.mark.parametrize(("method", "verb"), [*VERBS, ("POST", "backfill"), ("GET", "explain")])
+def test_anothers_job_and_a_run_are_no_jobs(api: Api, method: str, verb: str) -> None:
+    body = b"" if verb != "backfill" else b'{"from": 1, "to": 2}'
+    job_id = api.job(every=10)
+    run_id = api.get(f"/v1/jobs/{job_id}/executions").body["executions"][0]["execution_id"]
+    before = api.stored()
+    anothers = api.called_by("other").call(method, f"/v1/jobs/{job_id}/{verb}", body)
+    missing = api.call(method, f"/v1/jobs/job_{'a' * 26}/{verb}", body)
+    a_run = api.call(method, f"/v1/jobs/{run_id}/{verb}", body)
+    assert anothers.status == missing.status == a_run.status == 404
+    assert anothers.body == missing.body == a_run.body
+    assert api.stored() == before
+
+
+def test_a_run_is_neither_shown_changed_nor_deleted_as_a_job(api: Api) -> None:
+    job_id = api.job(every=10)
+    run_id = api.get(f"/v1/jobs/{job_id}/executions").body["executions"][0]["execution_id"]
+    for method in ("GET", "DELETE", "PATCH"):
+        assert api.call(method, f"/v1/jobs/{run_id}", b'{"name": "x"}').status == 404
+    assert api.get(f"/v1/executions/{run_id}").status == 200

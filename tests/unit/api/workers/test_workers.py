@@ -1,0 +1,246 @@
+"""Pull workers: they register, beat and are seen; each tenant's its own; a worker's token does nothing else."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from onthedot.api.core.routes import ROUTES
+from onthedot.domain.workers.records import Load, Resources, WorkerRecord
+from tests.builders import NOON, World, a_world
+from tests.unit.api.kit import SHELL, Api, a_worker, fields_of, message_of
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+@pytest.fixture
+def api(world: World) -> Api:
+    return Api(world)
+
+
+def register(api: Api, **fields: Any) -> Any:
+    return api.send("POST", "/v1/workers/register", **fields)
+
+
+def ids(response: Any) -> list[str]:
+    return [worker["worker_id"] for worker in response.body["workers"]]
+
+
+def the_operators_worker(world: World) -> str:
+    shared = WorkerRecord(
+        "ours", None, "pull", frozenset({"http"}), Resources(4), NOON, NOON, Load(("job_of_somebody",)), host="inside"
+    )
+    world.registry.register(shared)
+    return shared.worker_id
+
+
+def test_a_worker_registers_and_is_shown_what_it_is(api: Api) -> None:
+    offered = {
+        "pool": "pull",
+        "capabilities": ["shell", "gpu"],
+        "resources": {"concurrency": 4, "cpu": 2.5, "memory_mb": 4096},
+        "worker_id": "laptop:1.a-b_c",
+        "host": "laptop",
+    }
+    response = register(api, **offered)
+    assert response.status == 201
+    assert response.body == {
+        **offered,
+        "status": "ACTIVE",
+        "capabilities": ["gpu", "shell"],
+        "resources": {"concurrency": 4, "slots": 4, "cpu": 2.5, "memory_mb": 4096},
+        "used": {"concurrency": 0, "slots": 0, "cpu": 0, "memory_mb": 0},
+        "running": [],
+        "registered_at": "2026-03-01T12:00:00.000Z",
+        "heartbeat_at": "2026-03-01T12:00:00.000Z",
+        "lease_seconds": 30,
+        "heartbeat_seconds": 10,
+    }
+    assert api.get("/v1/workers/laptop:1.a-b_c").body == response.body
+
+
+def test_slots_is_still_read_as_the_former_name_of_concurrency(api: Api) -> None:
+    assert register(api, resources={"slots": 7}).body["resources"]["concurrency"] == 7
+
+
+@pytest.mark.parametrize("body", [b"", b"{}"])
+def test_a_worker_that_says_nothing_gets_an_id_and_the_defaults(api: Api, body: bytes) -> None:
+    worker = api.call("POST", "/v1/workers/register", body).body
+    assert worker["worker_id"].startswith("worker_")
+    assert worker["pool"] == "pull"
+    assert worker["resources"] == {"concurrency": 1, "slots": 1, "cpu": 1, "memory_mb": 512}
+
+
+def test_a_heartbeat_tells_what_the_worker_does(api: Api, world: World) -> None:
+    worker = a_worker(api)
+    world.clock.advance(10)
+    used = {"concurrency": 1, "cpu": 0.5, "memory_mb": 100}
+    shown = worker.beat(running=["job_a"], used=used).body
+    assert (shown["running"], shown["used"]) == (["job_a"], {**used, "slots": 1})
+    assert shown["heartbeat_at"] == "2026-03-01T12:00:10.000Z"
+    assert worker.beat().body["running"] == []
+
+
+def test_a_worker_is_lost_when_its_heartbeats_stop_and_back_with_the_next(api: Api, world: World) -> None:
+    worker = a_worker(api)
+    world.clock.advance(36)
+    assert api.get(f"/v1/workers/{worker.worker_id}").body["status"] == "LOST"
+    assert worker.beat().body["status"] == "ACTIVE"
+    assert worker.beat(stopping=True).body["status"] == "DRAINING"
+    assert worker.beat(stopped=True).body["status"] == "STOPPED"
+
+
+def test_a_worker_that_is_forgotten_must_register_again(api: Api, world: World) -> None:
+    worker = a_worker(api)
+    world.clock.advance(25 * 3600)
+    response = worker.beat()
+    assert (response.status, response.body["error"]["code"]) == (404, "not_found")
+    assert "register" in response.body["error"]["message"]
+
+
+def test_workers_are_listed_by_status_and_by_what_they_can_do(api: Api, world: World) -> None:
+    lost = a_worker(api, "gpu", worker_id="lost")
+    world.clock.advance(36)
+    a_worker(api, "gpu", "big", worker_id="both")
+    a_worker(api, worker_id="plain").beat(stopping=True)
+    assert set(ids(api.get("/v1/workers"))) == {"lost", "both", "plain"}
+    assert ids(api.get("/v1/workers?status=LOST")) == [lost.worker_id]
+    assert set(ids(api.get("/v1/workers?capabilities=gpu"))) == {"lost", "both"}
+    assert ids(api.get("/v1/workers?capabilities=gpu,big")) == ["both"]
+    assert ids(api.get("/v1/workers?capabilities=gpu,big&status=DRAINING")) == []
+    assert len(ids(api.get("/v1/workers?capabilities="))) == 3
+
+
+@pytest.mark.parametrize("query", ["status=active", "status=", "colour=red"])
+def test_a_bad_query_is_refused_by_name(api: Api, query: str) -> None:
+    response = api.get(f"/v1/workers?{query}")
+    assert (response.status, fields_of(response)) == (422, {query.partition("=")[0]})
+
+
+def test_the_default_pool_of_workers_is_the_pull_pool(api: Api) -> None:
+    response = api.call("POST", "/v1/workers/register", b'{"pool": "default"}')
+    assert (response.status, response.body["pool"]) == (201, "pull")
+
+
+BAD: list[tuple[dict[str, Any], str, str]] = [
+    ({"pool": "swimming"}, "pool", "this stage has pull"),
+    ({"pool": "long"}, "pool", "this stage has pull"),
+    ({"pool": None}, "pool", "leave it out"),
+    ({"capabilities": "shell"}, "capabilities", "list"),
+    ({"capabilities": ["x"] * 201}, "capabilities", "at most 200"),
+    ({"capabilities": ["x" * 81]}, "capabilities.0", "at most 80"),
+    ({"capabilities": ["a,b"]}, "capabilities.0", "comma"),
+    ({"capabilities": [" a"]}, "capabilities.0", "spaces"),
+    ({"resources": {"slots": 0}}, "resources.slots", "1 or more"),
+    ({"resources": {"cpu": -1}}, "resources.cpu", "0 or more"),
+    ({"resources": {"disk": 1}}, "resources.disk", "unknown field"),
+    ({"worker_id": ""}, "worker_id", "letters"),
+    ({"worker_id": "a b"}, "worker_id", "letters"),
+    ({"worker_id": "é"}, "worker_id", "letters"),
+    ({"worker_id": "x" * 81}, "worker_id", "1 to 80"),
+    ({"host": "x" * 256}, "host", "at most 255"),
+    ({"host": "a\nb"}, "host", "printed"),
+    ({"capability": []}, "capability", "did you mean capabilities?"),
+]
+
+
+@pytest.mark.parametrize(("fields", "name", "advice"), BAD)
+def test_a_bad_offer_is_refused_by_name(api: Api, fields: dict[str, Any], name: str, advice: str) -> None:
+    response = register(api, **fields)
+    assert (response.status, fields_of(response)) == (422, {name})
+    assert advice in message_of(response)
+    assert ids(api.get("/v1/workers")) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"running": ["a b"]}, "running.0"),
+        ({"running": ["x"] * 1001}, "running"),
+        ({"used": {"slots": -1}}, "used.slots"),
+        ({"stopping": "yes"}, "stopping"),
+        ({"load": 1}, "load"),
+    ],
+)
+def test_a_bad_heartbeat_is_refused_by_name(api: Api, fields: dict[str, Any], name: str) -> None:
+    response = a_worker(api).beat(**fields)
+    assert (response.status, fields_of(response)) == (422, {name})
+
+
+def test_an_id_that_is_anothers_is_not_taken_from_it(api: Api) -> None:
+    a_worker(api, worker_id="mine")
+    response = register(api.called_by("other"), worker_id="mine")
+    assert (response.status, fields_of(response)) == (422, {"worker_id"})
+    assert register(api, worker_id="mine").status == 201
+
+
+def test_anothers_worker_answers_exactly_like_a_missing_one(api: Api) -> None:
+    mine = a_worker(api)
+    job_id = api.called_by("other").job(target=SHELL)
+    for worker_id in (mine.worker_id, "missing"):
+        stranger = replace(mine, api=api.called_by("other"), worker_id=worker_id)
+        answers = [
+            stranger.beat(),
+            stranger.api.get(f"/v1/workers/{worker_id}"),
+            stranger.api.send("POST", f"/v1/workers/{worker_id}/lease"),
+            stranger.api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=worker_id),
+        ]
+        assert [answer.status for answer in answers] == [404] * 4
+        assert len({json.dumps(answer.body) for answer in answers}) == 1
+    assert ids(api.called_by("other").get("/v1/workers")) == []
+
+
+def test_the_operators_workers_are_seen_without_whose_runs_they_have(api: Api, world: World) -> None:
+    worker_id = the_operators_worker(world)
+    shown = api.get(f"/v1/workers/{worker_id}").body
+    assert (shown["status"], shown["running"], shown["host"]) == ("ACTIVE", [], "")
+    assert api.get("/v1/workers").body["workers"] == [shown]
+
+
+def test_the_operators_workers_are_nobodys_to_command(api: Api, world: World) -> None:
+    worker_id = the_operators_worker(world)
+    for path in ("heartbeat", "lease"):
+        assert api.send("POST", f"/v1/workers/{worker_id}/{path}").status == 404
+    assert register(api, worker_id=worker_id).status == 422
+
+
+OF_WORKERS = {
+    ("POST", "/v1/workers/register"),
+    ("GET", "/v1/workers"),
+    ("GET", "/v1/workers/{id}"),
+    ("POST", "/v1/workers/{id}/heartbeat"),
+    ("POST", "/v1/workers/{id}/lease"),
+    ("POST", "/v1/executions/{id}/heartbeat"),
+    ("POST", "/v1/executions/{id}/complete"),
+}
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if not route.is_open])
+def test_a_workers_token_does_a_workers_work_and_nothing_else(api: Api, route: Any) -> None:
+    response = api.called_by(role="worker").call(route.method, route.path.replace("{id}", "job_x"), b"[]")
+    if (route.method, route.path) in OF_WORKERS:
+        assert response.status != 403
+    else:
+        assert (response.status, response.body["error"]["code"]) == (403, "forbidden")
+
+
+def test_a_worker_with_its_own_token_runs_a_job(api: Api) -> None:
+    job_id = api.job(target=SHELL)
+    worker = a_worker(api.called_by(role="worker"))
+    run = worker.take()
+    assert worker.keep(run).status == 200
+    assert worker.complete(run).body["status"] == "SUCCEEDED"
+    assert api.get(f"/v1/executions/{job_id}").body["worker"] == worker.worker_id
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if not route.is_open])
+def test_a_viewer_reads_what_is_no_secret_and_changes_nothing(api: Api, route: Any) -> None:
+    response = api.called_by(role="viewer").call(route.method, route.path.replace("{id}", "job_x"), b"[]")
+    allowed = route.method == "GET" and route.path != "/v1/signing-keys"
+    assert (response.status == 403) is not allowed

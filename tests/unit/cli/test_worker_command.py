@@ -1,0 +1,172 @@
+"""Where `onthedot worker` gets its work from, as its options and its environment say; and what it refuses."""
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from onthedot.cli.main import main
+from onthedot.cli.worker_home import find_home
+from onthedot.wiring import aws as aws_wiring
+from onthedot.worker.direct_source import DirectWorkSource
+from onthedot.worker.rest_source import RestWorkSource
+from tests.unit.worker.world import a_passing_world, serving
+
+SETTINGS = {
+    "ONTHEDOT_STAGE": "test",
+    "ONTHEDOT_TABLE": "jobs",
+    "ONTHEDOT_SHARDS": "2",
+    "ONTHEDOT_LOOKAHEAD": "3",
+    "ONTHEDOT_HISTORY_DAYS": "30",
+    "ONTHEDOT_BACKLOG_LIMIT": "1000",
+    "ONTHEDOT_QUEUE_URLS": "{}",
+    "ONTHEDOT_POOLS": "[]",
+    "ONTHEDOT_BLOB_BUCKET": "blobs",
+    "ONTHEDOT_ALLOW_LIST": '{"functions": [], "calls": []}',
+}
+
+
+@pytest.fixture(autouse=True)
+def _a_bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in os.environ if name.startswith(("ONTHEDOT_", "AWS_"))]:
+        monkeypatch.delenv(name)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """A command sets it up for its process, which is ours here."""
+    root, ours = logging.getLogger(), logging.getLogger("onthedot")
+    handlers, levels = list(root.handlers), (root.level, ours.level)
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
+
+
+def local_stack(tmp_path: Path) -> None:
+    (tmp_path / ".onthedot").mkdir()
+    described = {"api_url": "http://127.0.0.1:4566/local", "token": "otd_local", "endpoint_url": "http://127.0.0.1:1"}
+    (tmp_path / ".onthedot" / "local.json").write_text(json.dumps(described))
+
+
+def test_a_url_and_a_token_of_the_environment_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONTHEDOT_URL", "https://api.example.com/prod")
+    monkeypatch.setenv("ONTHEDOT_TOKEN", "otd_secret")
+    found = find_home("pull", url=None, token=None, direct=False, stage=None)
+    assert isinstance(found.source, RestWorkSource)
+    assert (found.name, found.allow_private) == ("https://api.example.com/prod", False)
+    assert "ONTHEDOT_TOKEN" not in os.environ, "what a worker starts does not inherit it"
+
+
+def test_options_go_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**SETTINGS, "ONTHEDOT_URL": "https://other.example.com"}.items():
+        monkeypatch.setenv(name, value)
+    found = find_home("pull", url="https://api.example.com", token="t", direct=False, stage=None)
+    assert found.name == "https://api.example.com"
+
+
+def test_settings_in_the_environment_make_a_direct_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    found = find_home("pull", url=None, token=None, direct=False, stage=None)
+    assert isinstance(found.source, DirectWorkSource)
+    assert found.engine is not None
+    assert found.name == "table jobs"
+
+
+def test_otherwise_it_is_the_local_stack_which_may_be_called_back(tmp_path: Path) -> None:
+    local_stack(tmp_path)
+    found = find_home("pull", url=None, token=None, direct=False, stage=None)
+    assert isinstance(found.source, RestWorkSource)
+    assert (found.name, found.allow_private) == ("http://127.0.0.1:4566/local", True)
+
+
+@dataclass
+class CloudFormation:
+    """What is deployed, and where somebody asked for it."""
+
+    outputs: dict[str, str]
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
+
+    def describe_stacks(self, **wanted: str) -> Any:
+        self.asked.append((wanted["StackName"], os.environ.get("AWS_ENDPOINT_URL")))
+        return {"Stacks": [{"Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in self.outputs.items()]}]}
+
+    def deployed(self, monkeypatch: pytest.MonkeyPatch) -> "CloudFormation":
+        others = aws_wiring.client
+        monkeypatch.setattr(
+            aws_wiring, "client", lambda service, **how: self if service == "cloudformation" else others(service, **how)
+        )
+        return self
+
+
+@pytest.mark.parametrize(
+    ("stage", "asked"),
+    [(None, ("onthedot-local-workers", "http://127.0.0.1:1")), ("prod", ("onthedot-prod-workers", None))],
+)
+def test_a_direct_worker_is_told_its_settings_by_the_deployed_stack(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stage: str | None, asked: tuple[str, str | None]
+) -> None:
+    local_stack(tmp_path)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "")  # restored after the test
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    stacks = CloudFormation({"WorkerEnvironment": json.dumps(SETTINGS)}).deployed(monkeypatch)
+    found = find_home("pull", url=None, token=None, direct=True, stage=stage)
+    assert stacks.asked == [asked]
+    assert isinstance(found.source, DirectWorkSource)
+    assert found.name == "table jobs"
+
+
+def test_a_stack_that_tells_no_settings_is_to_be_deployed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    CloudFormation({}).deployed(monkeypatch)
+    result = CliRunner().invoke(main, ["worker", "--direct", "--stage", "old"])
+    assert result.exit_code == 1
+    assert "onthedot-old-workers has no output WorkerEnvironment; deploy it again" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "there is no local stack here"),
+        (["--url", "https://api.example.com"], "wants a token"),
+        (["--url", "ftp://api.example.com", "--token", "t"], "is no URL of an API"),
+        (["--stage", "prod"], "--stage is for --direct"),
+        (["--direct", "--url", "https://api.example.com"], "either --direct, or --url"),
+        (["--url", "https://api.example.com", "--token", "t", "--aws"], "add --direct"),
+        (["--url", "https://api.example.com", "--token", "t", "--slots", "0"], "--slots"),
+        (["--url", "https://a.test", "--token", "t", "--shell", "--app", "no.app"], "give the token as ONTHEDOT_TOKEN"),
+        (["--url", "https://api.example.com", "--token", "t", "--app", "no.such.module"], "cannot be imported"),
+        (["--url", "https://api.example.com", "--token", "t", "--app", "json"], "marks no handler"),
+    ],
+)
+def test_what_cannot_work_is_refused_in_a_sentence(arguments: list[str], complaint: str) -> None:
+    result = CliRunner().invoke(main, ["worker", *arguments])
+    assert result.exit_code != 0
+    assert complaint in result.output
+    assert "Traceback" not in result.output
+
+
+def test_settings_that_do_not_parse_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**SETTINGS, "ONTHEDOT_SHARDS": "two"}.items():
+        monkeypatch.setenv(name, value)
+    result = CliRunner().invoke(main, ["worker"])
+    assert result.exit_code == 1
+    assert "ONTHEDOT_SHARDS" in result.output
+
+
+def test_an_api_that_refuses_the_token_ends_it_with_the_reason() -> None:
+    with a_passing_world() as world, serving(world) as server:
+        result = CliRunner().invoke(main, ["worker", "--url", server.url, "--token", "wrong-but-secret"])
+    assert result.exit_code == 1
+    assert "the token is not valid" in result.output
+    assert "wrong-but-secret" not in result.output

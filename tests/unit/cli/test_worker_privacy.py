@@ -1,0 +1,22 @@
+"""A worker that runs programs hides itself before it starts anything."""
+
+import subprocess
+import sys
+
+import pytest
+
+LOOK = """
+from onthedot.targets.processes.private_process import is_private
+from onthedot.clock import SystemClock
+from onthedot.worker.target_factories import TargetOptions, factories
+factories(TargetOptions(shell={shell}, app="my_app"), SystemClock())
+print(is_private())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is nothing like it elsewhere")
+@pytest.mark.parametrize("shell", [True, False])
+def test_it_is_private_before_the_first_handlers_process_starts(shell: bool) -> None:
+    """Handlers' processes have its environment, and are kept: one from before the first program would show it."""
+    done = subprocess.run([sys.executable, "-c", LOOK.format(shell=shell)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(shell)

@@ -1,0 +1,88 @@
+"""What must be true of every pattern and event."""
+
+import re
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from onthedot.domain.events.index import MOST_KEYS, index_keys, lookup_keys
+from onthedot.domain.events.patterns import check, matches
+from tests.unit.domain.events.strategies import details, envelopes, names, patterns, texts, values, wanted
+
+
+@settings(max_examples=500)
+@given(patterns(), envelopes())
+def test_a_pattern_that_matches_stands_where_the_event_looks(pattern: dict[str, Any], event: dict[str, Any]) -> None:
+    assert check(pattern) == []
+    if matches(pattern, event):
+        assert set(index_keys(pattern)) & set(lookup_keys(event))
+
+
+@given(patterns(), envelopes())
+def test_keys_are_few_short_and_each_another(pattern: dict[str, Any], event: dict[str, Any]) -> None:
+    for keys, most in ((index_keys(pattern), MOST_KEYS), (lookup_keys(event), 4)):
+        assert 1 <= len(keys) == len(set(keys)) <= most
+        assert all(len(key.encode()) <= 1024 for key in keys)
+
+
+def _own_pattern(found: Any) -> Any:
+    """The pattern that asks for just what an object has; nothing for what has no values."""
+    if isinstance(found, dict):
+        return {name: own for name, inner in found.items() if (own := _own_pattern(inner))}
+    if not isinstance(found, list):
+        return [found]
+    return next((own for inner in found if (own := _own_pattern(inner))), None)
+
+
+@given(envelopes(detail=details()))
+def test_an_event_matches_the_pattern_of_its_own_values(event: dict[str, Any]) -> None:
+    assume(not isinstance(event.get("source"), list) and not isinstance(event.get("detail-type"), list))
+    pattern = _own_pattern(event)
+    assert check(pattern) == []
+    assert matches(pattern, event)
+
+
+@given(st.one_of(texts, st.integers(), st.floats(allow_nan=False, allow_infinity=False)), values)
+def test_anything_but_a_value_is_the_contrary_of_that_value(value: Any, found: Any) -> None:
+    event = {"detail": {"a": found}}
+    exact, contrary = {"detail": {"a": [value]}}, {"detail": {"a": [{"anything-but": value}]}}
+    assert matches(exact, event) is not matches(contrary, event)
+
+
+@given(details(), names)
+def test_a_field_either_exists_or_not(found: Any, name: str) -> None:
+    event = {"detail": {"x": found}}
+    asked = [{"detail": {"x": {name: [{"exists": there}]}}} for there in (True, False)]
+    assert [matches(pattern, event) for pattern in asked].count(True) == 1
+
+
+@given(wanted, st.lists(values, min_size=1, max_size=4))
+def test_a_list_of_values_matches_where_any_of_them_does(want: list[Any], found: list[Any]) -> None:
+    pattern = {"detail": {"a": want}}
+    each = [matches(pattern, {"detail": {"a": value}}) for value in found]
+    assert matches(pattern, {"detail": {"a": found}}) is any(each)
+    assert matches(pattern, {"detail": {"a": [found, []]}}) is any(each)
+
+
+@given(st.lists(wanted, min_size=2, max_size=3), wanted, envelopes(st.dictionaries(names, values)))
+def test_or_is_any_of_the_patterns_it_stands_for(ways: list[Any], other: list[Any], event: dict[str, Any]) -> None:
+    alternatives = [{"detail": {"a": way}} for way in ways]
+    together = {"$or": alternatives, "detail": {"b": other}}
+    assert check(together) == []
+    apart = [{"detail": {"a": way, "b": other}} for way in ways]
+    assert matches(together, event) is any(matches(pattern, event) for pattern in apart)
+
+
+@given(st.dictionaries(names, wanted, min_size=1), details())
+def test_a_pattern_looks_at_nothing_that_it_does_not_name(pattern: dict[str, Any], more: Any) -> None:
+    event = {"a": "a", "b": 1}
+    assert matches(pattern, event) is matches(pattern, {**event, "else": more})
+
+
+@settings(max_examples=300)
+@given(st.lists(st.text("ab", max_size=3), min_size=1, max_size=4), st.text("ab", max_size=9))
+def test_a_wildcard_is_any_characters(literals: list[str], found: str) -> None:
+    wildcard = re.sub(r"\*+", "*", "*".join(literals))
+    expected = re.fullmatch(wildcard.replace("*", ".*"), found) is not None
+    assert matches({"a": [{"wildcard": wildcard}]}, {"a": found}) is expected

@@ -1,0 +1,145 @@
+"""The transition table and the moves of a run's life."""
+
+from dataclasses import replace
+
+import pytest
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.lifecycle import Failure
+from onthedot.domain.runs.records import TERMINAL, TRANSITIONS, Expect, IllegalMove, Move, Record, Status
+from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
+from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
+
+LATER = NOON + 5_000
+
+
+def running(**fields: object) -> Record:
+    run = a_run(VirtualClock()).due_in(0).dispatched().build()
+    start = lifecycle.start(run.run_id, run.generation, now=NOON, worker="w", attempt_token="t")
+    return replace(lifecycle.applied(run, start), **fields)  # type: ignore[arg-type]
+
+
+def bucket_in(slot: str | None) -> int:
+    assert slot is not None
+    return int(slot.split("#")[2])
+
+
+@pytest.mark.parametrize("before", Status)
+@pytest.mark.parametrize("after", Status)
+def test_a_move_is_legal_exactly_when_the_table_says_so(before: Status, after: Status) -> None:
+    if after in TRANSITIONS[before]:
+        Move("r", Expect(frozenset({before})), after, {})
+    else:
+        with pytest.raises(IllegalMove):
+            Move("r", Expect(frozenset({before})), after, {})
+
+
+def test_nothing_leads_out_of_an_end_but_deletion_and_the_redrive_of_a_dead_letter() -> None:
+    for end in (Status.SUCCEEDED, Status.CANCELLED):
+        assert TRANSITIONS[end] - {end} == {Status.DELETED}
+    assert TRANSITIONS[Status.FAILED] - {Status.FAILED} == {Status.DELETED, Status.PENDING, Status.DISPATCHED}
+    assert TRANSITIONS[Status.DELETED] == {Status.DELETED}
+
+
+def test_a_status_cannot_be_smuggled_into_the_changes() -> None:
+    with pytest.raises(IllegalMove):
+        Move("r", Expect(frozenset({Status.PENDING})), Status.DISPATCHED, {"status": "RUNNING"})
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lifecycle.succeed(running(), LATER, None, DEPLOYMENT),
+        lifecycle.fail(running(), LATER, failure=Failure("e"), why="w", deployment=DEPLOYMENT),
+        lifecycle.lose(running(losses=4), LATER, generation="g", deployment=DEPLOYMENT),
+        lifecycle.undeliverable(a_run(VirtualClock()).dispatched().build(), LATER, DEPLOYMENT),
+        lifecycle.delete(running(), LATER, "g", DEPLOYMENT),
+    ],
+    ids=["succeed", "fail", "lose for good", "undeliverable", "delete"],
+)
+def test_what_ends_a_run_takes_it_out_of_the_due_index_and_lets_it_expire(move: Move) -> None:
+    assert move.to in TERMINAL
+    assert move.changes["slot"] is None
+    assert move.changes["expires_at"] >= LATER // 1000 + 14 * 86_400
+    assert move.changes["lease_until"] is None
+
+
+def test_a_run_with_children_is_looked_after_until_they_know() -> None:
+    parent = running(children=frozenset({"child"}), dependents=1)
+    for move in (
+        lifecycle.succeed(parent, LATER, None, DEPLOYMENT),
+        lifecycle.fail(parent, LATER, failure=Failure("e"), why="w", deployment=DEPLOYMENT),
+        lifecycle.stop(parent, LATER, Failure("e"), DEPLOYMENT),
+        lifecycle.lose(replace(parent, losses=4), LATER, generation="g", deployment=DEPLOYMENT),
+        lifecycle.delete(parent, LATER, "g", DEPLOYMENT),
+    ):
+        assert move.expect.equals["dependents"] == 1, "nobody ends it without knowing all its children"
+        assert move.changes["slot"].startswith("watch#")
+        assert (move.changes["notify_pending"], move.changes["expires_at"]) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lifecycle.retry(running(), LATER, at=LATER + 1, failure=Failure("e"), generation="g", deployment=DEPLOYMENT),
+        lifecycle.retry(
+            running(), LATER, at=LATER + 10**9, failure=Failure("e"), generation="g", deployment=DEPLOYMENT
+        ),
+        lifecycle.lose(running(), LATER, generation="g", deployment=DEPLOYMENT),
+        lifecycle.repark(running(lease_until=LATER), LATER, DEPLOYMENT),
+        lifecycle.resend(a_run(VirtualClock()).dispatched().build(), LATER, claim_token="t", deployment=DEPLOYMENT),
+        lifecycle.claim("r", "fire#1#29539440", "g", LATER, now=LATER, claim_token="t"),
+    ],
+    ids=["retry near", "retry far", "lose", "repark", "resend", "claim"],
+)
+def test_a_live_run_always_stands_in_exactly_one_slot_that_is_still_to_be_read(move: Move) -> None:
+    assert move.to not in TERMINAL
+    slot = move.changes["slot"]
+    kind = "fire" if move.to is Status.PENDING else "watch"
+    assert slot.startswith(f"{kind}#")
+    distance = bucket_in(slot) - bucket_of(LATER)
+    assert distance >= (2 if kind == "watch" else 0)
+    assert "expires_at" not in move.changes
+
+
+def test_every_new_scheduling_has_a_new_generation_and_no_old_token() -> None:
+    for move in (
+        lifecycle.retry(running(), LATER, at=LATER, failure=Failure("e"), generation="new", deployment=DEPLOYMENT),
+        lifecycle.lose(running(), LATER, generation="new", deployment=DEPLOYMENT),
+    ):
+        assert (move.changes["generation"], move.changes["claim_token"], move.changes["resends"]) == ("new", None, 0)
+
+
+def test_resends_come_at_doubling_intervals() -> None:
+    run = a_run(VirtualClock()).dispatched().build()
+    waits = [
+        bucket_in(
+            lifecycle.resend(replace(run, resends=n), NOON, claim_token="t", deployment=DEPLOYMENT).changes["slot"]
+        )
+        - bucket_of(NOON)
+        for n in range(4)
+    ]
+    assert waits == [2, 4, 8, 16]
+
+
+def test_a_parked_attempt_is_looked_at_soon_after_its_lease() -> None:
+    lease = NOON + 10 * BUCKET_MS
+    move = lifecycle.repark(running(lease_until=lease), NOON, DEPLOYMENT)
+    assert bucket_in(move.changes["slot"]) == bucket_of(lease) + 1
+
+
+def test_only_the_last_attempts_are_kept_so_that_the_record_stays_small() -> None:
+    run = running()
+    for _ in range(30):
+        run = lifecycle.applied(
+            run, lifecycle.retry(run, NOON, at=NOON, failure=Failure("e"), generation="g", deployment=DEPLOYMENT)
+        )
+        run = replace(run, status=Status.RUNNING)
+    assert len(run.attempts) == lifecycle.KEPT_ATTEMPTS
+
+
+@pytest.mark.parametrize(("history", "days"), [(1, 14), (90, 90)])
+def test_a_record_outlives_its_idempotency_key(history: int, days: int) -> None:
+    move = lifecycle.succeed(running(), NOON, None, Deployment(1, 3, history))
+    assert move.changes["expires_at"] == NOON // 1000 + days * 86_400

@@ -1,0 +1,166 @@
+"""What a cron expression means, and what is refused with which advice."""
+
+import pytest
+
+from onthedot.domain.errors import InvalidRequest
+from onthedot.domain.schedules.cron import parse_cron
+from onthedot.domain.schedules.schedule import BadCron, CronSchedule, Schedule, fires_between
+from tests.unit.domain.schedules.oracle import ms, utc
+
+MEANINGS = [
+    ("0 0 L * *", "2027-02-01", "2027-02-28T00:00 2027-03-31T00:00"),
+    ("0 0 L 2 *", "2027-01-01", "2027-02-28T00:00 2028-02-29T00:00"),
+    ("0 0 15,L * *", "2026-02-01", "2026-02-15T00:00 2026-02-28T00:00 2026-03-15T00:00"),
+    ("0 0 29 2 *", "2096-01-01", "2096-02-29T00:00 2104-02-29T00:00"),
+    ("0 0 29 2 *", "2396-03-01", "2400-02-29T00:00"),
+    ("0 0 * 2 MON#5", "2026-01-01", "2044-02-29T00:00 2072-02-29T00:00"),
+    ("0 0 31 * *", "2026-01-31", "2026-03-31T00:00 2026-05-31T00:00"),
+    ("0 9 * * 2#3", "2026-03-01", "2026-03-17T09:00 2026-04-21T09:00"),
+    ("0 9 * * tue#3", "2026-03-01", "2026-03-17T09:00"),
+    ("0 9 * * 5L", "2026-03-01", "2026-03-27T09:00 2026-04-24T09:00"),
+    ("0 9 * * FriL", "2026-03-01", "2026-03-27T09:00"),
+    ("0 9 * * 7L", "2026-03-01", "2026-03-29T09:00"),
+    ("0 9 * * 1,1#2", "2026-03-01", "2026-03-02T09:00 2026-03-09T09:00"),
+    ("0 0 * * 7", "2026-03-01", "2026-03-08T00:00"),
+    ("0 0 * * 0", "2026-03-01", "2026-03-08T00:00"),
+    ("0 0 * * sun", "2026-03-01", "2026-03-08T00:00"),
+    ("0 0 * * FRI-SUN", "2026-03-02", "2026-03-06T00:00 2026-03-07T00:00 2026-03-08T00:00 2026-03-13T00:00"),
+    ("0 0 * * 5-7", "2026-03-02", "2026-03-06T00:00 2026-03-07T00:00 2026-03-08T00:00 2026-03-13T00:00"),
+    ("0 0 * * SUN-MON", "2026-03-02", "2026-03-08T00:00 2026-03-09T00:00"),
+    ("0 0 1 Jan-MAR/2 *", "2026-01-01", "2026-03-01T00:00 2027-01-01T00:00"),
+    ("05 00 01 01 00", "2026-01-01", "2026-01-01T00:05 2026-01-04T00:05"),
+    ("5-5 * * * *", "2026-01-01", "2026-01-01T00:05 2026-01-01T01:05"),
+    ("*/15,7 * * * *", "2026-01-01", "2026-01-01T00:07 2026-01-01T00:15 2026-01-01T00:30"),
+    ("\t0  0 1\t1 * ", "2026-01-01", "2027-01-01T00:00"),
+    ("@hourly", "2026-01-01", "2026-01-01T01:00"),
+    ("@DAILY", "2026-01-01", "2026-01-02T00:00"),
+    ("@midnight", "2026-01-01", "2026-01-02T00:00"),
+    ("@weekly", "2026-01-01", "2026-01-04T00:00"),
+    ("@monthly", "2026-01-01", "2026-02-01T00:00"),
+    ("@yearly", "2026-01-01", "2027-01-01T00:00"),
+    ("@annually", "2026-01-01", "2027-01-01T00:00"),
+    # Either day may match …
+    ("0 0 13 * 5", "2026-03-07", "2026-03-13T00:00 2026-03-20T00:00"),
+    ("0 0 13 * FRI", "2026-04-11", "2026-04-13T00:00 2026-04-17T00:00"),
+    ("0 0 1-31 * 1", "2026-03-02", "2026-03-03T00:00 2026-03-04T00:00"),
+    # … unless one of the two starts with *: then both must.
+    ("0 0 */2 * 1", "2026-03-02", "2026-03-09T00:00 2026-03-23T00:00"),
+    ("0 0 13 * */5", "2026-03-01", "2026-03-13T00:00 2026-09-13T00:00"),
+    ("0 0 */28 2 MON#5", "2026-01-01", "2044-02-29T00:00"),
+]
+
+
+@pytest.mark.parametrize(("expression", "after", "expected"), MEANINGS)
+def test_an_expression_means(expression: str, after: str, expected: str) -> None:
+    times = [ms(utc(time)) for time in expected.split()]
+    found = fires_between(Schedule(CronSchedule(expression)), ms(utc(after)), 10**15, len(times))
+    assert found == times
+
+
+REFUSALS = [
+    ("", "has 0 fields; give 5"),
+    ("* * * *", "has 4 fields; give 5"),
+    ("0 * * * * *", "has 6 fields; give 5"),
+    ("0 0 1 1 * 0 2030", "has 7 fields; give 5"),
+    ("* * * * *" + " " * 250, "is 259 characters long; give at most 255"),
+    (",".join(["1"] * 200) + " * * * *", "characters long"),
+    ("٥ * * * *", "has the character '\\u0665'; use ASCII"),
+    ("0\u00a00 * * *", "has the character '\\xa0'; use ASCII"),
+    ("0 0 * * *\n", "has the character '\\n'; use ASCII"),
+    ("0 0 * * *;", "has the character ';'; use ASCII"),
+    ("-1 * * * *", "minute field: '-1' cannot be read; give 0-59"),
+    ("1.5 * * * *", "has the character '.'"),
+    ("60 * * * *", "minute field: '60' is out of range; give 0-59"),
+    ("0 24 * * *", "hour field: '24' is out of range; give 0-23"),
+    ("0 0 0 * *", "day-of-month field: '0' is out of range; give 1-31"),
+    ("0 0 32 * *", "day-of-month field: '32' is out of range; give 1-31"),
+    ("0 0 1 13 *", "month field: '13' is out of range; give 1-12 or JAN-DEC"),
+    ("0 0 1 0 *", "month field: '0' is out of range"),
+    ("0 0 * * 8", "day-of-week field: '8' is out of range; give 0-6 or SUN-SAT"),
+    ("9" * 200 + " * * * *", "is out of range"),
+    ("5-1 * * * *", "minute field: '5-1' runs backwards; write 5-59,0-1"),
+    ("0 22-2 * * *", "hour field: '22-2' runs backwards; write 22-23,0-2"),
+    ("0 0 * DEC-FEB *", "month field: 'DEC-FEB' runs backwards; write 12,1-2"),
+    ("0 0 * * 5-0", "day-of-week field: '5-0' runs backwards; write 5-6,0"),
+    ("0 0 * * SAT-MON", "day-of-week field: 'SAT-MON' runs backwards"),
+    ("1- * * * *", "minute field: '1-' cannot be read"),
+    ("1-2-3 * * * *", "minute field: '1-2-3' cannot be read"),
+    ("1,,2 * * * *", "minute field: '1,,2' has an empty entry; remove the comma"),
+    (",1 * * * *", "has an empty entry"),
+    ("5/15 * * * *", "minute field: '5/15' has a step but no range; write 5-59/15"),
+    ("59/15 * * * *", "minute field: '59/15' has a step but no range; write 59"),
+    ("5-5/1 * * * *", "has a step but no range"),
+    ("0 0 * * MON/2", "day-of-week field: 'MON/2' has a step but no range; write 1-6/2"),
+    ("*/0 * * * *", "minute field: '*/0' has a step of 0; give 1 or more"),
+    ("*/60 * * * *", "minute field: '*/60' has a step larger than 0-59 spans; give 1-59, or write 0"),
+    ("*/100 * * * *", "has a step larger than 0-59 spans"),
+    ("0 */24 * * *", "has a step larger than 0-23 spans"),
+    ("0 9-17/9 * * *", "hour field: '9-17/9' has a step larger than 9-17 spans; give 1-8, or write 9"),
+    ("0 0 */31 * *", "has a step larger than 1-31 spans"),
+    ("0 0 * * */7", "has a step larger than 0-6 spans"),
+    ("*/ * * * *", "cannot be read"),
+    ("*/-5 * * * *", "cannot be read"),
+    ("*/5/5 * * * *", "cannot be read"),
+    ("** * * * *", "cannot be read"),
+    ("*-5 * * * *", "cannot be read"),
+    ("*,5 * * * *", "minute field: '*,5' lists * beside other values"),
+    ("0 0 */2,5 * *", "day-of-month field: '*/2,5' lists */2 beside other values; write it as 1-31/2"),
+    ("0 0 5 * 1,*/2", "write it as 0-6/2"),
+    ("0 0 ? * 1", "day-of-month field: '?' is not supported; write *"),
+    ("0 0 * * ?", "day-of-week field: '?' is not supported; write *"),
+    ("0 0 * * L", "day-of-week field: 'L' is not supported here; write L as day-of-month"),
+    ("0 0 * * L5", "5L as day-of-week for the last Friday"),
+    ("L * * * *", "minute field: 'L' is not supported here"),
+    ("0 0 L-3 * *", "is not supported here"),
+    ("0 0 15W * *", "day-of-month field: '15W' is not supported, there is no nearest weekday"),
+    ("0 0 LW * *", "is not supported"),
+    ("0 0 1#2 * *", "day-of-month field: '1#2' is not supported here; # stands in day-of-week"),
+    ("0 0 * * 1#6", "day-of-week field: '1#6' asks for a week that no month has; give #1 to #5"),
+    ("0 0 * * 1#0", "asks for a week that no month has"),
+    ("0 0 * * 8#1", "is out of range"),
+    ("0 0 * * 9L", "is out of range"),
+    ("0 0 * * MON-FRI#2", "is not supported here; # stands"),
+    ("0 0 * * MONDAY", "day-of-week field: 'MONDAY' is no name; write MON"),
+    ("0 0 1 april *", "month field: 'APRIL' is no name; write APR"),
+    ("0 0 * MON *", "month field: 'MON' cannot be read; give 1-12 or JAN-DEC"),
+    ("JAN * * * *", "minute field: 'JAN' cannot be read"),
+    ("H * * * *", "minute field: 'H' cannot be read"),
+    ("0 0 30 2 *", "day-of-month field: '30' never comes: the longest of these months has 29 days; write L"),
+    ("0 0 31 4,6,9,11 *", "never comes: the longest of these months has 30 days"),
+    ("0 0 31 2 1", "never comes"),
+    ("0 0 */30 * 1#2", "never fires: no date matches both"),
+    ("0 0 */28 2 MON#2", "never fires"),
+    ("@reboot", "@reboot is no alias; give @yearly"),
+    (
+        "@every 5m",
+        "@every is no alias; give @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, or use every",
+    ),
+    ("@daily 5", "is no alias"),
+    ("@", "is no alias"),
+]
+
+
+@pytest.mark.parametrize(("expression", "advice"), REFUSALS)
+def test_an_expression_is_refused_with_advice(expression: str, advice: str) -> None:
+    with pytest.raises(BadCron) as refusal:
+        parse_cron(expression)
+    assert advice in str(refusal.value)
+    assert len(str(refusal.value)) < 250
+
+
+def test_a_refusal_is_an_invalid_request_and_a_value_error_of_its_field() -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        parse_cron("60 * * * *")
+    assert isinstance(refusal.value, ValueError)
+    (problem,) = refusal.value.problems
+    assert (problem.field, problem.message) == ("cron", "minute field: '60' is out of range; give 0-59")
+
+
+@pytest.mark.parametrize("expression", ["0 * * * *", "0 */1 * * *", "0 0-23 * * *", "0 0-11,12-23 * * *"])
+def test_all_24_hours_are_every_hour_however_written(expression: str) -> None:
+    assert parse_cron(expression).every_hour
+
+
+@pytest.mark.parametrize("expression", ["0 */2 * * *", "* 0-22 * * *", "*/15 2 * * *"])
+def test_named_hours_are_fixed_times(expression: str) -> None:
+    assert not parse_cron(expression).every_hour

@@ -1,0 +1,167 @@
+"""Schedules: limits, intervals, jitter, what is stored, and the zones they name."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onthedot.domain.schedules.schedule import (
+    CronSchedule,
+    DstPolicy,
+    EverySchedule,
+    Gap,
+    Schedule,
+    contains,
+    every,
+    fires_between,
+    from_json,
+    jittered,
+    next_fire,
+    skipped_between,
+    to_json,
+)
+from tests.builders import NOON
+from tests.unit.domain.schedules.oracle import ms, utc
+from tests.unit.domain.schedules.strategies import instants, intervals, schedules
+
+SECOND = 1_000
+HOUR = 3_600 * SECOND
+SKIP = DstPolicy(gap=Gap.SKIP)
+BERLIN = "Europe/Berlin"
+
+
+@settings(deadline=None)
+@given(schedules(), instants, st.integers(1, 20))
+def test_fires_between_is_next_fire_repeated_and_contained(schedule: Schedule, after: int, limit: int) -> None:
+    fires = fires_between(schedule, after, 10**14, limit)
+    previous = after
+    for at in fires:
+        assert at > previous
+        assert at == next_fire(schedule, previous)
+        assert contains(schedule, at)
+        previous = at
+    if len(fires) < limit:
+        assert next_fire(schedule, previous) is None
+
+
+@settings(deadline=None)
+@given(schedules(), instants, st.integers(0, 20))
+def test_a_window_has_neither_of_its_bounds(schedule: Schedule, after: int, limit: int) -> None:
+    fires = fires_between(schedule, after, 10**14, limit + 1)
+    if len(fires) > limit:
+        assert fires_between(schedule, after, fires[limit], 10**6) == fires[:limit]
+        assert fires_between(schedule, after, fires[limit] + 1, 10**6) == fires
+
+
+@settings(deadline=None)
+@given(schedules(), instants)
+def test_nothing_fires_outside_the_limits(schedule: Schedule, after: int) -> None:
+    for at in fires_between(schedule, after, 10**14, 5):
+        assert schedule.start_at is None or at >= schedule.start_at
+        assert schedule.end_at is None or at <= schedule.end_at
+
+
+def test_start_and_end_are_fire_times_if_the_rule_has_them() -> None:
+    schedule = Schedule(CronSchedule("0 * * * *"), start_at=NOON, end_at=NOON + 2 * HOUR)
+    assert fires_between(schedule, 0, 10**14, 9) == [NOON, NOON + HOUR, NOON + 2 * HOUR]
+    assert next_fire(schedule, NOON + 2 * HOUR) is None
+
+
+def test_an_interval_begins_one_interval_after_creation() -> None:
+    schedule = Schedule(every(5, created_at=NOON + 123))
+    assert fires_between(schedule, NOON, NOON + 16 * SECOND, 9) == [NOON + 123 + n * 5 * SECOND for n in (1, 2, 3)]
+
+
+def test_an_interval_begins_at_its_start() -> None:
+    start = NOON + 7 * SECOND
+    schedule = Schedule(every(60, created_at=NOON, start_at=start), start_at=start)
+    assert fires_between(schedule, NOON, NOON + 120 * SECOND, 9) == [start, start + 60 * SECOND]
+
+
+def test_every_ten_seconds_is_six_times_a_minute_through_a_change_of_the_clocks() -> None:
+    begin = ms(utc("2026-03-29T00:59:00"))
+    schedule = Schedule(EverySchedule(10, begin))
+    assert len(fires_between(schedule, begin - 1, begin + 60_000, 99)) == 6
+
+
+@given(intervals, st.integers(0, 10**13))
+def test_intervals_keep_to_their_grid(rule: EverySchedule, after: int) -> None:
+    at = rule.next_after(after)
+    assert at is not None
+    assert (at - rule.anchor_ms) % (rule.seconds * SECOND) == 0
+    assert at >= rule.anchor_ms
+    assert at > after
+    assert at - rule.seconds * SECOND <= after or at == rule.anchor_ms
+
+
+@given(st.text(max_size=40), instants, st.integers(0, 900))
+def test_jitter_is_fixed_and_never_before_the_nominal_time(job_id: str, nominal: int, seconds: int) -> None:
+    at = jittered(job_id, nominal, seconds)
+    assert nominal <= at < nominal + max(1, seconds * SECOND)
+    assert at == jittered(job_id, nominal, seconds)
+
+
+def test_jitter_spreads_jobs_and_fires_evenly_and_is_stable_across_versions() -> None:
+    jobs = [jittered(f"job_{n}", NOON, 60) - NOON for n in range(6_000)]
+    fires = [jittered("job_1", NOON + n * 60_000, 60) % 60_000 for n in range(6_000)]
+    for offsets in (jobs, fires):
+        tenths = [sum(offset // 6_000 == tenth for offset in offsets) for tenth in range(10)]
+        assert min(tenths) > 500
+    assert jittered("job_1", NOON, 900) == NOON + 765_452
+
+
+@settings(deadline=None)
+@given(schedules())
+def test_a_schedule_survives_being_stored(schedule: Schedule) -> None:
+    record = to_json(schedule)
+    assert from_json(json.loads(json.dumps(record))) == schedule
+    assert from_json(json.loads(json.dumps(record), parse_int=Decimal)) == schedule
+
+
+@pytest.mark.parametrize(
+    ("schedule", "record"),
+    [
+        (Schedule(CronSchedule("@daily")), {"cron": "@daily"}),
+        (Schedule(EverySchedule(5, NOON)), {"every": 5, "anchor": NOON}),
+        (
+            Schedule(CronSchedule("0 2 * * *", BERLIN, SKIP), 1, 2, 3),
+            {
+                "cron": "0 2 * * *",
+                "timezone": BERLIN,
+                "dst": {"gap": "skip"},
+                "start_at": 1,
+                "end_at": 2,
+                "jitter_seconds": 3,
+            },
+        ),
+    ],
+)
+def test_defaults_are_not_stored(schedule: Schedule, record: dict[str, Any]) -> None:
+    assert to_json(schedule) == record
+
+
+def test_several_missing_times_run_once_at_the_end_of_the_gap() -> None:
+    schedule = Schedule(CronSchedule("*/15 2 * * *", BERLIN), end_at=ms(utc("2026-03-29T12:00")))
+    assert fires_between(schedule, ms(utc("2026-03-28T12:00")), 10**14, 9) == [ms(utc("2026-03-29T01:00"))]
+
+
+def test_skipped_times_are_known_by_when_they_would_have_run() -> None:
+    window = ms(utc("2026-03-01")), ms(utc("2026-05-01"))
+    gap = [ms(utc("2026-03-29T01:00"))]
+    assert skipped_between(Schedule(CronSchedule("30 2 * * *", BERLIN, SKIP)), *window, 99) == gap
+    assert skipped_between(Schedule(CronSchedule("30 2 * * *", BERLIN)), *window, 99) == []
+    assert skipped_between(Schedule(CronSchedule("30 * * * *", BERLIN, SKIP)), *window, 9_999) == []
+    assert skipped_between(Schedule(EverySchedule(60, NOON)), *window, 99) == []
+
+
+def test_a_time_that_a_run_has_anyway_is_not_skipped() -> None:
+    schedule = Schedule(CronSchedule("0 2,3 * * *", BERLIN, SKIP))
+    assert skipped_between(schedule, ms(utc("2026-03-28")), ms(utc("2026-03-30")), 99) == []
+
+
+def test_a_schedule_that_is_always_skipped_has_no_next_fire() -> None:
+    schedule = Schedule(CronSchedule("30 2 * 3 SUNL", BERLIN, SKIP))
+    assert next_fire(schedule, ms(utc("2026-01-01"))) is None

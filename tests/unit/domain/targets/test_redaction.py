@@ -1,0 +1,67 @@
+"""What is recorded of an error holds no secret."""
+
+import pytest
+
+from onthedot.domain.targets.redaction import redacted
+
+SECRET = "s3cr3t-Value.42"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"answered 401 to Authorization: Bearer {SECRET}",
+        f"basic {SECRET}=",
+        f"GET https://user:{SECRET}@example.com/x",
+        f"https://example.com/?api_key={SECRET}&page=2",
+        f'{{"password": "{SECRET} with spaces"}}',
+        f"client_secret={SECRET};scope=all",
+        f"X-Auth-Token: {SECRET}",
+        f"?X-Amz-Signature={SECRET}",
+        f"Authorization: Token {SECRET}",
+        f"authorization: ApiKey {SECRET}",
+        f'"Authorization": "Custom id, {SECRET}"',
+        f"Authorization: AWS4-HMAC-SHA256 Credential=x/y, SignedHeaders=host, Signature={SECRET}",
+        f"GET https://{SECRET}@example.com/x",
+        f"https://x.blob.example.com/f?sv=1&sig={SECRET}&se=2",
+        f"Cookie: a=1; sid={SECRET}",
+        f"Set-Cookie: sid={SECRET}; Path=/",
+        f'the body was {{"password": "{SECRET} and the rest was cut',
+        f"passphrase: {SECRET}",
+        f"pass={SECRET}",
+        f'{{"password": "a\\"{SECRET}"}}',
+    ],
+)
+def test_a_secret_beside_its_name_is_hidden(text: str) -> None:
+    assert SECRET not in redacted(text)
+    assert "***" in redacted(text)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "AKIAIOSFODNN7EXAMPLE",
+        "-----BEGIN RSA PRIVATE KEY----- MIIEowIBAAKCAQEA7 b+/= -----END RSA PRIVATE KEY-----",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N",
+    ],
+)
+def test_what_looks_like_a_key_is_hidden_without_a_name(secret: str) -> None:
+    assert redacted(f"it said {secret}, sorry") == "it said ***, sorry"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "answered 503: try again later",
+        "timed out after 60000 ms while connecting to example.com port 443",
+        "ValueError: order 42 has no token left to spend",
+        "https://example.com/path?page=2&size=10",
+        "the secretary of the basic unit",
+        "PermissionError: Authorization failed for user 7, signal 9",
+        "write to support@example.com or see https://example.com/@someone",
+        "bypass=1, design=2",
+    ],
+)
+def test_ordinary_words_stay(text: str) -> None:
+    assert redacted(text) == text

@@ -1,0 +1,153 @@
+"""Workflows as graphs: what is refused and why, and the order."""
+
+from itertools import pairwise, permutations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from onthedot.domain.workflows.graph import MAX_HINTS, MAX_JOBS, Graph, GraphProblem, Node, check, order
+from tests.unit.domain.workflows.strategies import DIAMOND, a_chain, dags, digraphs
+
+ARROWS = "these wait for each other: {}; remove one of the arrows"
+
+
+def cycle_in(trouble: GraphProblem) -> list[str]:
+    """The keys of the path that a message shows, the first of them at the end again."""
+    before, after = ARROWS.split("{}")
+    assert trouble.field == "depends_on"
+    return trouble.message.removeprefix(before).removesuffix(after).split(" → ")
+
+
+def all_cycles(nodes: list[Node]) -> list[tuple[str, ...]]:
+    """Every cycle once, by trying everything; it begins with its lowest position."""
+    parents = {node.key: node.depends_on for node in nodes}
+    tries = [path for size in range(2, len(nodes) + 1) for path in permutations(parents, size)]
+    place = {node.key: n for n, node in enumerate(nodes)}
+    real = [path for path in tries if all(b in parents[a] for a, b in pairwise([*path, path[0]]))]
+    return [path for path in real if place[path[0]] == min(place[key] for key in path)]
+
+
+def test_a_diamond_knows_its_parents_children_roots_and_leaves() -> None:
+    assert check(DIAMOND.nodes) == []
+    assert DIAMOND.parents_of("join") == ("right", "left"), "in the order of the request"
+    assert DIAMOND.children_of("top") == ("right", "left")
+    assert (DIAMOND.parents_of("top"), DIAMOND.children_of("join")) == ((), ())
+    assert (DIAMOND.roots(), DIAMOND.leaves()) == (("top",), ("join",))
+    assert order(DIAMOND) == ["top", "right", "left", "join"]
+
+
+def test_what_does_not_wait_keeps_its_place() -> None:
+    assert order(Graph((Node("c"), Node("a", ("b",)), Node("b"), Node("d")))) == ["c", "b", "a", "d"]
+
+
+def test_a_key_that_is_not_there_is_an_error_of_the_caller() -> None:
+    with pytest.raises(KeyError):
+        DIAMOND.parents_of("bottom")
+
+
+def test_jobs_in_a_cycle_have_no_order() -> None:
+    with pytest.raises(ValueError, match="wait for each other"):
+        order(Graph((Node("a", ("b",)), Node("b", ("a",)), Node("c"))))
+
+
+def test_a_workflow_has_one_job_or_up_to_the_limit() -> None:
+    assert check([]) == [GraphProblem(0, "", "there are no jobs; give at least one")]
+    assert check(a_chain(1)) == check(a_chain(MAX_JOBS)) == []
+    assert check(a_chain(501)) == [GraphProblem(500, "", "there are 501 jobs; give at most 500")]
+
+
+def test_a_key_belongs_to_one_job() -> None:
+    found = check([Node("a"), Node("b"), Node("a", ("b",)), Node("a")])
+    assert [(one.index, one.field) for one in found] == [(2, "key"), (3, "key")]
+    assert found[0].message == "is the key of job 0 too; give each job its own"
+
+
+def test_each_bad_dependency_is_told_at_its_entry() -> None:
+    assert check([Node("a"), Node("b", ("a", "b", "a", "zzz", "zzz"))]) == [
+        GraphProblem(1, "depends_on.1", "a job cannot wait for itself; remove it"),
+        GraphProblem(1, "depends_on.2", "'a' stands here twice; remove one"),
+        GraphProblem(1, "depends_on.3", "no job has the key 'zzz'; add that job or remove it here"),
+        GraphProblem(1, "depends_on.4", "'zzz' stands here twice; remove one"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("extrct", "extract"), ("EXTRACT", "extract"), ("Extracts", "extract"), (" a ", "A")]
+)
+def test_a_near_miss_is_told_the_key_that_was_meant(written: str, meant: str) -> None:
+    found = check([Node(meant), Node("load", (written,))])
+    assert [one.message for one in found] == [f"no job has the key {written!r}; did you mean {meant!r}?"]
+
+
+def test_nobody_is_told_to_wait_for_itself() -> None:
+    assert "did you mean" not in check([Node("extract", ("extrct",))])[0].message
+    assert "did you mean 'extract-b'?" in check([Node("extract-a", ("extract_a",)), Node("extract-b")])[0].message
+
+
+def test_only_the_first_unknown_keys_get_a_hint_for_each_costs_a_look_at_all() -> None:
+    found = check([Node("extract"), Node("load", tuple(f"extract{n}" for n in range(1_000)))])
+    assert ["did you mean" in one.message for one in found] == [n < MAX_HINTS for n in range(1_000)]
+
+
+def test_the_whole_path_of_a_cycle_is_shown_from_child_to_parent() -> None:
+    nodes = [Node("x"), Node("c", ("a",)), Node("a", ("x", "b")), Node("b", ("c",)), Node("behind", ("b",))]
+    assert check(nodes) == [GraphProblem(1, "depends_on", ARROWS.format("c → a → b → c"))]
+
+
+def test_separate_cycles_are_told_one_by_one() -> None:
+    nodes = [Node("a", ("b",)), Node("b", ("a",)), Node("c", ("d", "a")), Node("d", ("c",))]
+    assert [(one.index, cycle_in(one)) for one in check(nodes)] == [(0, ["a", "b", "a"]), (2, ["c", "d", "c"])]
+
+
+def test_a_cycle_is_found_beside_other_troubles() -> None:
+    nodes = [Node("a", ("a", "b", "nobody")), Node("b", ("a", "a")), Node("b")]
+    told = [(one.index, one.field) for one in check(nodes)]
+    assert told == [(0, "depends_on.0"), (0, "depends_on.2"), (1, "depends_on.1"), (2, "key"), (0, "depends_on")]
+
+
+def test_a_circle_of_as_many_jobs_as_there_may_be_is_shown_whole() -> None:
+    nodes = [Node("k0", (f"k{MAX_JOBS - 1}",)), *a_chain(MAX_JOBS)[1:]]
+    (trouble,) = check(nodes)
+    assert cycle_in(trouble) == ["k0", *(f"k{n}" for n in reversed(range(MAX_JOBS)))]
+
+
+@given(dags())
+def test_jobs_that_depend_on_earlier_ones_only_are_fine_in_any_order_of_the_request(nodes: list[Node]) -> None:
+    assert check(nodes) == []
+    ordered = order(Graph(tuple(nodes)))
+    assert sorted(ordered) == sorted(node.key for node in nodes)
+    place = {key: n for n, key in enumerate(ordered)}
+    assert all(place[parent] < place[node.key] for node in nodes for parent in node.depends_on)
+
+
+@given(dags(), st.data())
+def test_an_edge_back_makes_a_cycle_through_it_that_is_told_once(nodes: list[Node], data: st.DataObject) -> None:
+    chains = [(node.key, parent) for node in nodes for parent in node.depends_on]
+    assume(chains)
+    child, ancestor = data.draw(st.sampled_from(chains))
+    parents = {node.key: node.depends_on for node in nodes}
+    for _ in range(data.draw(st.integers(0, 5))):
+        ancestor = data.draw(st.sampled_from(parents[ancestor] or (ancestor,)))
+    parents[ancestor] = (*parents[ancestor], child)
+    (trouble,) = check([Node(node.key, parents[node.key]) for node in nodes])
+    path = cycle_in(trouble)
+    assert path[0] == path[-1] == nodes[trouble.index].key
+    assert all(parent in parents[key] for key, parent in pairwise(path))
+    assert (ancestor, child) in set(pairwise(path)), "without the new edge there was none"
+    assert len(set(path)) == len(path) - 1
+
+
+@given(digraphs())
+def test_of_the_cycles_that_share_jobs_the_shortest_is_told_and_no_other(nodes: list[Node]) -> None:
+    cycles, told = all_cycles(nodes), [tuple(cycle_in(one)[:-1]) for one in check(nodes)]
+    assert set(told) <= set(cycles)
+    tangles: list[set[str]] = []
+    for cycle in cycles:
+        apart = [tangle for tangle in tangles if not tangle & set(cycle)]
+        tangles = [*apart, set(cycle).union(*(tangle for tangle in tangles if tangle & set(cycle)))]
+    place = {node.key: n for n, node in enumerate(nodes)}
+    best = [min((len(cycle), place[cycle[0]]) for cycle in cycles if set(cycle) <= tangle) for tangle in tangles]
+    chosen = [[(len(cycle), place[cycle[0]]) for cycle in told if set(cycle) <= tangle] for tangle in tangles]
+    assert chosen == [[one] for one in best]
+    assert len(told) == len(tangles)

@@ -1,0 +1,51 @@
+"""The benchmarks measure what they say they do; and a small tick is flat, which needs no calm machine to be counted."""
+
+from datetime import UTC, datetime
+
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from benchmarks.flatness import figures, measure, sqlite_subjects
+from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient
+from benchmarks.stored_jobs import fill_sqlite
+from onthedot.domain.runs.records import Kind
+from onthedot.domain.runs.slots import SlotKind, bucket_of, horizon, slot_name
+from tests.builders import a_world
+
+
+def test_a_tick_asks_as_much_of_a_store_whatever_else_is_in_it() -> None:
+    with sqlite_subjects([10, 2_000], folder=None) as subjects:
+        measure(subjects, rounds=1)
+        small, large = (figures(subject) for subject in subjects)
+    assert small["statements"] == large["statements"]
+    assert large["vm steps"] <= 1.05 * small["vm steps"]
+
+
+def test_the_stored_jobs_are_jobs_that_are_not_due() -> None:
+    with a_world() as world:
+        fill_sqlite(world.database, world.engine, 500)
+        with world.database.transaction() as connection:
+            ids = [row["run_id"] for row in connection.execute("SELECT run_id FROM runs")]
+        found = world.store.get_many(ids, deadline=None)  # type: ignore[arg-type] # SQLite needs none
+        copies = list(found.values())
+        assert len(copies) == 500 + 2
+        assert sum(copy.kind is Kind.RECURRING for copy in copies) == 100 + 1
+        for copy in copies:
+            assert copy.fire_at >= horizon(world.clock.now(), world.deployment.lookahead)
+            shards = range(world.deployment.shards)
+            assert copy.slot in [slot_name(SlotKind.FIRE, shard, bucket_of(copy.fire_at)) for shard in shards]
+
+
+def test_the_lean_client_signs_as_boto_does() -> None:
+    target, body = "DynamoDB_20120810.Query", b'{"TableName":"t"}'
+    request = AWSRequest(
+        "POST",
+        "https://dynamodb.us-east-1.amazonaws.com/",
+        headers={"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": target},
+        data=body,
+    )
+    SigV4Auth(Credentials(ACCESS_KEY, SECRET_KEY), "dynamodb", "us-east-1").add_auth(request)
+    ours = LeanClient("dynamodb", "DynamoDB_20120810", send=lambda _, body: body)
+    at = datetime.strptime(request.headers["X-Amz-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    assert ours.signed_headers(target, body, at)["Authorization"] == request.headers["Authorization"]

@@ -1,0 +1,197 @@
+"""HTTP targets that hang, drip, lie and break: the time-out is kept, and nothing is raised."""
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from onthedot.ports import RESULT_BYTES, Answer
+from onthedot.targets.http.wire import MAX_REPLY
+from tests.unit.targets.http.peer import (
+    Peer,
+    Script,
+    a_call,
+    a_caller,
+    a_peer,
+    dripping,
+    hanging,
+    reply,
+    sending,
+)
+
+TIMEOUT_MS = 150
+CHUNKED = {"Transfer-Encoding": "chunked"}
+
+
+@contextlib.contextmanager
+def within_the_timeout() -> Iterator[None]:
+    """The promise is 100 ms; a busy machine that runs tests may need some more."""
+    began = time.monotonic()
+    yield
+    # The peers here would go on for ever; the allowance is for a machine that is busy with something else.
+    assert TIMEOUT_MS / 1000 - 0.01 < time.monotonic() - began < TIMEOUT_MS / 1000 + 10
+
+
+def resetting(content: bytes) -> Script:
+    def reset(connection: socket.socket, peer: Peer) -> None:
+        connection.sendall(content)
+        time.sleep(0.02)  # let it arrive: a reset overtakes what is still on its way
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    return reset
+
+
+def failed(
+    script: Script, timeout_ms: int = 2000, reads: bool = True, payload: bytes = b"1", error_class: str = "timeout"
+) -> str:
+    """The error of a call that may be tried again."""
+    with a_peer(script, reads=reads) as peer:
+        answer = a_caller().perform(a_call(peer.url, timeout_ms=timeout_ms, payload=payload))
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, True, error_class)
+    return answer.error or ""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(hanging, id="silent"),
+        pytest.param(dripping(b"H"), id="drips in the status line"),
+        pytest.param(dripping(b"HTTP/1.1 200 OK\r\nA: "), id="drips in a header"),
+        pytest.param(dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), id="never gets beyond 100"),
+        pytest.param(dripping(reply(200, b"x", {"Content-Length": "9999"})), id="drips in the body"),
+        pytest.param(dripping(b"HTTP/1.1 200 OK\r\n\r\n"), id="drips in a body without length"),
+        pytest.param(dripping(reply(200, b"", CHUNKED), b"1\r\nx\r\n"), id="drips chunks"),
+        pytest.param(dripping(reply(200, b"0\r\n", CHUNKED), b"a: b\r\n"), id="drips trailers"),
+    ],
+)
+def test_a_peer_that_takes_its_time_does_not_get_more_than_the_timeout(script: Script) -> None:
+    with within_the_timeout():
+        assert failed(script, TIMEOUT_MS) == f"timed out after {TIMEOUT_MS} ms while reading the answer"
+
+
+def test_a_peer_that_does_not_read_does_not_get_more_than_the_timeout() -> None:
+    with within_the_timeout():
+        error = failed(hanging, TIMEOUT_MS, reads=False, payload=bytes(32 * 1024 * 1024))
+    assert error == f"timed out after {TIMEOUT_MS} ms while sending the request"
+
+
+def test_a_tls_handshake_does_not_get_more_than_the_timeout() -> None:
+    with a_peer(dripping(b"\x16\x03\x03\x40\x00"), reads=False) as peer, within_the_timeout():
+        answer = a_caller().perform(a_call(f"https://127.0.0.1:{peer.port}/", timeout_ms=TIMEOUT_MS))
+    assert answer.error == f"timed out after {TIMEOUT_MS} ms while setting up TLS with 127.0.0.1"
+
+
+def test_a_resolver_that_hangs_does_not_get_more_than_the_timeout() -> None:
+    released = threading.Event()
+
+    def hang(*_: object) -> list[tuple[object, ...]]:
+        released.wait(5)
+        return []
+
+    with within_the_timeout():
+        answer = a_caller(resolve=hang).perform(a_call("http://target.test/", timeout_ms=TIMEOUT_MS))
+    released.set()
+    error = f"timed out after {TIMEOUT_MS} ms while resolving target.test"
+    assert answer == Answer(ok=False, error=error, error_class="timeout")
+
+
+def test_a_call_without_time_is_not_made() -> None:
+    assert failed(hanging, timeout_ms=0) == "timed out after 0 ms while resolving 127.0.0.1"
+
+
+def test_a_failure_whose_body_drips_is_still_judged_by_its_status() -> None:
+    with a_peer(dripping(reply(404, b"", {"Content-Length": "999"}))) as peer, within_the_timeout():
+        answer = a_caller().perform(a_call(peer.url, timeout_ms=TIMEOUT_MS))
+    assert answer == Answer(ok=False, error="answered 404", error_class="http_404", retryable=False)
+
+
+@pytest.mark.parametrize("headers", [{"Content-Length": str(10**12)}, {"Connection": "close", "Content-Length": "x"}])
+def test_of_a_huge_body_no_more_is_read_than_the_limit(headers: dict[str, str]) -> None:
+    with a_peer(dripping(reply(200, b"", headers), b"y" * RESULT_BYTES)) as peer:
+        assert a_caller().perform(a_call(peer.url)) == Answer(ok=True, result="y" * RESULT_BYTES)
+
+
+def test_a_body_as_large_as_a_result_may_be_is_kept_whole() -> None:
+    body = "é".encode() * (RESULT_BYTES // 2)
+    with a_peer(sending(reply(200, body))) as peer:
+        assert a_caller().perform(a_call(peer.url)) == Answer(ok=True, result=body.decode())
+
+
+@pytest.mark.parametrize("letter", [b"\xff", "€".encode()], ids=["no text", "letters of three bytes"])
+def test_a_result_that_is_cut_is_still_text_and_no_longer_than_it_may_be(letter: bytes) -> None:
+    with a_peer(sending(reply(200, letter * RESULT_BYTES))) as peer:
+        result = a_caller().perform(a_call(peer.url)).result or ""
+    assert RESULT_BYTES - 3 < len(result.encode()) <= RESULT_BYTES
+    assert len(set(result)) == 1
+
+
+def test_a_chunk_of_negative_size_does_not_make_us_read_for_ever() -> None:
+    # http.client of Python 3.11 takes -1 for a size and reads to the end, wherever that is.
+    error = failed(dripping(reply(200, b"-1\r\n", CHUNKED), b"z" * MAX_REPLY), 5000, error_class="protocol")
+    assert "not valid HTTP" in error
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"SSH-2.0-OpenSSH_9.6\r\n", id="another protocol"),
+        pytest.param(b"\x00\xff" * 50, id="binary"),
+        pytest.param(b"HTTP/2 200\r\n\r\n", id="another version"),
+        pytest.param(b"HTTP/1.1 two hundred\r\n\r\n", id="no status"),
+        pytest.param(b"HTTP/1.1 99999 OK\r\n\r\n", id="status too large"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nA: " + b"a" * 70_000 + b"\r\n\r\n", id="header too long"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 200 + b"\r\n", id="too many headers"),
+        pytest.param(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 20, id="interim answers only"),
+        pytest.param(reply(200, b"-5\r\nabc", CHUNKED), id="negative chunk"),
+    ],
+)
+def test_garbage_is_a_failure_with_a_readable_error(content: bytes) -> None:
+    error = failed(sending(content), error_class="protocol")
+    assert "not valid HTTP" in error
+    assert error.isprintable()
+    assert len(error) < 250
+
+
+@pytest.mark.parametrize(
+    "content", [reply(200, b"half", {"Content-Length": "100"}), reply(200, b"64\r\nhalf", CHUNKED)]
+)
+def test_a_connection_closed_in_the_body_is_tried_again(content: bytes) -> None:
+    assert "closed in the middle of the answer" in failed(sending(content), error_class="connection")
+
+
+def test_a_connection_closed_without_an_answer_is_tried_again() -> None:
+    assert "closed without an answer" in failed(sending(b""), error_class="connection")
+
+
+def test_a_connection_reset_in_the_body_is_tried_again() -> None:
+    assert failed(resetting(reply(200, b"half", {"Content-Length": "100"})), error_class="connection") == (
+        "failed while reading the answer: Connection reset by peer"
+    )
+
+
+def test_a_refused_connection_is_tried_again() -> None:
+    with a_peer(hanging) as peer:
+        pass
+    answer = a_caller().perform(a_call(peer.url))
+    where = f"failed while connecting to 127.0.0.1 port {peer.port}"
+    assert answer == Answer(ok=False, error=f"{where}: Connection refused", error_class="connection")
+
+
+def test_an_answer_given_before_the_whole_payload_was_read_counts() -> None:
+    with a_peer(resetting(reply(413)), reads=False) as peer:
+        answer = a_caller().perform(a_call(peer.url, payload=bytes(32 * 1024 * 1024)))
+    assert answer == Answer(ok=False, error="answered 413", error_class="http_413", retryable=False)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.binary(max_size=60), st.sampled_from([b"", b"HTTP/1.1 200 OK\r\n", reply(200, b"", CHUNKED)]))
+@example(b"-1\r\n", reply(200, b"", CHUNKED))
+def test_nothing_that_a_peer_sends_raises(content: bytes, start: bytes) -> None:
+    with a_peer(sending(start + content)) as peer:
+        assert isinstance(a_caller().perform(a_call(peer.url)), Answer)

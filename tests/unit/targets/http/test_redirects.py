@@ -1,0 +1,196 @@
+"""Redirects of HTTP targets: followed a few times, each as carefully as the first call."""
+
+import time
+from typing import Any
+
+import pytest
+
+from onthedot.ports import Answer
+from onthedot.targets.http.redirects import MAX_REDIRECTS
+from tests.unit.targets.http.peer import (
+    Peer,
+    a_call,
+    a_caller,
+    a_peer,
+    hanging,
+    leading_to,
+    one_after_the_other,
+    reply,
+    resolving_to,
+    sending,
+)
+
+DONE = reply(200, b"done")
+SIGNATURE = {"webhook-id": "run-7", "webhook-timestamp": "1767225600", "webhook-signature": "v1,abc"}
+
+
+def moved(status: int, location: str) -> bytes:
+    return reply(status, headers={"Location": location})
+
+
+def followed(*contents: bytes, **target: Any) -> tuple[Answer, Peer]:
+    """A call of one peer that gives these replies, one for each request."""
+    with a_peer(one_after_the_other(*contents)) as peer:
+        return a_caller().perform(a_call(peer.url, signature=SIGNATURE, **target)), peer
+
+
+def sent_elsewhere(status: int = 307, **target: Any) -> Peer:
+    """What a peer of another origin receives by way of the first one."""
+    with a_peer(sending(DONE)) as second, a_peer(leading_to(second.url, status)) as first:
+        assert a_caller().perform(a_call(first.url, signature=SIGNATURE, **target)).ok
+    return second
+
+
+def refused(answer: Answer, error_class: str = "redirect") -> str:
+    """Why a redirect is not followed, and never will be."""
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, False, error_class)
+    return answer.error or ""
+
+
+@pytest.mark.parametrize("status", [307, 308])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_307_and_308_repeat_the_request_with_its_body(status: int, method: str) -> None:
+    answer, peer = followed(moved(status, "/other?x=1#part"), DONE, method=method)
+    assert answer == Answer(ok=True, result="done")
+    assert peer.asked == [f"{method} /hook", f"{method} /other?x=1"]
+    assert peer.bodies == [b'{"n": 1}'] * 2
+    assert (peer.headers["content-type"], peer.headers["content-length"]) == ("application/json", "8")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_every_redirect_of_a_get_or_head_is_followed(status: int, method: str) -> None:
+    answer, peer = followed(moved(status, "there"), b"HTTP/1.1 204 No Content\r\n\r\n", method=method)
+    assert (answer, peer.asked) == (Answer(ok=True), [f"{method} /hook", f"{method} /there"])
+
+
+def test_303_is_followed_with_a_get_without_the_body_and_what_described_it() -> None:
+    answer, peer = followed(moved(303, "/seen"), DONE)
+    assert (answer.result, peer.asked, peer.bodies) == ("done", ["POST /hook", "GET /seen"], [b'{"n": 1}', b""])
+    assert not {"content-type", "content-length", *SIGNATURE} & peer.headers.keys()
+    assert peer.headers["idempotency-key"] == "run-7"
+
+
+@pytest.mark.parametrize("status", [301, 302])
+def test_301_and_302_of_a_post_are_refused_with_what_to_change(status: int) -> None:
+    answer, peer = followed(moved(status, "https://user:pw@other.test/secret"))
+    assert "credentials" in refused(answer)
+    answer, peer = followed(moved(status, "https://other.test:8/secret"))
+    assert peer.connections == 1
+    assert refused(answer) == (
+        f"answered {status}, a redirect to other.test that a POST does not follow; "
+        "change the url to where it leads, or have the target answer 307 or 308"
+    )
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["", "http://[broken", f"http://{'h' * 9000}/", "ftp://a.test/", "http://a b/", "http://u:hunter2@a.test/", "//:0"],
+)
+def test_a_location_that_cannot_be_called_is_refused_with_a_short_message(location: str) -> None:
+    answer, peer = followed(moved(307, location))
+    error = refused(answer)
+    assert len(error) < 250
+    assert "hunter2" not in error
+    assert peer.connections == 1
+
+
+def test_a_redirect_to_metadata_is_not_followed_even_on_a_local_stage() -> None:
+    answer, _ = followed(moved(307, "http://169.254.169.254/latest/meta-data/"))
+    assert "instance metadata" in refused(answer, "refused_address")
+
+
+def test_a_redirect_to_a_name_of_a_denied_address_is_not_followed() -> None:
+    def resolve(host: str, port: int, *_: object) -> list[tuple[Any, ...]]:
+        return [(0, 0, 0, "", ("127.0.0.1" if host == "first.test" else "169.254.169.254", port))]
+
+    with a_peer(leading_to("http://second.test/")) as peer:
+        answer = a_caller(resolve=resolve).perform(a_call(f"http://first.test:{peer.port}/"))
+    assert refused(answer, "refused_address").startswith("second.test resolves to 169.254.169.254")
+
+
+def test_the_second_connection_goes_to_the_address_that_was_checked() -> None:
+    asked: list[str] = []
+
+    def rebinding(host: str, port: int, *_: object) -> list[tuple[Any, ...]]:
+        asked.append(host)
+        return [(0, 0, 0, "", ("127.0.0.1" if asked.count(host) == 1 else "169.254.169.254", port))]
+
+    with a_peer(one_after_the_other(DONE)) as second, a_peer(leading_to(f"http://b.test:{second.port}/")) as first:
+        answer = a_caller(resolve=rebinding).perform(a_call(f"http://a.test:{first.port}/"))
+    assert (answer.ok, asked, second.headers["host"]) == (True, ["a.test", "b.test"], f"b.test:{second.port}")
+
+
+def test_as_many_redirects_as_allowed_are_followed_and_no_more() -> None:
+    answer, peer = followed(*[moved(307, "/next")] * MAX_REDIRECTS, DONE)
+    assert (answer.result, peer.connections, MAX_REDIRECTS) == ("done", 6, 5)
+
+
+def test_a_redirect_loop_ends() -> None:
+    with a_peer(leading_to("/hook")) as peer:
+        answer = a_caller().perform(a_call(peer.url))
+    assert f"more than {MAX_REDIRECTS} times, the last time to 127.0.0.1" in refused(answer)
+    assert peer.connections == MAX_REDIRECTS + 1
+
+
+def test_the_timeout_covers_all_places_together() -> None:
+    def slowly(connection: Any, peer: Peer) -> None:
+        peer.over.wait(1.2)
+        connection.sendall(moved(307, slow.url))
+
+    with a_peer(hanging) as slow, a_peer(slowly) as first:
+        began = time.monotonic()
+        answer = a_caller().perform(a_call(first.url, timeout_ms=1500))
+        took = time.monotonic() - began
+    assert (answer.error, slow.connections) == ("timed out after 1500 ms while reading the answer", 1)
+    assert answer.error_class == "timeout"
+    assert 1.49 < took < 2.6, "the second place had a time-out of its own"
+
+
+def test_a_failure_at_the_second_place_is_judged_like_one_at_the_first() -> None:
+    answer, _ = followed(moved(307, "/next"), reply(503, headers={"Retry-After": "7"}))
+    assert (answer.error_class, answer.retryable, answer.retry_after_ms) == ("http_503", True, 7000)
+
+
+SECRETS = {
+    "Authorization": "Bearer 123456789",
+    "Cookie": "a=b",
+    "X-Api-Key": "k",
+    "X-Auth": "k",
+    "X-Session": "k",
+    "X-Custom": "Basic dXNlcjpwYXNz",
+    "X-Pin": "1234",
+}
+
+
+PLAIN = {"User-Agent": "mine", "Accept": "text/plain", "Content-Type": "application/cloudevents+json"}
+
+
+def test_another_origin_gets_no_secrets_of_the_user() -> None:
+    headers = sent_elsewhere(headers=SECRETS | PLAIN).headers
+    assert not {name.lower() for name in SECRETS} & headers.keys()
+    assert {name.lower(): value for name, value in PLAIN.items()}.items() <= headers.items()
+
+
+def test_another_origin_gets_our_headers_and_the_signature() -> None:
+    peer = sent_elsewhere(headers={"Idempotency-Key": "mine", "webhook-id": "mine"})
+    assert SIGNATURE.items() <= peer.headers.items()
+    assert (peer.headers["idempotency-key"], peer.headers["x-onthedot-attempt"]) == ("run-7", "2")
+    assert (peer.headers["host"], peer.bodies) == (f"127.0.0.1:{peer.port}", [b'{"n": 1}'])
+
+
+def test_the_same_origin_gets_the_secrets_again() -> None:
+    _, peer = followed(moved(307, "/next"), DONE, headers=SECRETS)
+    assert {name.lower(): value for name, value in SECRETS.items()}.items() <= peer.headers.items()
+
+
+def test_secrets_that_were_dropped_do_not_come_back_with_the_way() -> None:
+    contents = [moved(307, "http://second.test:{port}/"), moved(307, "http://first.test:{port}/"), DONE]
+
+    def to_and_fro(connection: Any, peer: Peer) -> None:
+        connection.sendall(contents.pop(0).replace(b"{port}", b"%d" % peer.port))
+
+    with a_peer(to_and_fro) as peer:
+        caller = a_caller(resolve=resolving_to("127.0.0.1"))
+        assert caller.perform(a_call(f"http://first.test:{peer.port}/", headers=SECRETS)).ok
+    assert (peer.headers["host"], "authorization" in peer.headers) == (f"first.test:{peer.port}", False)

@@ -1,0 +1,73 @@
+"""Whoever receives a call can check that it is ours: Standard Webhooks, verified here as a receiver would."""
+
+import base64
+import hashlib
+import hmac
+import json
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+import pytest
+
+from onthedot.domain.targets.webhooks import SigningKey, fresh_key, rotated, signature_headers
+from tests.unit.targets.http.peer import NOW, Peer, a_call, a_caller, a_peer, reply, sending
+
+PAYLOAD = json.dumps({"text": "café", "n": [1, 2]}, ensure_ascii=False).encode()
+
+
+def received(keys: Sequence[SigningKey]) -> Peer:
+    """What a peer is sent that these keys sign for."""
+    signature = signature_headers(keys, "run-7", NOW, PAYLOAD)
+    with a_peer(sending(reply())) as peer:
+        forged = {"Webhook-Signature": "v1,forged", "WEBHOOK-ID": "forged", "webhook-other": "forged"}
+        assert a_caller().perform(a_call(peer.url, payload=PAYLOAD, signature=signature, headers=forged)).ok
+    return peer
+
+
+def verifies(peer: Peer, key: SigningKey) -> bool:
+    """As the receiver does who knows one key: over what arrived, and nothing else."""
+    signed = f"{peer.headers['webhook-id']}.{peer.headers['webhook-timestamp']}.".encode() + peer.bodies[0]
+    digest = hmac.digest(base64.b64decode(key.secret.split("_", 1)[1]), signed, hashlib.sha256)
+    return f"v1,{base64.b64encode(digest).decode()}" in peer.headers["webhook-signature"].split(" ")
+
+
+def test_the_receiver_verifies_the_call_with_its_key_and_no_other() -> None:
+    key = fresh_key(NOW)
+    peer = received([key])
+    assert verifies(peer, key)
+    assert not verifies(peer, fresh_key(NOW))
+    assert (peer.headers["webhook-id"], peer.headers["webhook-timestamp"]) == ("run-7", str(NOW // 1000))
+    assert "webhook-other" not in peer.headers
+
+
+def test_while_keys_are_rotated_receivers_of_either_verify_the_call() -> None:
+    old = fresh_key(NOW - 60_000)
+    keys = rotated([old], NOW - 1, overlap_ms=60_000)
+    peer = received(keys)
+    assert len(keys) == 2
+    assert all(verifies(peer, key) for key in keys)
+
+
+def test_after_the_overlap_only_the_new_key_verifies_the_call() -> None:
+    old = fresh_key(NOW - 60_000)
+    new, retired = rotated([old], NOW - 60_000, overlap_ms=60_000)
+    peer = received([new, retired])
+    assert (verifies(peer, new), verifies(peer, retired)) == (True, False)
+
+
+def test_a_call_without_a_signature_has_none_of_the_users_making_either() -> None:
+    assert not any(name.startswith("webhook-") for name in received([]).headers)
+
+
+def test_a_tool_of_somebody_else_computes_the_same_signature() -> None:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.fail("this test computes a signature with the openssl command")
+    key = fresh_key(NOW)
+    peer = received([key])
+    signed = f"run-7.{NOW // 1000}.".encode() + PAYLOAD
+    secret = base64.b64decode(key.secret.removeprefix("whsec_")).hex()
+    command = [openssl, "dgst", "-sha256", "-mac", "HMAC", "-macopt", f"hexkey:{secret}", "-binary"]
+    digest = subprocess.run(command, input=signed, check=True, capture_output=True).stdout
+    assert peer.headers["webhook-signature"] == f"v1,{base64.b64encode(digest).decode()}"

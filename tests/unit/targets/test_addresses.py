@@ -1,0 +1,156 @@
+"""Which addresses may be called, and which never."""
+
+import socket
+import threading
+import time
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onthedot.targets.addresses import AddressError, Lookup, resolve, unwrap, why_denied
+from tests.unit.targets.http.peer import resolving_to
+
+PUBLIC = ["8.8.8.8", "93.184.215.14", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "2a00:1450:4001::1"]
+LOCAL = ["127.0.0.1", "127.255.0.9", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.9.9", "::1", "fd12::1"]
+METADATA = [
+    *("169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23"),
+    *("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd20:ce::254"),
+]
+NEVER = [
+    *("0.0.0.0", "0.1.2.3", "169.254.0.1", "100.64.0.1", "100.127.255.255", "192.0.0.1", "192.88.99.1"),
+    *("192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1", "198.19.255.255"),
+    *("224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255"),
+    *("::", "::2", "::127.0.0.1", "fe80::1", "fec0::1", "ff02::1", "100::1", "64:ff9b:1::1", "5f00::1"),
+    *("2001:db8::1", "3fff::1", "2001:2::1", "2001:10::1", "2001:20::1", "4000::1", "8000::1", "e000::1"),
+]
+
+
+def wrappings(inner: IPv4Address) -> dict[str, IPv6Address]:
+    low, inverted = int(inner), int(inner) ^ 0xFFFFFFFF
+    return {
+        "IPv4-mapped": IPv6Address((0xFFFF << 32) | low),
+        "NAT64": IPv6Address((0x64FF9B << 96) | low),
+        "6to4": IPv6Address((0x2002 << 112) | (low << 80) | 1),
+        "Teredo client": IPv6Address((0x20010000 << 96) | (0x08080808 << 64) | inverted),
+        "Teredo server": IPv6Address((0x20010000 << 96) | (low << 64) | 0xF7F7F7F7),
+        "ISATAP": IPv6Address((0x2606 << 112) | (0x5EFE << 32) | low),
+        "ISATAP, universal": IPv6Address((0x2606 << 112) | (0x02005EFE << 32) | low),
+    }
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_public_addresses_may_be_called(address: str) -> None:
+    assert why_denied(ip_address(address), allow_private=False) is None
+
+
+@pytest.mark.parametrize("address", LOCAL)
+def test_loopback_and_private_addresses_are_for_local_stages_only(address: str) -> None:
+    assert address in (why_denied(ip_address(address), allow_private=False) or "")
+    assert why_denied(ip_address(address), allow_private=True) is None
+
+
+@pytest.mark.parametrize("address", METADATA)
+@pytest.mark.parametrize("allow_private", [True, False])
+def test_metadata_addresses_are_never_called(address: str, allow_private: bool) -> None:
+    assert "metadata" in (why_denied(ip_address(address), allow_private=allow_private) or "")
+
+
+@pytest.mark.parametrize("address", NEVER)
+@pytest.mark.parametrize("allow_private", [True, False])
+def test_addresses_that_are_no_place_on_the_internet_are_never_called(address: str, allow_private: bool) -> None:
+    assert why_denied(ip_address(address), allow_private=allow_private)
+
+
+@settings(deadline=None)
+@given(st.sampled_from([IPv4Address(a) for a in LOCAL + METADATA + NEVER if ":" not in a]))
+def test_a_denied_address_is_denied_in_every_wrapping(inner: IPv4Address) -> None:
+    for kind, outer in wrappings(inner).items():
+        assert str(inner) in (why_denied(outer, allow_private=False) or ""), kind
+
+
+@settings(deadline=None)
+@given(st.sampled_from([IPv4Address(a) for a in METADATA if ":" not in a]))
+def test_wrapped_metadata_is_denied_on_a_local_stage_too(inner: IPv4Address) -> None:
+    for kind, outer in wrappings(inner).items():
+        assert "metadata" in (why_denied(outer, allow_private=True) or ""), kind
+
+
+def test_a_public_address_may_be_called_in_every_wrapping() -> None:
+    for kind, outer in wrappings(IPv4Address("8.8.4.4")).items():
+        assert why_denied(outer, allow_private=False) is None, kind
+
+
+@settings(deadline=None)
+@given(st.ip_addresses(v=4))
+def test_every_wrapping_is_unwrapped(inner: IPv4Address) -> None:
+    for kind, outer in wrappings(inner).items():
+        assert inner in unwrap(outer), kind
+
+
+@settings(deadline=None)
+@given(st.ip_addresses())
+def test_what_the_standard_library_calls_private_is_never_called_in_production(
+    address: IPv4Address | IPv6Address,
+) -> None:
+    # The standard library knows what a wrapping is, not what is in it.
+    if address.is_private and unwrap(address) == (address,):
+        assert why_denied(address, allow_private=False)
+
+
+def checked(lookup: Lookup, host: str = "target.test", allow_private: bool = False) -> tuple[str, ...]:
+    found = resolve(host, 80, lookup=lookup, seconds=2, allow_private=allow_private)
+    return tuple(str(address) for address in found)
+
+
+def test_the_checked_addresses_come_in_the_order_of_the_answer_and_once() -> None:
+    assert checked(resolving_to("8.8.8.8", "2606:4700::1", "8.8.8.8")) == ("8.8.8.8", "2606:4700::1")
+
+
+def test_one_private_address_among_public_ones_refuses_the_name() -> None:
+    with pytest.raises(AddressError, match=r"target\.test resolves to 10\.0\.0\.7, a private address"):
+        checked(resolving_to("8.8.8.8", "2606:4700::1", "10.0.0.7"))
+
+
+def test_the_refusal_names_what_hides_in_an_address() -> None:
+    with pytest.raises(AddressError, match=r"64:ff9b::a9fe:a9fe \(it leads to 169\.254\.169\.254\), a"):
+        checked(resolving_to("64:ff9b::a9fe:a9fe"), allow_private=True)
+
+
+@pytest.mark.parametrize("answer", ["fe80::1%eth0", "not an address", "", "127.1", "010.0.0.1"])
+def test_an_answer_that_is_no_plain_address_is_refused(answer: str) -> None:
+    with pytest.raises(AddressError):
+        checked(resolving_to(answer))
+
+
+@pytest.mark.parametrize("host", ["127.1", "0x7f000001", "2130706433", "0177.0.0.1", "localhost", "0"])
+def test_other_spellings_of_loopback_are_refused_as_what_the_system_makes_of_them(host: str) -> None:
+    with pytest.raises(AddressError, match="may not be called"):
+        checked(socket.getaddrinfo, host)
+
+
+def test_a_name_without_addresses_is_an_error_of_the_network() -> None:
+    with pytest.raises(OSError, match="no address"):
+        checked(resolving_to())
+
+
+def test_a_resolver_that_hangs_is_given_up_on() -> None:
+    released, began = threading.Event(), time.monotonic()
+
+    def hang(*_: object) -> list[tuple[object, ...]]:
+        released.wait(5)
+        return []
+
+    with pytest.raises(TimeoutError):
+        resolve("target.test", 80, lookup=hang, seconds=0.05, allow_private=False)
+    released.set()
+    assert time.monotonic() - began < 4, "it waited for the answer"
+
+
+def test_an_error_of_the_resolver_is_passed_on() -> None:
+    def fail(*_: object) -> list[tuple[object, ...]]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    with pytest.raises(OSError, match="Name or service not known"):
+        checked(fail)

@@ -1,0 +1,147 @@
+"""A desk whose work is on a list, and a worker at it, for tests."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from onthedot.domain.errors import OnthedotError
+from onthedot.domain.runs.records import Priority
+from onthedot.domain.workers.pools import Needs
+from onthedot.domain.workers.records import Load, Resources
+from onthedot.ports import Answer, Call, Performer
+from onthedot.stopping import Stop
+from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.worker.runtime import Pace, Runtime
+from onthedot.worker.work_source import Fenced, LeasedTasks, LeaseExtended, Task, WorkSource
+
+PATIENCE = 10.0
+FINE = Answer(ok=True, result="fine")
+HASTY = Pace(heartbeat=0.05, watch=0.02, idle=(0.01, 0.05), errors=(0.01, 0.05), grace=5)
+Performing = Callable[[Performer, Stop], Answer]
+
+
+class Seconds:
+    """A monotonic clock that tests move."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def a_task(run_id: str = "run", perform: Performing = lambda _target, _stop: FINE, **fields: Any) -> Task:
+    whole = {"attempt": 1, "priority": Priority.MEDIUM, "needs": Needs(frozenset(), seconds=60), "alone": False}
+    return Task(run_id=run_id, perform=perform, **{**whole, "lease_end": 1e12, **fields})
+
+
+def an_offer(
+    concurrency: int = 4, cpu: float = 4, memory_mb: int = 1024, can: Sequence[str] = ("http", "shell")
+) -> Offer:
+    return Offer("pull", frozenset(can), Resources(concurrency, cpu, memory_mb))
+
+
+@dataclass
+class FakeDesk(WorkSource):
+    """Hands out what is on the list, within the room there is, and remembers all that it is told."""
+
+    tasks: list[Task] = field(default_factory=list)
+    alone_waiting: bool = False
+    errors: dict[str, list[Exception]] = field(default_factory=dict)
+    """By method: what the next calls of it raise."""
+    kept: dict[str, LeaseExtended | Fenced] = field(default_factory=dict)
+    reports: list[tuple[str, Answer]] = field(default_factory=list)
+    beats: list[Load] = field(default_factory=list)
+    taken: list[dict[str, Any]] = field(default_factory=list)
+    registered: int = 0
+    notices_work: bool = False
+
+    def __post_init__(self) -> None:
+        self.changed = threading.Condition()
+
+    def register(self, offer: Offer) -> str:
+        self._fail_if_told("register")
+        self.registered += 1
+        return "worker-1"
+
+    def beat(self, load: Load) -> None:
+        self._fail_if_told("beat")
+        with self.changed:
+            self.beats.append(load)
+            self.changed.notify_all()
+
+    def take(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
+        self._fail_if_told("take")
+        with self.changed:
+            self.taken.append({"most": most, "free": free, "idle": idle})
+            given, self.tasks = self.tasks[:most], self.tasks[most:]
+            self.changed.notify_all()
+            return LeasedTasks(given, self.alone_waiting and not idle)
+
+    def wait(self, seconds: float) -> bool:
+        with self.changed:
+            self.changed.wait(min(seconds, 0.02))
+        return True
+
+    def rest(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def keep(self, task: Task) -> LeaseExtended | Fenced:
+        self._fail_if_told("keep")
+        return self.kept.get(task.run_id, LeaseExtended(task.lease_end))
+
+    def report(self, task: Task, answer: Answer) -> Fenced | None:
+        self._fail_if_told("report")
+        with self.changed:
+            self.reports.append((task.run_id, answer))
+            self.changed.notify_all()
+        return None
+
+    def offer(self, *tasks: Task) -> None:
+        with self.changed:
+            self.tasks += tasks
+            self.changed.notify_all()
+
+    def wait_until(self, holds: Callable[[], bool]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(holds, PATIENCE), "it did not happen in time"
+
+    def _fail_if_told(self, method: str) -> None:
+        if self.errors.get(method):
+            raise self.errors[method].pop(0)
+
+
+class NoTarget(Performer):
+    def perform(self, call: Call) -> Answer:
+        raise AssertionError("tasks of a fake desk do their work themselves")
+
+
+@contextmanager
+def working(
+    source: WorkSource, target: Performer | None = None, offer: Offer | None = None, pace: Pace = HASTY
+) -> Iterator[Any]:
+    """A runtime at work, stopped at the end; its `run` must end by itself then."""
+    runtime = Runtime(source, target or NoTarget(), offer or an_offer(), pace)
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            runtime.run()
+        except OnthedotError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield runtime
+    finally:
+        runtime.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive(), "the runtime did not end"
+    if failures:
+        raise failures[0]

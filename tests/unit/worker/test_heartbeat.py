@@ -1,0 +1,123 @@
+"""What keeps a worker's runs alive, and what stops those that may not go on; in time that the tests move."""
+
+from typing import Any
+
+import pytest
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.workers.pools import Needs
+from onthedot.ports import Answer
+from onthedot.use_cases.attempts.keep_leases import CANCELLED, FENCED, UNHEARD
+from onthedot.worker.heartbeat import OVERRUN, OVERRUN_SECONDS, STOP_PATIENCE, STOPPED, Heartbeat, answer_for_stopped
+from onthedot.worker.running_tasks import RunningTask, RunningTasks
+from onthedot.worker.work_source import Fenced, LeaseExtended, NotAllowed
+from tests.unit.worker.kit import FINE, FakeDesk, Seconds, a_task, an_offer
+
+LEASE = 30
+
+
+class Scene:
+    def __init__(self) -> None:
+        self.seconds = Seconds()
+        self.source = FakeDesk()
+        self.running_tasks = RunningTasks(an_offer().resources, self.seconds)
+        self.abandoned: list[RunningTask] = []
+        self.heartbeat = Heartbeat(self.source, self.running_tasks, self.seconds, self.abandoned.append)
+
+    def running(self, run_id: str = "run", **fields: Any) -> RunningTask:
+        return self.running_tasks.add(a_task(run_id, **{"lease_end": self.seconds.now + LEASE, **fields}))
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_a_beat_extends_every_lease_and_says_what_runs(scene: Scene) -> None:
+    first, second = (scene.running(run_id, needs=Needs(frozenset(), 1.5, 100, 60)) for run_id in ("a", "b"))
+    scene.source.kept = {"a": LeaseExtended(5000), "b": LeaseExtended(6000)}
+    scene.heartbeat.beat()
+    assert (first.lease_end, second.lease_end) == (5000, 6000)
+    [load] = scene.source.beats
+    assert load.running == ("a", "b")
+    assert (load.used.concurrency, load.used.cpu, load.used.memory_mb) == (2, 3.0, 200)
+
+
+def test_a_cancel_comes_back_with_the_beat_and_stops_the_run(scene: Scene) -> None:
+    running, other = scene.running("a"), scene.running("b")
+    scene.source.kept = {"a": LeaseExtended(5000, cancel_requested=True)}
+    scene.heartbeat.beat()
+    assert running.stop.reason == CANCELLED
+    assert other.stop.reason is None
+
+
+def test_a_run_that_is_somebody_elses_is_stopped_and_kept_no_more(scene: Scene) -> None:
+    running = scene.running("a")
+    scene.source.kept = {"a": Fenced("another attempt runs")}
+    scene.heartbeat.beat()
+    assert running.stop.reason == FENCED
+    scene.source.errors = {"keep": [Unavailable("must not be asked again")]}
+    scene.heartbeat.beat()
+    assert scene.source.errors["keep"]
+
+
+def test_a_missed_beat_stops_nothing_while_the_lease_lasts(scene: Scene) -> None:
+    running = scene.running()
+    scene.source.errors = {"keep": [Unavailable("away")], "beat": [Unavailable("away")]}
+    scene.seconds.now += 10
+    scene.heartbeat.beat()
+    scene.seconds.now += 14.9
+    scene.heartbeat.watch()
+    assert running.stop.reason is None
+
+
+def test_a_lease_that_cannot_be_extended_stops_its_target_five_seconds_before_its_end(scene: Scene) -> None:
+    running = scene.running()
+    scene.seconds.now += LEASE - 5
+    scene.heartbeat.watch()
+    assert running.stop.reason == UNHEARD
+
+
+def test_a_refused_token_is_told_to_whoever_beats(scene: Scene) -> None:
+    scene.source.errors = {"beat": [NotAllowed("the token is not valid")]}
+    with pytest.raises(NotAllowed):
+        scene.heartbeat.beat()
+
+
+def test_what_does_not_end_when_asked_is_left_behind_once(scene: Scene) -> None:
+    running = scene.running()
+    running.ask_to_stop(CANCELLED, scene.seconds.now)
+    scene.seconds.now += STOP_PATIENCE - 0.1
+    scene.heartbeat.watch()
+    assert scene.abandoned == []
+    scene.seconds.now += 0.1
+    scene.heartbeat.watch()
+    scene.heartbeat.watch()
+    assert scene.abandoned == [running]
+    assert not running.may_report(), "the thread that comes late reports nothing"
+
+
+def test_a_target_that_outlasts_its_time_out_is_stopped_from_outside(scene: Scene) -> None:
+    running = scene.running(lease_end=1e12)
+    scene.seconds.now += 60 + OVERRUN_SECONDS
+    scene.heartbeat.watch()
+    assert running.stop.reason == OVERRUN
+
+
+@pytest.mark.parametrize("reason", [STOPPED, UNHEARD])
+def test_what_the_worker_breaks_off_is_not_held_against_the_run(reason: str) -> None:
+    broken_off = answer_for_stopped(reason, Answer(ok=False, error="stopped: …"))
+    assert broken_off.handed_back
+    assert broken_off.error == reason
+
+
+def test_what_ended_well_in_spite_of_being_asked_to_stop_is_well() -> None:
+    assert answer_for_stopped(STOPPED, FINE) is FINE
+
+
+def test_a_process_that_was_killed_on_purpose_is_no_loss() -> None:
+    assert not answer_for_stopped(CANCELLED, Answer(ok=False, error="signal 9", lost=True)).lost
+
+
+def test_an_overrun_is_a_time_out() -> None:
+    assert answer_for_stopped(OVERRUN, None).error_class == "timeout"

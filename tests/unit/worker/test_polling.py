@@ -1,0 +1,186 @@
+"""Long polls of three queues at the same time: what comes wakes the worker, what it cannot have is given back."""
+
+import queue
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.records import Priority
+from onthedot.ports import Backlog, Deadline, Received, RunMessage, RunQueues
+from onthedot.schema import PRIORITIES
+from onthedot.worker.polling import PolledQueues
+from tests.unit.worker.kit import PATIENCE
+
+LONG = 3600.0
+
+
+def a_message(run_id: str, priority: Priority) -> Received:
+    return Received(RunMessage(run_id, "g", 0, "acme", priority, "pull"), f"receipt-{run_id}", 1)
+
+
+class Queues(RunQueues):
+    """Polls that last until the test answers them."""
+
+    def __init__(self) -> None:
+        self.answers: dict[Priority, queue.SimpleQueue[Sequence[Received] | Exception]] = {
+            priority: queue.SimpleQueue() for priority in PRIORITIES
+        }
+        self.polled: queue.SimpleQueue[Priority] = queue.SimpleQueue()
+        self.hidden: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
+        self.there: list[Received] = []
+
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        if wait_ms == 0:
+            return self.there
+        assert maximum == 1
+        self.polled.put(priority)
+        answer = self.answers[priority].get(timeout=PATIENCE)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        self.hidden.put((received.message.run_id, milliseconds))
+
+    def delete(self, received: Received) -> None:
+        raise NotImplementedError
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        raise NotImplementedError
+
+    def backlog(self, pool: str, priority: Priority) -> Backlog:
+        raise NotImplementedError
+
+    def end_polls(self) -> None:
+        for answers in self.answers.values():
+            answers.put(())
+
+    def wait_for_polls(self, number: int = 3) -> set[Priority]:
+        return {self.polled.get(timeout=PATIENCE) for _ in range(number)}
+
+
+def waiting(polled: PolledQueues) -> "queue.SimpleQueue[bool | Exception]":
+    """A wait that goes on beside the test; what it returns or raises."""
+    returned: queue.SimpleQueue[bool | Exception] = queue.SimpleQueue()
+
+    def wait() -> None:
+        try:
+            returned.put(polled.wait(LONG))
+        except (Unavailable, KeyError) as error:
+            returned.put(error)
+
+    threading.Thread(target=wait, daemon=True).start()
+    return returned
+
+
+@pytest.fixture
+def queues() -> Queues:
+    return Queues()
+
+
+def test_all_three_queues_are_polled_at_the_same_time_and_the_first_message_ends_the_wait(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    returned = waiting(polled)
+    assert queues.wait_for_polls() == set(PRIORITIES)
+    queues.answers[Priority.LOW].put([a_message("a", Priority.LOW)])
+    assert returned.get(timeout=PATIENCE) is True
+    assert polled.receive("pull", Priority.HIGH, 10, visibility_ms=1) == []
+    [received] = polled.receive("pull", Priority.LOW, 10, visibility_ms=1)
+    assert received.message.run_id == "a"
+    assert polled.receive("pull", Priority.LOW, 10, visibility_ms=1) == [], "it is had once"
+    queues.end_polls()
+
+
+def test_what_was_not_brought_by_a_poll_is_received_as_usual(queues: Queues) -> None:
+    queues.there = [a_message("b", Priority.HIGH)]
+    assert PolledQueues(queues, "pull").receive("pull", Priority.HIGH, 10, visibility_ms=1) == queues.there
+
+
+def test_what_a_poll_brings_when_nothing_is_wanted_any_more_is_given_back_at_once(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    returned = waiting(polled)
+    queues.wait_for_polls()
+    queues.answers[Priority.HIGH].put([a_message("a", Priority.HIGH)])
+    assert returned.get(timeout=PATIENCE) is True
+    polled.rest()
+    queues.answers[Priority.LOW].put([a_message("b", Priority.LOW)])
+    given_back = {queues.hidden.get(timeout=PATIENCE) for _ in range(2)}
+    assert given_back == {("a", 0), ("b", 0)}
+    queues.end_polls()
+
+
+def test_a_poll_that_still_lasts_is_not_begun_twice(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    returned = waiting(polled)
+    queues.wait_for_polls()
+    polled.wake()
+    assert returned.get(timeout=PATIENCE) is True
+    returned = waiting(polled)
+    queues.answers[Priority.HIGH].put([a_message("a", Priority.HIGH)])
+    assert returned.get(timeout=PATIENCE) is True
+    assert queues.polled.empty()
+    queues.end_polls()
+
+
+def test_a_wait_that_begins_after_being_woken_ends_at_once(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    polled.rest()
+    assert polled.wait(LONG) is True
+    queues.end_polls()
+
+
+def test_nothing_in_time_is_nothing(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    assert polled.wait(0.01) is False
+    queues.end_polls()
+
+
+@pytest.mark.parametrize("error", [Unavailable("throttled"), KeyError("a bug")])
+def test_polls_that_fail_are_told_to_whoever_waits(queues: Queues, error: Exception) -> None:
+    returned = waiting(PolledQueues(queues, "pull"))
+    queues.wait_for_polls()
+    queues.answers[Priority.HIGH].put(error)
+    assert returned.get(timeout=PATIENCE) is error
+    queues.end_polls()
+
+
+def test_a_poll_that_ends_with_nothing_is_begun_anew_while_somebody_waits(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    returned = waiting(polled)
+    queues.wait_for_polls()
+    for _ in range(3):
+        queues.end_polls()
+        assert queues.wait_for_polls() == set(PRIORITIES), "no queue is ever without a poll"
+    queues.answers[Priority.HIGH].put([a_message("a", Priority.HIGH)])
+    assert returned.get(timeout=PATIENCE) is True
+    queues.end_polls()
+
+
+def test_a_wait_that_begins_just_before_the_last_polls_end_is_not_blind(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    assert polled.wait(0.01) is False
+    returned = waiting(polled)  # its polls are those of the wait before
+    queues.wait_for_polls()
+    queues.end_polls()
+    assert queues.wait_for_polls() == set(PRIORITIES)
+    queues.answers[Priority.LOW].put([a_message("a", Priority.LOW)])
+    assert returned.get(timeout=PATIENCE) is True
+    queues.end_polls()
+
+
+def test_a_worker_that_ends_leaves_no_poll_behind_that_could_swallow_a_message(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    assert polled.wait(0.01) is False
+    polled.rest()
+    closing = threading.Thread(target=polled.close)
+    closing.start()
+    queues.answers[Priority.HIGH].put([a_message("late", Priority.HIGH)])
+    assert queues.hidden.get(timeout=PATIENCE) == ("late", 0), "it is given back"
+    assert closing.is_alive(), "two polls are still under way"
+    queues.end_polls()
+    closing.join(PATIENCE)
+    assert not closing.is_alive()

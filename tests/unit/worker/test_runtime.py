@@ -1,0 +1,221 @@
+"""The life of a worker at a desk that tests control."""
+
+import queue
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from onthedot.domain.errors import Unavailable, WorkerNotFound
+from onthedot.domain.workers.pools import Needs
+from onthedot.ports import Answer, Performer
+from onthedot.stopping import Stop
+from onthedot.worker.backoff import Backoff
+from onthedot.worker.work_source import LeaseExtended, NotAllowed
+from tests.unit.worker.kit import FINE, HASTY, PATIENCE, FakeDesk, a_task, an_offer, working
+
+
+class Gate:
+    """Work that goes on until it is let go, or asked to stop."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Semaphore(0)
+        self._let_go = threading.Event()
+        self._lock = threading.Lock()
+        self.at_once = self.most_at_once = 0
+
+    def __call__(self, _: Performer, stop: Stop) -> Answer:
+        with self._lock:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        self.begun.release()
+        with stop.interrupting(self._let_go.set):
+            assert self._let_go.wait(PATIENCE)
+        with self._lock:
+            self.at_once -= 1
+        return FINE if stop.reason is None else Answer(ok=False, error=f"stopped: {stop.reason}")
+
+    def wait_for(self, number: int) -> None:
+        for _ in range(number):
+            assert self.begun.acquire(timeout=PATIENCE)
+
+    def let_go(self) -> None:
+        self._let_go.set()
+
+
+def ended(source: FakeDesk) -> dict[str, Answer]:
+    return dict(source.reports)
+
+
+def test_it_takes_what_there_is_and_reports_each() -> None:
+    source = FakeDesk([a_task(str(number)) for number in range(20)])
+    with working(source):
+        source.wait_until(lambda: len(source.reports) == 20)
+    assert ended(source) == {str(number): FINE for number in range(20)}
+
+
+def test_no_more_run_at_the_same_time_than_there_are_slots() -> None:
+    gate = Gate()
+    source = FakeDesk([a_task(str(number), gate) for number in range(6)])
+    with working(source, offer=an_offer(concurrency=2)):
+        gate.wait_for(2)
+        gate.let_go()
+        source.wait_until(lambda: len(source.reports) == 6)
+    assert gate.most_at_once == 2
+
+
+def test_it_says_what_is_free_beside_what_runs() -> None:
+    gate, source = Gate(), FakeDesk()
+    with working(source, offer=an_offer(concurrency=3, cpu=4, memory_mb=1000)):
+        source.offer(a_task("a", gate, needs=Needs(frozenset(), 1.5, 300, 60)))
+        gate.wait_for(1)
+        seen = len(source.taken)
+        source.wait_until(lambda: len(source.taken) > seen + 1)
+        asked = source.taken[-1]
+        gate.let_go()
+    assert (asked["most"], asked["free"].cpu, asked["free"].memory_mb, asked["idle"]) == (2, 2.5, 700, False)
+
+
+def test_a_run_that_must_be_alone_has_the_worker_for_itself() -> None:
+    gate = Gate()
+    source = FakeDesk([a_task("alone", gate, alone=True)])
+    with working(source):
+        gate.wait_for(1)
+        seen = len(source.taken)
+        source.offer(a_task("other"))
+        source.wait_until(lambda: len(source.beats) >= 3)
+        assert len(source.taken) == seen
+        gate.let_go()
+        source.wait_until(lambda: "other" in ended(source))
+
+
+def test_for_a_run_that_waits_to_be_alone_it_takes_nothing_until_it_is_idle() -> None:
+    gate = Gate()
+    source = FakeDesk([a_task("busy", gate)])
+    with working(source):
+        gate.wait_for(1)
+        with source.changed:
+            source.alone_waiting = True
+            asked = len(source.taken)
+        source.wait_until(lambda: len(source.taken) == asked + 1)
+        source.offer(a_task("other"))
+        beats = len(source.beats)
+        source.wait_until(lambda: len(source.beats) >= beats + 3)
+        assert len(source.taken) == asked + 1, "it was told that somebody waits, and asked no more"
+        gate.let_go()
+        source.wait_until(lambda: "other" in ended(source))
+    assert source.taken[asked + 1]["idle"]
+
+
+def test_a_stopped_worker_finishes_what_runs_and_says_so() -> None:
+    gate = Gate()
+    source = FakeDesk([a_task("a", gate)])
+    with working(source) as runtime:
+        gate.wait_for(1)
+        runtime.stop()
+        source.wait_until(lambda: any(load.stopping for load in source.beats))
+        source.offer(a_task("too late"))
+        gate.let_go()
+    assert ended(source) == {"a": FINE}
+    assert source.beats[-1].stopped
+    assert source.beats[-1].running == ()
+
+
+def test_what_does_not_finish_within_the_grace_is_handed_back() -> None:
+    gate = Gate()
+    source = FakeDesk([a_task("a", gate)])
+    with working(source, pace=replace(HASTY, grace=0.05)) as runtime:
+        gate.wait_for(1)
+        runtime.stop()
+    answer = ended(source)["a"]
+    assert answer.handed_back
+    assert answer.error == "the worker was stopped"
+    assert source.beats[-1].stopped
+
+
+def test_a_worker_that_must_end_at_once_has_no_grace() -> None:
+    gate = Gate()
+    source = FakeDesk([a_task("a", gate)])
+    with working(source, pace=replace(HASTY, grace=3600)) as runtime:
+        gate.wait_for(1)
+        runtime.stop_now()
+    assert ended(source)["a"].handed_back
+
+
+def test_a_cancel_that_a_heartbeat_brings_stops_the_run() -> None:
+    gate = Gate()
+    source = FakeDesk([a_task("a", gate)])
+    with working(source):
+        gate.wait_for(1)
+        source.kept = {"a": LeaseExtended(1e12, cancel_requested=True)}
+        source.wait_until(lambda: "a" in ended(source))
+    assert ended(source)["a"].error == "stopped: the job was cancelled"
+    assert not ended(source)["a"].handed_back
+
+
+@pytest.mark.parametrize("method", ["register", "take", "beat"])
+def test_what_is_unavailable_for_a_while_is_tried_again(method: str, caplog: pytest.LogCaptureFixture) -> None:
+    source = FakeDesk(errors={method: [Unavailable("away")] * 3})
+    with working(source):
+        source.wait_until(lambda: not source.errors[method])
+        source.offer(a_task("a"))
+        source.wait_until(lambda: "a" in ended(source))
+    assert caplog.text.count("away") == 1, "logged once"
+
+
+def test_a_worker_that_was_forgotten_registers_again() -> None:
+    source = FakeDesk(errors={"take": [WorkerNotFound("worker-1")]})
+    with working(source):
+        source.offer(a_task("a"))
+        source.wait_until(lambda: "a" in ended(source))
+    assert source.registered == 2
+
+
+@pytest.mark.parametrize("method", ["register", "take", "beat"])
+def test_a_refused_token_ends_the_worker_with_the_reason(method: str) -> None:
+    source = FakeDesk(errors={method: [NotAllowed("the token is not valid")]})
+
+    def work() -> None:
+        with working(source) as runtime:
+            assert method == "register" or runtime._stopping.wait(PATIENCE)
+
+    with pytest.raises(NotAllowed, match="the token is not valid"):
+        work()
+
+
+def test_a_worker_whose_heartbeat_breaks_does_not_go_on_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    bugs: queue.SimpleQueue[threading.ExceptHookArgs] = queue.SimpleQueue()
+    monkeypatch.setattr(threading, "excepthook", bugs.put)
+    source = FakeDesk(errors={"beat": [ValueError("a bug")]})
+
+    def work() -> None:
+        with working(source) as runtime:
+            assert runtime._stopping.wait(PATIENCE)
+
+    with pytest.raises(NotAllowed, match=r"heartbeat broke: ValueError\('a bug'\)"):
+        work()
+    assert bugs.get(timeout=PATIENCE).exc_type is ValueError
+
+
+def test_a_worker_that_is_stopped_before_it_could_register_just_ends() -> None:
+    source = FakeDesk([a_task("a")], errors={"register": [Unavailable("away")] * 10_000})
+    with working(source) as runtime:
+        runtime.stop()
+    assert (source.registered, source.taken, source.beats) == (0, [], [])
+
+
+class Chance:
+    """Always the whole pause."""
+
+    def uniform(self, _: float, most: float) -> float:
+        return most
+
+
+def test_pauses_grow_to_their_most_and_begin_anew() -> None:
+    chance: Any = Chance()
+    backoff = Backoff(0.2, 2.0, chance)
+    assert [backoff.next() for _ in range(6)] == [0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
+    assert not backoff.is_fresh
+    backoff.reset()
+    assert backoff.next() == 0.2

@@ -1,0 +1,109 @@
+"""A world whose time passes, and its API behind real HTTP, for tests of workers."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from onthedot.api.core.http import Request, Response
+from onthedot.api.core.router import handle
+from onthedot.clock import SystemClock
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
+from onthedot.engines.sqlite.patterns import SqlitePatternStore
+from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
+from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
+from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.ports import Principal
+from tests.builders import DEPLOYMENT, VirtualClock, World
+
+PATIENCE = 10.0
+TOKEN = "otd_a-secret-that-nobody-may-see"
+
+
+class PassingClock(VirtualClock):
+    """The machine's clock, and what a test adds to it."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def now(self) -> int:
+        return SystemClock().now() + self._now
+
+    def sleep_until(self, instant: int) -> None:
+        SystemClock().sleep_until(instant - self._now)
+
+
+@contextmanager
+def a_passing_world() -> Iterator[World]:
+    """The embedded engine in memory, in real time that a test may move on."""
+    clock = PassingClock()
+    with Database(clock) as database:
+        yield World(
+            clock,
+            database,
+            SqliteRunStore(database, clock),
+            SqliteRunQueues(database, clock),
+            SqliteTickQueue(database, clock),
+            SqliteProgressStore(database),
+            SqliteTokenStore(database),
+            SqliteBlobs(database),
+            DEPLOYMENT,
+            SqliteLimitsStore(database),
+            SqliteWorkerRegistry(database, clock),
+            SqliteSigningStore(database),
+            SqlitePatternStore(database, clock),
+        )
+
+
+@dataclass
+class ApiServer:
+    """The API of a world at a URL. `answers`: by a part of the path, what is answered instead, once each."""
+
+    world: World
+    url: str = ""
+    answers: dict[str, list[int]] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+
+    def answer(self, request: Request) -> Response:
+        self.calls.append(request.path)
+        for part, statuses in self.answers.items():
+            if part in request.path and statuses:
+                return Response(statuses.pop(0), {"error": {"code": "told", "message": "as the test wants"}})
+        return handle(self.world.engine, request)
+
+
+@contextmanager
+def serving(world: World) -> Iterator[ApiServer]:
+    api = ApiServer(world)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            known = self.headers.get("Authorization") == f"Bearer {TOKEN}"
+            principal = Principal("acme", "admin", "a worker") if known else None
+            response = api.answer(Request("POST", self.path, body=body, principal=principal))
+            content = response.text.encode()
+            self.send_response(response.status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    api.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield api
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(PATIENCE)
