@@ -28,6 +28,7 @@ from benchmarks.stubbed_aws import StubbedAws
 from onthedot import schema
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
 from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
@@ -48,7 +49,7 @@ TABLE: Final = "onthedot-bench"
 DEPLOYMENT: Final = Deployment(shards=4, lookahead=3, history_days=7)
 SHARDS: Final = tuple(range(DEPLOYMENT.shards))
 QUEUES: Final = {
-    schema.queue_key(schema.DEFAULT_POOL, priority): f"https://sqs.us-east-1.amazonaws.com/123456789012/{priority}"
+    queue_key(schema.DEFAULT_POOL, priority): f"https://sqs.us-east-1.amazonaws.com/123456789012/{priority}"
     for priority in schema.PRIORITIES
 }
 RUNS: Final = 1_000

@@ -24,6 +24,7 @@ from benchmarks.stored_jobs import fill_dynamodb, fill_sqlite
 from onthedot import schema
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.misc import DynamoProgressStore
@@ -194,7 +195,7 @@ def _ministack_subject(dynamodb: Any, observer: Any, sqs: Any, size: int) -> Sub
     clock = VirtualClock()
     table = f"flat-{size}"
     observer.create_table(**table_arguments(table))
-    keys = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
+    keys = [queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
     urls = {key: sqs.create_queue(QueueName=f"{table}-{key}")["QueueUrl"] for key in keys}
     engine = aws_engine(dynamodb, sqs, table, urls, clock=clock, deployment=DEPLOYMENT)
     with _telling(f"stored {size:,} jobs in MiniStack"):
@@ -212,7 +213,7 @@ def _ministack_subject(dynamodb: Any, observer: Any, sqs: Any, size: int) -> Sub
 
     def forget(jobs: set[str]) -> None:
         for job_id in jobs:
-            stamped = DynamoRunStore(observer, table, clock).runs_of(job_id, 10).runs
+            stamped = DynamoRunStore(observer, table, clock).runs_of(job_id, 10).items
             for run_id in (job_id, *(run.run_id for run in stamped)):
                 observer.delete_item(TableName=table, Key=run_key(run_id))
 

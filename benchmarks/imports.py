@@ -19,6 +19,7 @@ from typing import Any, Final
 from benchmarks.common import ROOT, Bar, console, finish, show
 from layers.build import dependencies_layer
 from onthedot import schema
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
 from onthedot.settings import (
     ApiSettings,
@@ -32,7 +33,7 @@ from onthedot.settings import (
 FUNCTION_PYTHON: Final = ROOT / "build" / "function-env" / "bin" / "python"
 CORE: Final = ROOT / "layers" / "core" / "python"
 QUEUES: Final = {
-    schema.queue_key(schema.DEFAULT_POOL, priority): f"https://sqs.us-east-1.amazonaws.com/123456789012/{priority}"
+    queue_key(schema.DEFAULT_POOL, priority): f"https://sqs.us-east-1.amazonaws.com/123456789012/{priority}"
     for priority in schema.PRIORITIES
 }
 STORE: Final[dict[str, Any]] = {

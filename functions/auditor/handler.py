@@ -17,7 +17,7 @@ _SPARE_MS = 10_000
 
 def handle(event: Any, context: Any) -> dict[str, int]:  # noqa: ARG001
     """The counts, which are metrics too: an alarm watches the holes."""
-    deadline = Deadline(_engine.clock.now() + context.get_remaining_time_in_millis() - _SPARE_MS)
+    deadline = Deadline.after(_engine.clock, context.get_remaining_time_in_millis() - _SPARE_MS)
     counts = audit_due_jobs(_engine, range(_settings.shards), deadline)
     _log.info("audited", extra=counts)
     emit(_settings.stage, "auditor", counts)

@@ -20,7 +20,7 @@ _SPARE_MS = 10_000
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """A tick that could not send everything is reported as failed: its redelivery sends the rest."""
-    deadline = Deadline(_engine.clock.now() + context.get_remaining_time_in_millis() - _SPARE_MS)
+    deadline = Deadline.after(_engine.clock, context.get_remaining_time_in_millis() - _SPARE_MS)
     failed = [record["messageId"] for record in event["Records"] if not _dispatch(record, deadline)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 

@@ -17,7 +17,7 @@ _SPARE_MS = 5_000
 
 def handle(event: Any, context: Any) -> dict[str, Any]:
     """What may pass is raised, so that Lambda delivers the event again; what cannot be done is put away."""
-    deadline = Deadline(_engine.clock.now() + context.get_remaining_time_in_millis() - _SPARE_MS)
+    deadline = Deadline.after(_engine.clock, context.get_remaining_time_in_millis() - _SPARE_MS)
     try:
         ids = take_event(_engine, _settings.bus_tenant, event, deadline)
     except BadEvent as error:

@@ -20,7 +20,7 @@ _SPARE_MS = 5_000
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """The first record that could not be told is reported as failed: from there on Lambda hands them over again."""
-    deadline = Deadline(_clock.now() + context.get_remaining_time_in_millis() - _SPARE_MS)
+    deadline = Deadline.after(_clock, context.get_remaining_time_in_millis() - _SPARE_MS)
     changes = list(_readable(event["Records"]))
     told = publish_changes(_bus, changes, _telling, deadline)
     unreadable = sum(map(is_of_a_run, event["Records"])) - len(changes)

@@ -9,6 +9,7 @@ from components.alarms import alarm_above
 from components.dead_letters import construct_id, dead_letter_queue
 from components.timing import TICK_VISIBILITY, WORKER_VISIBILITY
 from onthedot import schema
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.pools import Pool, PoolKind
 from stage_config import StageConfig
@@ -53,7 +54,7 @@ class QueuesStack(Stack):
     def run_queue_urls(self) -> dict[str, str]:
         """As settings carry them: by pool and priority, also where one queue serves all priorities."""
         return {
-            schema.queue_key(pool.name, priority): self.run_queue(pool, priority).queue_url
+            queue_key(pool.name, priority): self.run_queue(pool, priority).queue_url
             for pool in self._config.all_pools
             for priority in schema.PRIORITIES
         }
@@ -105,4 +106,4 @@ class QueuesStack(Stack):
 
 def queue_name(pool: Pool, priority: Priority) -> str:
     """The short name of the queue in which a pool's runs of this priority wait."""
-    return pool.name if pool.queues == 1 else schema.queue_key(pool.name, priority)
+    return pool.name if pool.queues == 1 else queue_key(pool.name, priority)

@@ -14,6 +14,7 @@ import pytest
 from moto import mock_aws
 
 from onthedot import schema
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
 from onthedot.settings import Settings
 from tests.contract.kits.ministack_kit import table_arguments
@@ -71,7 +72,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
         boto3.client("dynamodb").create_table(**table_arguments(TABLE))
         boto3.client("s3").create_bucket(Bucket=BUCKET)
         sqs = boto3.client("sqs")
-        keys = [schema.queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES]
+        keys = [queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES]
         urls = {key: sqs.create_queue(QueueName=key)["QueueUrl"] for key in keys}
         yield Cloud(urls, sqs.create_queue(QueueName="tick")["QueueUrl"])
 

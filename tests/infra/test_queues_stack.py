@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from onthedot import schema
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.workers.pools import DEFAULT_POOLS
 from stacks.queues_stack import SCHEDULE_DLQ, TICK
 from tests.infra.kit import Assembly, resolve
@@ -90,14 +91,12 @@ def test_all_urls_are_in_one_output_by_their_short_names(prod: Assembly) -> None
 def test_settings_name_a_queue_for_every_pool_and_priority_also_where_one_serves_all(prod: Assembly) -> None:
     variables = prod.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]
     urls = json.loads(resolve(variables["ONTHEDOT_QUEUE_URLS"]))
-    assert set(urls) == {
-        schema.queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES
-    }
-    assert len({urls[schema.queue_key("long", priority)] for priority in schema.PRIORITIES}) == 1
+    assert set(urls) == {queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES}
+    assert len({urls[queue_key("long", priority)] for priority in schema.PRIORITIES}) == 1
     assert len(set(urls.values())) == len(RUN_QUEUES)
 
 
 def test_a_pool_that_is_added_gets_queues_of_its_own(fargate: Assembly) -> None:
     names = {properties["QueueName"] for properties in fargate.properties("AWS::SQS::Queue")}
-    keys = [schema.queue_key("render", priority) for priority in schema.PRIORITIES]
+    keys = [queue_key("render", priority) for priority in schema.PRIORITIES]
     assert names >= {fargate.config.name(name) for key in keys for name in (key, f"{key}-dlq")}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onthedot import schema
 from onthedot.clock import SystemClock
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.dynamodb.misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
@@ -90,7 +91,7 @@ class MiniStackKit:
         return S3Blobs(self._clients.s3, self._name)
 
     def queues(self) -> tuple[SqsRunQueues, Inbox]:
-        keys = [schema.queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
+        keys = [queue_key(schema.DEFAULT_POOL, priority) for priority in schema.PRIORITIES]
         urls = {key: self._queue_with_dead_letters(key) for key in keys}
         queues = SqsRunQueues(self._clients.sqs, lambda: self._clients.cloudwatch, urls, self.clock)
         return queues, Inbox(queues, SqsBackDoor(self._clients.sqs, urls))
@@ -126,10 +127,10 @@ class SqsBackDoor:
         self._urls = urls
 
     def post(self, pool: str, priority: Priority, body: str) -> None:
-        self._client.send_message(QueueUrl=self._urls[schema.queue_key(pool, priority)], MessageBody=body)
+        self._client.send_message(QueueUrl=self._urls[queue_key(pool, priority)], MessageBody=body)
 
     def dead_letters(self, pool: str, priority: Priority) -> int:
-        url = f"{self._urls[schema.queue_key(pool, priority)]}-dlq"
+        url = f"{self._urls[queue_key(pool, priority)]}-dlq"
         reply = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
         return int(reply["Attributes"]["ApproximateNumberOfMessages"])
 

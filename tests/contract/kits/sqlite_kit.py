@@ -1,5 +1,6 @@
 """The embedded engine, in memory and in virtual time."""
 
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import Letter, MessageTable
@@ -8,7 +9,6 @@ from onthedot.engines.sqlite.patterns import SqlitePatternStore
 from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.schema import queue_key
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.ports import Clock, Deadline, Received, RunQueues
-from onthedot.schema import DEFAULT_POOL, PRIORITIES, queue_key
+from onthedot.schema import DEFAULT_POOL, PRIORITIES
 from tests.contract.kits.kit import MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, a_message
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 

@@ -152,7 +152,7 @@ def test_a_recurring_run_costs_eight_units(life: Life) -> None:
     job = life.submit_recurring(3_600)
     life.clock.advance(200)
     life.dispatch()
-    (run,) = life.store.runs_of(job.job_id, 10).runs
+    (run,) = life.store.runs_of(job.job_id, 10).items
     life.clock.advance(200)
     life.execute(run, Answer(ok=True, result='{"ok":true}'))
     stamp, advance, start, finish = life.store.units

@@ -63,7 +63,7 @@ def test_children_are_added_one_by_one_and_whoever_ends_the_parent_must_know_the
     ended = moved(store.move(lifecycle.succeed(refused.current, clock.now(), None, DEPLOYMENT)))
     assert (ended.status, ended.notify_pending, ended.expires_at) == (Status.SUCCEEDED, 1, None)
     assert ended.slot is not None
-    assert [entry.run_id for entry in store.read_slot(ended.slot).entries] == [parent.run_id]
+    assert [entry.run_id for entry in store.read_slot(ended.slot).items] == [parent.run_id]
     closed = moved(store.move(dependencies.children_know(ended, clock.now(), DEPLOYMENT)))
     assert (closed.slot, closed.notify_pending) == (None, None)
     assert closed.expires_at is not None

@@ -11,17 +11,17 @@ SLOT = "fire#0#29539440"
 
 def read_whole(store: RunStore, slot: str) -> list[SlotEntry]:
     page = store.read_slot(slot)
-    entries = list(page.entries)
+    entries = list(page.items)
     while page.cursor is not None:
         page = store.read_slot(slot, page.cursor)
-        entries += page.entries
+        entries += page.items
     return entries
 
 
 def test_an_empty_slot_is_one_empty_page(store: RunStore) -> None:
     page = store.read_slot(SLOT)
 
-    assert list(page.entries) == []
+    assert list(page.items) == []
     assert page.cursor is None
 
 
@@ -54,7 +54,7 @@ def test_a_slot_is_read_earliest_first(store: RunStore, clock: Clock) -> None:
     for seconds in (9.5, -3, 120, 10, 9):
         a_run(clock).due_in(seconds).standing(Status.PENDING, SLOT).stored_in(store)
 
-    times = [entry.fire_at - clock.now() for entry in store.read_slot(SLOT).entries]
+    times = [entry.fire_at - clock.now() for entry in store.read_slot(SLOT).items]
 
     assert times == sorted(times)
     assert len(times) == 5
@@ -70,7 +70,7 @@ def test_a_long_slot_is_read_page_by_page_in_order(store: RunStore, clock: Clock
     first = store.read_slot(SLOT)
     entries = read_whole(store, SLOT)
 
-    assert len(first.entries) <= PAGE_SIZE
+    assert len(first.items) <= PAGE_SIZE
     assert first.cursor is not None
     assert sorted(entry.run_id for entry in entries) == sorted(run.run_id for run in runs)
     assert [entry.fire_at for entry in entries] == sorted(run.fire_at for run in runs)
@@ -83,12 +83,12 @@ def test_what_is_claimed_between_two_pages_makes_the_reader_miss_nothing(store: 
         for number in range(PAGE_SIZE + 5)
     ]
     first = store.read_slot(SLOT)
-    for entry in first.entries:
+    for entry in first.items:
         store.move(lifecycle.delete(next(r for r in runs if r.run_id == entry.run_id), base, "tomb", DEPLOYMENT))
 
     second = store.read_slot(SLOT, first.cursor)
 
-    assert [entry.run_id for entry in second.entries] == [run.run_id for run in runs[len(first.entries) :]]
+    assert [entry.run_id for entry in second.items] == [run.run_id for run in runs[len(first.items) :]]
 
 
 def test_slots_are_apart(store: RunStore, clock: Clock) -> None:

@@ -29,7 +29,7 @@ def test_more_than_25_are_stored_at_once_and_found_in_their_slots(
     assert all(isinstance(outcome, Moved) for outcome in store.create_many(records, soon))
     assert dict(store.get_many([r.run_id for r in records], soon)) == {r.run_id: r for r in records}
     slot = records[0].slot or ""
-    assert records[0].run_id in {entry.run_id for entry in store.read_slot(slot).entries}
+    assert records[0].run_id in {entry.run_id for entry in store.read_slot(slot).items}
 
 
 def test_an_id_that_is_taken_is_refused_with_what_stands_there(store: RunStore, clock: Clock, soon: Deadline) -> None:
@@ -51,9 +51,9 @@ def test_the_runs_of_a_job_come_latest_first_in_pages(store: RunStore, clock: Cl
     first = store.runs_of(job.job_id, 3)
     second = store.runs_of(job.job_id, 3, first.cursor)
     third = store.runs_of(job.job_id, 3, second.cursor)
-    assert [*first.runs, *second.runs, *third.runs] == records[::-1]
+    assert [*first.items, *second.items, *third.items] == records[::-1]
     assert third.cursor is None
 
 
 def test_a_job_without_runs_has_an_empty_page(store: RunStore, clock: Clock) -> None:
-    assert list(store.runs_of("job_nobody", 5).runs) == []
+    assert list(store.runs_of("job_nobody", 5).items) == []

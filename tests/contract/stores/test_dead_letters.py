@@ -31,7 +31,7 @@ def every_page(store: RunStore, tenant: str, limit: int) -> list[list[Record]]:
     pages, cursor = [], None
     while True:
         page = store.failed(tenant, limit, cursor)
-        pages.append(list(page.runs))
+        pages.append(list(page.items))
         cursor = page.cursor
         if cursor is None:
             return pages
@@ -45,13 +45,13 @@ def test_without_failures_there_are_no_dead_letters(store: RunStore, clock: Cloc
 
     page = store.failed("acme", 10)
 
-    assert (list(page.runs), page.cursor) == ([], None)
+    assert (list(page.items), page.cursor) == ([], None)
 
 
 def test_a_failed_run_is_a_dead_letter_with_its_cause(store: RunStore, clock: Clock) -> None:
     dead = a_dead_letter(store, clock)
 
-    [found] = store.failed("acme", 10).runs
+    [found] = store.failed("acme", 10).items
 
     assert found == dead
     assert (found.reason, found.attempts[-1].error_class) == ("HTTP 410", "http_410")
@@ -61,7 +61,7 @@ def test_the_latest_comes_first_whatever_the_order_of_their_ids(store: RunStore,
     now = clock.now()
     dead = {at: a_dead_letter(store, clock, at=now + at) for at in (30, 10, 50, 20, 40)}
 
-    shown = store.failed("acme", 10).runs
+    shown = store.failed("acme", 10).items
 
     assert [run.run_id for run in shown] == [dead[at].run_id for at in (50, 40, 30, 20, 10)]
 
@@ -69,8 +69,8 @@ def test_the_latest_comes_first_whatever_the_order_of_their_ids(store: RunStore,
 def test_tenants_see_their_own_alone(store: RunStore, clock: Clock) -> None:
     ours, theirs = a_dead_letter(store, clock), a_dead_letter(store, clock, tenant="globex")
 
-    assert [run.run_id for run in store.failed("acme", 10).runs] == [ours.run_id]
-    assert [run.run_id for run in store.failed("globex", 10).runs] == [theirs.run_id]
+    assert [run.run_id for run in store.failed("acme", 10).items] == [ours.run_id]
+    assert [run.run_id for run in store.failed("globex", 10).items] == [theirs.run_id]
 
 
 def test_pages_follow_each_other_without_gap_or_overlap(store: RunStore, clock: Clock) -> None:
@@ -100,11 +100,11 @@ def test_a_redriven_run_is_a_dead_letter_no_more_until_it_fails_again(store: Run
     now = clock.now()
     again = moved(store.move(lifecycle.redrive(dead, now, now, generation="g2", deployment=DEPLOYMENT)))
 
-    assert [run.run_id for run in store.failed("acme", 10).runs] == [other.run_id]
+    assert [run.run_id for run in store.failed("acme", 10).items] == [other.run_id]
     running = moved(store.move(the_start_of(again, clock.now())))
     failed = lifecycle.fail(running, clock.now() + 5, failure=Failure("again"), why="again", deployment=DEPLOYMENT)
     store.move(failed)
-    assert [(run.run_id, run.reason) for run in store.failed("acme", 10).runs] == [
+    assert [(run.run_id, run.reason) for run in store.failed("acme", 10).items] == [
         (dead.run_id, "again"),
         (other.run_id, "HTTP 410"),
     ]
@@ -115,23 +115,23 @@ def test_what_the_index_shows_but_is_failed_no_more_is_left_out(store: RunStore,
     dead = a_dead_letter(store, clock)
     a_run(clock).having(failed_under="acme", finished_at=clock.now() + 1).stored_in(store)
 
-    assert [run.run_id for run in store.failed("acme", 10).runs] == [dead.run_id]
+    assert [run.run_id for run in store.failed("acme", 10).items] == [dead.run_id]
 
 
 def test_a_deleted_run_is_a_dead_letter_no_more(store: RunStore, clock: Clock) -> None:
     dead = a_dead_letter(store, clock)
     store.move(lifecycle.delete(dead, clock.now(), "tomb", DEPLOYMENT))
 
-    assert list(store.failed("acme", 10).runs) == []
+    assert list(store.failed("acme", 10).items) == []
 
 
 def test_a_cursor_is_good_though_what_it_stands_at_was_redriven(store: RunStore, clock: Clock) -> None:
     now = clock.now()
     dead = [a_dead_letter(store, clock, at=now + number) for number in range(4)]
     first = store.failed("acme", 2)
-    for run in first.runs:
+    for run in first.items:
         store.move(lifecycle.redrive(run, now, now, generation="g2", deployment=DEPLOYMENT))
 
     rest = store.failed("acme", 2, first.cursor)
 
-    assert [run.run_id for run in rest.runs] == [dead[1].run_id, dead[0].run_id]
+    assert [run.run_id for run in rest.items] == [dead[1].run_id, dead[0].run_id]

@@ -132,7 +132,7 @@ def test_a_failing_run_is_retried_becomes_a_dead_letter_and_is_redriven_with_its
     shop.let_pass(120)
     (run,) = shop.runs_of(job)
     assert (run.status, run.failures) == (Status.FAILED, 4)
-    assert [one.run_id for one in world.store.failed("acme", 10).runs] == [run_id]
+    assert [one.run_id for one in world.store.failed("acme", 10).items] == [run_id]
     shop.target.payloads.clear()
     redrive(world.engine, "acme", [run_id])
     shop.let_pass(5)
@@ -429,7 +429,7 @@ def test_an_event_job_is_no_run_and_has_its_runs(shop: Eventful) -> None:
     handled = shop.tell(an_event())
     with pytest.raises(JobNotFound):
         read_run(shop.world.engine, "acme", job.job_id)
-    assert [run.run_id for run in list_runs(shop.world.engine, job, 10, None).runs] == handled.runs
+    assert [run.run_id for run in list_runs(shop.world.engine, job, 10, None).items] == handled.runs
 
 
 def test_an_event_job_cannot_be_run_without_an_event(shop: Eventful) -> None:

@@ -68,7 +68,7 @@ class Eventful(Simulation):
         return change_job(self.engine(faults), "acme", job.job_id, lambda _, __: wanted, None)
 
     def runs_of(self, job: Record) -> list[Record]:
-        return list(self.world.store.runs_of(job.job_id, 1000).runs)
+        return list(self.world.store.runs_of(job.job_id, 1000).items)
 
     def fired(self, job: Record) -> list[str]:
         """The runs of the job for which the target was called, once for each call."""

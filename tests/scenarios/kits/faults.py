@@ -12,16 +12,16 @@ from onthedot.ports import (
     Backlog,
     Deadline,
     Moved,
+    Page,
     PatternEntry,
     PatternStore,
     ProgressStore,
     Received,
     Refused,
     RunMessage,
-    RunPage,
     RunQueues,
     RunStore,
-    SlotPage,
+    SlotEntry,
     Undecided,
 )
 
@@ -91,7 +91,7 @@ class FaultyStore:
             lambda: self.inner.create_many(half, deadline),
         )
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self.inner.runs_of(job_id, limit, cursor)
 
     def get(self, run_id: str) -> Record | None:
@@ -111,10 +111,10 @@ class FaultyStore:
             lambda: self.inner.move_many(half, deadline),
         )
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self.inner.failed(tenant, limit, cursor)
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         return self.inner.read_slot(slot, cursor)
 
 

@@ -53,7 +53,7 @@ def skip_missed(grace: int = 60) -> Misfire:
 def runs_of(simulation: Simulation, job: Record) -> list[Record]:
     """All records of the job's fire times, earliest first."""
     page = simulation.world.store.runs_of(job.job_id, 100_000)
-    return list(page.runs)[::-1]
+    return list(page.items)[::-1]
 
 
 def nominals(simulation: Simulation, job: Record, *statuses: Status) -> list[int]:

@@ -56,7 +56,7 @@ def test_stamped_runs_of_a_limited_tenant_wait_for_their_claim(simulation: Simul
     other = submit(simulation, cron("*/1 * * * *"))
     simulation.let_pass(20 * 60)
     for each in (job, other):
-        runs = simulation.world.store.runs_of(each.job_id, 100).runs
+        runs = simulation.world.store.runs_of(each.job_id, 100).items
         assert {run.status for run in runs} <= {Status.SUCCEEDED, Status.PENDING, Status.DISPATCHED, Status.SKIPPED}
     calls = len(simulation.target.calls)
     assert 15 <= calls <= 26  # about one a minute, where forty were due

@@ -153,7 +153,7 @@ def a_dead_letter(simulation: Simulation) -> tuple[Record, Record]:
     simulation.plan_ticks()
     simulation.target.answers = [Answer(ok=False, error="broken", retryable=False)]
     simulation.let_pass(61)
-    [dead] = dead_letters(simulation.world.engine, "acme", 10).runs
+    [dead] = dead_letters(simulation.world.engine, "acme", 10).items
     return job, dead
 
 

@@ -162,7 +162,7 @@ def test_a_run_that_takes_every_worker_with_it_ends_failed_and_the_worker_goes_o
         stored = simulation.stored(run)
         assert (stored.status, stored.losses, stored.failures) == (Status.FAILED, 5, 0)
         assert "5 attempts were lost" in (stored.reason or "")
-        assert [letter.run_id for letter in dead_letters(world.engine, "acme", 10).runs] == [run.run_id]
+        assert [letter.run_id for letter in dead_letters(world.engine, "acme", 10).items] == [run.run_id]
         other = a_shell_job(simulation)
         assert worker.work_until_idle() == [other.run_id]
 
@@ -319,7 +319,7 @@ def test_dead_letters_are_run_again_at_a_bounded_rate() -> None:
         stored = simulation.stored(runs[0])
         assert (stored.status, stored.failures) == (Status.SUCCEEDED, 0)
         assert [attempt.outcome for attempt in stored.attempts] == ["failed", "succeeded"], "its history stays"
-        assert dead_letters(world.engine, "acme", 20).runs == []
+        assert dead_letters(world.engine, "acme", 20).items == []
 
 
 def test_a_run_whose_pool_has_no_worker_for_days_waits_cheaply_and_runs_when_one_comes() -> None:

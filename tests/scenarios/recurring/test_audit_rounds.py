@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from onthedot.domain.errors import Unavailable
-from onthedot.ports import SlotPage
+from onthedot.ports import Page, SlotEntry
 from onthedot.use_cases.dispatch import audit_jobs
 from tests.scenarios.kits.recurring import cron, every, submit
 from tests.scenarios.kits.simulation import Simulation
@@ -39,7 +39,7 @@ def test_a_slot_that_cannot_be_read_does_not_hide_the_others(
     read_slot = simulation.world.store.read_slot
     present = simulation.clock.now() // 60_000
 
-    def throttled(slot: str, cursor: str | None = None) -> SlotPage:
+    def throttled(slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         if slot == f"fire#0#{present - 1}":
             raise Unavailable("read_slot: throttled")
         return read_slot(slot, cursor)

@@ -78,7 +78,7 @@ def test_what_a_parent_spreads_stands_in_the_dead_letters() -> None:
         parent = family.job(doomed=True, delay_s=5)
         child = family.job(parent)
         family.let_pass(30)
-        assert {run.run_id for run in world.store.failed("acme", 10).runs} == {parent.run_id, child.run_id}
+        assert {run.run_id for run in world.store.failed("acme", 10).items} == {parent.run_id, child.run_id}
 
 
 @pytest.mark.parametrize("how", ["cancel", "delete"])

@@ -93,7 +93,7 @@ def test_a_recurring_workflow_makes_a_new_graph_each_time() -> None:
         clan = Clan(world)
         job = clan.workflow(DIAMOND, recurrence=Recurrence(Schedule(every(60, clan.clock.now(), None))))
         clan.let_pass(200)
-        runs = [run for run in world.store.runs_of(job.run_id, 20).runs if run.status is Status.SUCCEEDED]
+        runs = [run for run in world.store.runs_of(job.run_id, 20).items if run.status is Status.SUCCEEDED]
         assert len(runs) == 3
         for run in runs:
             clan.check_graph(run, DIAMOND)
@@ -124,7 +124,7 @@ def test_a_maker_that_dies_leaves_a_graph_that_another_one_completes(at: int, fa
             clan.plan_ticks()
             clan.dispatch()
             clan.clock.advance(1)
-            (run,) = world.store.runs_of(job.run_id, 20).runs
+            (run,) = world.store.runs_of(job.run_id, 20).items
         faults = Faults(at, fault)
         clan.work(faults)
         assert len(faults.seen) > at, "the fault was never reached"
@@ -230,7 +230,7 @@ def test_a_recurring_workflow_that_is_paused_in_the_middle_ends_what_it_made() -
         clan.refusals.append(AWAY)
         clan.clock.advance(1)
         clan.work()
-        (run,) = [run for run in world.store.runs_of(job.run_id, 20).runs if run.attempt]
+        (run,) = [run for run in world.store.runs_of(job.run_id, 20).items if run.attempt]
         pause_job(world.engine, "acme", job.run_id)
         clan.let_pass(60)
         assert clan.status(run) is Status.SKIPPED

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from onthedot.domain.backoff import Backoff
 from onthedot.domain.errors import Unavailable, WorkerNotFound
 from onthedot.domain.workers.pools import Needs
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
-from onthedot.worker.backoff import Backoff
 from onthedot.worker.work_source import LeaseExtended, NotAllowed
 from tests.unit.worker.kit import FINE, HASTY, PATIENCE, FakeDesk, a_task, an_offer, working
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from onthedot.domain import compact_json
 from onthedot.domain.runs.records import Attempt, Definition, Kind, Priority, Record, RetryPolicy, Status
 from onthedot.domain.schedules import recurrence as recurrences
 from onthedot.domain.schedules.recurrence import Recurrence
@@ -67,7 +68,7 @@ def decode(record: Mapping[str, Any]) -> Record:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return compact_json.to_text(value)
 
 
 def _definition(definition: Definition) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from onthedot.domain import compact_json
 from onthedot.domain.targets.webhooks import SigningKey
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 
@@ -58,4 +59,4 @@ def _load(fields: Mapping[str, Any]) -> Load:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return compact_json.to_text(value)

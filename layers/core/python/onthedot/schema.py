@@ -30,8 +30,3 @@ INDEXES: Final = (DUE, LISTING, FAILURES)
 
 DEFAULT_POOL: Final = "default"
 PRIORITIES: Final = (Priority.HIGH, Priority.MEDIUM, Priority.LOW)
-
-
-def queue_key(pool: str, priority: Priority) -> str:
-    """The short name of a pool's priority queue, as settings and `.onthedot/local.json` carry it."""
-    return f"{pool}-{priority.value.lower()}"

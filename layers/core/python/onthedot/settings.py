@@ -67,7 +67,7 @@ class StoreSettings(Settings):
     backlog_limit: int
     """Messages waiting in a queue above which no more are claimed for it."""
     queue_urls: dict[str, str]
-    """`schema.queue_key(pool, priority)` -> URL of the queue."""
+    """`queue_key(pool, priority)` -> URL of the queue."""
     pools: list[dict[str, Any]]
     """`domain.pools.pools_to_json`."""
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onthedot.api.core.times import format_instant, milliseconds, parse_instant
+from onthedot.api.core.times import milliseconds, parse_instant
 from onthedot.api.jobs.fields import JobFields
 from onthedot.api.targets.http_fields import check_url
+from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.records import Definition
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Call

@@ -13,9 +13,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
-from onthedot.api.core.times import format_instant
 from onthedot.cli.where import find_table, table_options
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.audit import Finding, Report
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
 from onthedot.domain.runs.records import Kind, Record
@@ -116,7 +116,7 @@ def _audit_due(table: str, connection: dict[str, Any]) -> Audited:
         raise NotAudited(f"{table}: no tick has looked at this table yet")
     engine = _engine(table, connection, len(shards))
     found = Audited()
-    found.counts = audit_due_jobs(engine, shards, Deadline(engine.clock.now() + PATIENCE_MS), found.tell)
+    found.counts = audit_due_jobs(engine, shards, Deadline.after(engine.clock, PATIENCE_MS), found.tell)
     return found
 
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, Self, TypeVar
 
 from onthedot.domain.runs.pass_progress import PassProgress
 from onthedot.domain.runs.records import Kind, Move, Priority, Record
+from onthedot.ports.clock import Clock
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +17,18 @@ class Deadline:
 
     at: int
 
+    @classmethod
+    def after(cls, clock: Clock, milliseconds: int) -> Self:
+        """Return the deadline that lies this far ahead of the clock's present."""
+        return cls(clock.now() + milliseconds)
+
     def allows(self, now: int) -> bool:
+        """Whether there is time left."""
         return now < self.at
+
+    def at_most(self, instant: int) -> "Deadline":
+        """Return this deadline, or the instant if that is earlier."""
+        return Deadline(min(self.at, instant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +47,12 @@ class SlotEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class SlotPage:
-    entries: Sequence[SlotEntry]
+class Page(Generic[Item]):
+    """One page of a listing."""
+
+    items: Sequence[Item]
     cursor: str | None
-    """Where to go on reading; None when this was the last page."""
+    """The place where the next page begins. None after the last page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +75,6 @@ class Undecided:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    runs: Sequence[Record]
-    cursor: str | None
-    """Where to go on reading; None when this was the last page."""
-
-
 class RunStore(Protocol):
     """Remembers runs. All writes are conditional; reads by id are consistent, reads of slots are not."""
 
@@ -78,7 +86,7 @@ class RunStore(Protocol):
         """Store records with different ids, each if its id is free; refused ones show what stands there."""
         ...
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
         """A page of a recurring job's runs and skipped ranges as they are now, the latest fire time first."""
         ...
 
@@ -98,11 +106,11 @@ class RunStore(Protocol):
         """Apply moves on different runs, each on its own; one answer for each, in order."""
         ...
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         """A page of a slot, earliest fire time first."""
         ...
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         """A page of a tenant's dead letters, the latest first: runs that are FAILED, as they are now.
 
         The index may lag: one that failed just now may be missing, and a page may hold fewer than `limit`.

@@ -3,14 +3,10 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 
+from onthedot.domain.instants import format_instant
 from onthedot.ports import Call
 from onthedot.stopping import Stop
-
-
-def fire_time(call: Call) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=call.nominal_at)
 
 
 def about(call: Call) -> Mapping[str, str]:
@@ -19,7 +15,7 @@ def about(call: Call) -> Mapping[str, str]:
         "job": call.job_id,
         "run": call.run_id,
         "attempt": str(call.attempt),
-        "fire_time": fire_time(call).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "fire_time": format_instant(call.nominal_at),
         "idempotency_key": call.run_id,
     }
 

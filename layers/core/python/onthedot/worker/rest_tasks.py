@@ -1,12 +1,12 @@
 """Leases as the API writes them, read as tasks; and answers as the API reads them."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from onthedot.api.core.times import parse_instant
+from onthedot.domain import compact_json
 from onthedot.domain.runs.records import Definition, Priority
 from onthedot.domain.targets import types as targets
 from onthedot.domain.workers.pools import Requirements, worker_needs
@@ -77,4 +77,4 @@ def _perform(call: Call, target: Performer, stop: Stop) -> Answer:
 
 def _text(payload: Any) -> bytes:
     """Byte by byte what was signed: the spelling of `use_cases.payloads`."""
-    return json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
+    return compact_json.to_bytes(payload)

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from onthedot.domain.backoff import Backoff
 from onthedot.domain.errors import Unavailable, WorkerNotFound
 from onthedot.domain.workers.records import Resources
 from onthedot.ports import Performer
 from onthedot.use_cases.attempts.keep_leases import HEARTBEAT_SECONDS, WATCH_SECONDS
 from onthedot.use_cases.workers.serve_workers import Offer
-from onthedot.worker.backoff import Backoff
 from onthedot.worker.heartbeat import STOP_PATIENCE, STOPPED, Heartbeat
 from onthedot.worker.heartbeat_threads import HeartbeatThreads
 from onthedot.worker.priorities import PriorityOrder

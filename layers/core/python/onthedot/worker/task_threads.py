@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from onthedot.domain.backoff import Backoff
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.targets.redaction import redacted
 from onthedot.ports import Answer, Performer
 from onthedot.use_cases.attempts.keep_leases import UNHEARD
-from onthedot.worker.backoff import Backoff
 from onthedot.worker.heartbeat import answer_for_stopped
 from onthedot.worker.running_tasks import RunningTask, RunningTasks
 from onthedot.worker.work_source import Fenced, NotAllowed, Task, WorkSource

@@ -1,10 +1,10 @@
 """A request and a response as plain values, so that the same API serves Lambda and the embedded server."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from onthedot.domain import compact_json
 from onthedot.domain.ids import fresh_generation
 from onthedot.ports import Principal
 
@@ -40,4 +40,4 @@ class Response:
     def text(self) -> str:
         if isinstance(self.body, str):
             return self.body
-        return json.dumps(self.body, separators=(",", ":"), ensure_ascii=False)
+        return compact_json.to_text(self.body)

@@ -5,7 +5,6 @@ from typing import Any, Final
 import onthedot
 from onthedot.api.core.openapi import describe
 from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.core.times import format_instant
 from onthedot.api.dead_letters import routes as dead_letter_routes
 from onthedot.api.events import routes as event_routes
 from onthedot.api.executions import report_routes
@@ -16,6 +15,7 @@ from onthedot.api.schedules import routes as schedule_routes
 from onthedot.api.signing_keys import routes as signing_routes
 from onthedot.api.workers import routes as worker_routes
 from onthedot.api.workflows import routes as workflow_routes
+from onthedot.domain.instants import format_instant
 
 
 def show_health(context: RequestContext) -> views.HealthView:

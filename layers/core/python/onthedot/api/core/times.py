@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Final
 
+from onthedot.domain.instants import EPOCH
+
 DAY_MS: Final = 86_400_000
 MAX_AHEAD_MS: Final = 3_653 * DAY_MS
 """Ten years, leap days included."""
 MAX_PAST_MS: Final = DAY_MS
 
 HOW: Final = "give RFC 3339 with an offset, such as 2030-01-31T09:30:00Z or …+02:00, or epoch seconds as a number"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _2001: Final = 978_307_200_000
 _2100: Final = 4_102_444_800_000
 # Stricter than datetime.fromisoformat, which also takes week dates, missing seconds and other ISO 8601.
@@ -35,11 +36,6 @@ def milliseconds(seconds: float) -> int:
     if isinstance(seconds, int):
         return seconds * 1000
     return int(Decimal(repr(seconds)).scaleb(3).to_integral_value(ROUND_CEILING))
-
-
-def format_instant(instant: int) -> str:
-    moment = _EPOCH + timedelta(milliseconds=instant)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def trouble_with(instant: int, now: int) -> str | None:
@@ -72,7 +68,7 @@ def _parse_text(text: str) -> int:
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError as error:
         raise ValueError(f"does not exist ({error}); {HOW}") from error
-    return (moment - _EPOCH) // timedelta(milliseconds=1) + _fraction_ms(fraction or "") - _offset_ms(offset)
+    return (moment - EPOCH) // timedelta(milliseconds=1) + _fraction_ms(fraction or "") - _offset_ms(offset)
 
 
 def _fraction_ms(digits: str) -> int:

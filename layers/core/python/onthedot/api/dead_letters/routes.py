@@ -52,7 +52,7 @@ def list_dead_letters(context: RequestContext) -> DeadLettersView:
     cursor = None if query.cursor is None else opened_for(_secret(context), query.cursor)
     page = use_case.dead_letters(context.engine, context.tenant, query.limit, cursor)
     following = None if page.cursor is None else sealed_for(_secret(context), page.cursor)
-    shown = [present_runs.execution_view(run, context.engine.blobs) for run in page.runs]
+    shown = [present_runs.execution_view(run, context.engine.blobs) for run in page.items]
     return {"dead_letters": shown, "next_cursor": following}
 
 

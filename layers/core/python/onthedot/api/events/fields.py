@@ -9,11 +9,11 @@ from onthedot.api.core.body import canonical, read_object
 from onthedot.api.core.errors import echo, too_large
 from onthedot.api.core.fields import CalendarInstant, Fields, Key, printable
 from onthedot.api.core.reading import nulls, read_model
-from onthedot.api.core.times import format_instant
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.events import paths as event_paths
 from onthedot.domain.events import patterns as event_patterns
 from onthedot.domain.ids import fresh_generation
+from onthedot.domain.instants import format_instant
 from onthedot.domain.json_checks import JsonProblem
 from onthedot.use_cases.events.handle_event import Event
 

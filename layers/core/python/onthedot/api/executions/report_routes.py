@@ -1,6 +1,5 @@
 """What workers say of the runs they have; and a job handed to one worker by name."""
 
-import json
 import random
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from onthedot.api.jobs.requests import MAX_BODY
 from onthedot.api.workers import show as present_workers
 from onthedot.api.workers import views as worker_views
 from onthedot.api.workers.fields import CompleteFields, ExecuteFields, KeepFields
+from onthedot.domain import compact_json
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.ports import RESULT_BYTES
 from onthedot.use_cases.workers.assign_run import hand_to_worker
@@ -67,7 +67,7 @@ def _text(result: Any) -> str | None:
     """As it is kept: text as it is, anything else as JSON. Raises ApiError 413."""
     if result is None:
         return None
-    text = result if isinstance(result, str) else json.dumps(result, separators=(",", ":"), ensure_ascii=False)
+    text = result if isinstance(result, str) else compact_json.to_text(result)
     size = len(text.encode())
     if size > RESULT_BYTES:
         raise too_large("result", RESULT_BYTES, size)

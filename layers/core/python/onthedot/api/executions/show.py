@@ -1,20 +1,19 @@
-"""Runs as the API shows them: executions with their attempts, and ranges of skipped fire times."""
+"""Page[Record] as the API shows them: executions with their attempts, and ranges of skipped fire times."""
 
 from typing import Final
 
-from onthedot.api.core.times import format_instant
 from onthedot.api.jobs.views import AttemptView, ExecutionsView, ExecutionView, SkippedView
+from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.explain import SCHEDULED
 from onthedot.domain.runs.records import Attempt, Kind, Record, Status
-from onthedot.ports import Blobs
+from onthedot.ports import Blobs, Page
 from onthedot.use_cases.attempts.results import result_link
-from onthedot.use_cases.jobs.list_runs import Runs
 
 RETRYING: Final = "RETRYING"
 
 
-def executions_view(page: Runs, blobs: Blobs, next_cursor: str | None) -> ExecutionsView:
-    return {"executions": [run_view(run, blobs) for run in page.runs], "next_cursor": next_cursor}
+def executions_view(page: Page[Record], blobs: Blobs, next_cursor: str | None) -> ExecutionsView:
+    return {"executions": [run_view(run, blobs) for run in page.items], "next_cursor": next_cursor}
 
 
 def run_view(run: Record, blobs: Blobs) -> ExecutionView | SkippedView:

@@ -3,12 +3,12 @@
 import json
 from dataclasses import replace
 
-from onthedot.api.core.times import format_instant
 from onthedot.api.executions.show import RETRYING, lateness_ms, maybe_time, retries
 from onthedot.api.jobs.views import AcceptedView, ExplanationView, JobView, OnEventView, RetryView, StatusView
 from onthedot.api.schedules.show import recurrence_view
 from onthedot.api.targets.show import target_view
 from onthedot.api.targets.views import RequirementsView
+from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.explain import SCHEDULED
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import STAMPING, Definition, Kind, Record, RetryPolicy, Status

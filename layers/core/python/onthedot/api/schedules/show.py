@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from onthedot.api.core.times import format_instant
 from onthedot.api.jobs.views import FireTimeView, ForecastView, PreviewView, RecurrenceView
+from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.records import Record
 from onthedot.domain.schedules.preview import FireTime
 from onthedot.domain.schedules.recurrence import Recurrence

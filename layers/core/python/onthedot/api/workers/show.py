@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Final, cast
 
-from onthedot.api.core.times import format_instant
 from onthedot.api.jobs.show import requirements_view
 from onthedot.api.targets.views import TargetView
 from onthedot.api.workers.views import KeptView, LeaseView, ResourcesView, SigningKeysView, WorkerView
+from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.lifecycle import LEASE_MS
 from onthedot.domain.runs.records import Record
 from onthedot.domain.targets import types as targets

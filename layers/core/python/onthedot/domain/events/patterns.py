@@ -10,12 +10,12 @@ Where AWS's own matcher is peculiar we keep to its documentation: names with dot
 addresses are texts, and the alphabet does not decide whether an absent field is judged before an object is chosen.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Final
 
+from onthedot.domain import compact_json
 from onthedot.domain.events.branches import OR, Branch, branches, count_branches, named_twice
 from onthedot.domain.events.filters import FILTERS, fault_of, fits, is_value
 from onthedot.domain.json_checks import DEEPEST, JsonProblem, at, deeper_than
@@ -31,7 +31,7 @@ def check(pattern: Any) -> list[JsonProblem]:
         return [JsonProblem("", "an event pattern is an object with at least one field")]
     if deeper_than(DEEPEST, pattern):
         return [JsonProblem("", f"an event pattern is at most {DEEPEST} levels deep")]
-    size = len(json.dumps(pattern, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    size = len(compact_json.to_text(pattern).encode("utf-8", "surrogatepass"))
     if size > LARGEST:
         return [JsonProblem("", f"an event pattern has at most {LARGEST} bytes, this one has {size}")]
     return list(_check_object(pattern, "")) or _check_branches(pattern)

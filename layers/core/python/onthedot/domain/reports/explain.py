@@ -5,15 +5,15 @@ Every reason has a stable code and a sentence. What holds a job back first stand
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from onthedot.domain.instants import format_instant
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import STAMPING, Kind, Record, Status
 from onthedot.domain.schedules.schedule import next_fire
 
 SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 MOST_NAMED: Final = 10
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ def _of_job(job: Record, now: int) -> Reason:
         return Reason("waits_for_events", "waits for events that match")
     at = coming_fire(job, now) or job.fire_at
     if at > now:
-        return Reason("not_due", f"not due until {_time(at)}")
-    return Reason("overdue", f"due since {_time(at)}, and waits for the next tick")
+        return Reason("not_due", f"not due until {format_instant(at)}")
+    return Reason("overdue", f"due since {format_instant(at)}, and waits for the next tick")
 
 
 def _waiting_for(parents: Sequence[str], record: Record, now: int) -> list[Reason]:
@@ -89,7 +89,7 @@ def _waiting_for(parents: Sequence[str], record: Record, now: int) -> list[Reaso
     named = ", ".join([*parents[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
     reasons = [Reason("waiting_for_parents", f"waits for the end of {named or 'its parents'}")]
     if record.kind is Kind.ONE_OFF and record.nominal_at > now:
-        reasons.append(Reason("not_due", f"not due until {_time(record.nominal_at)}"))
+        reasons.append(Reason("not_due", f"not due until {format_instant(record.nominal_at)}"))
     return reasons
 
 
@@ -104,28 +104,30 @@ def _of_run(run: Record, now: int, backlog: QueueState | None) -> list[Reason]:
 
 
 def _running(run: Record) -> list[Reason]:
-    since = "" if run.started_at is None else f" since {_time(run.started_at)}"
+    since = "" if run.started_at is None else f" since {format_instant(run.started_at)}"
     reasons = [Reason("running", f"attempt {run.attempt} runs{since} by worker {run.worker}")]
     if run.cancel_requested is not None:
-        reasons.append(Reason("cancel_requested", f"it was asked to stop at {_time(run.cancel_requested)}"))
+        reasons.append(Reason("cancel_requested", f"it was asked to stop at {format_instant(run.cancel_requested)}"))
     return reasons
 
 
 def _held_up(run: Record) -> list[Reason]:
     """Why it waits again: an attempt that failed, or its turn that has not come."""
     if run.attempt:
-        return [Reason("retrying", f"retry at {_time(run.fire_at)} after: {run.reason or 'a lost attempt'}")]
+        return [Reason("retrying", f"retry at {format_instant(run.fire_at)} after: {run.reason or 'a lost attempt'}")]
     return [] if run.reason is None else [Reason("held_back", run.reason)]
 
 
 def _waiting(run: Record, now: int, backlog: QueueState | None) -> Reason:
     if run.fire_at > now:
         where = "handed over, " if run.status is Status.DISPATCHED else ""
-        return Reason("not_due", f"{where}not due until {_time(run.fire_at)}")
+        return Reason("not_due", f"{where}not due until {format_instant(run.fire_at)}")
     if run.status is Status.PENDING:
-        return Reason("overdue", f"due since {_time(run.fire_at)}, and waits for the next tick")
-    queue = f"{run.pool}-{run.priority.lower()}"
-    return Reason("queued", f"handed over, due since {_time(run.fire_at)}, waits in queue {queue}{_behind(backlog)}")
+        return Reason("overdue", f"due since {format_instant(run.fire_at)}, and waits for the next tick")
+    queue = queue_key(run.pool, run.priority)
+    return Reason(
+        "queued", f"handed over, due since {format_instant(run.fire_at)}, waits in queue {queue}{_behind(backlog)}"
+    )
 
 
 def _behind(backlog: QueueState | None) -> str:
@@ -136,15 +138,10 @@ def _behind(backlog: QueueState | None) -> str:
 
 
 def _ended(run: Record) -> Reason:
-    at = "" if run.finished_at is None else f" at {_time(run.finished_at)}"
+    at = "" if run.finished_at is None else f" at {format_instant(run.finished_at)}"
     if run.kind is Kind.SKIPPED_RANGE:
-        until = _time(run.skipped_until if run.skipped_until is not None else run.nominal_at)
-        times = f"{run.skipped_count or 1} fire times from {_time(run.nominal_at)} to {until}"
+        until = format_instant(run.skipped_until if run.skipped_until is not None else run.nominal_at)
+        times = f"{run.skipped_count or 1} fire times from {format_instant(run.nominal_at)} to {until}"
         return Reason("skipped", f"{times} were skipped: {run.reason}")
     why = "" if run.reason is None else f": {run.reason}"
     return Reason(run.status.value.lower(), f"{run.status.value.lower()}{at}{why}")
-
-
-def _time(instant: int) -> str:
-    moment = _EPOCH + timedelta(milliseconds=instant)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

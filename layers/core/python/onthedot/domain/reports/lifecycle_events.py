@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.records import STAMPING, TERMINAL, Kind, Record, Status
 
 SOURCE: Final = "onthedot"
@@ -108,7 +108,7 @@ def _detail(old: Record | None, new: Record, at: int) -> dict[str, Any]:
         "status": new.status.value,
         "previous_status": None if old is None else old.status.value,
         "version": new.revision,
-        "time": _instant(_moment(old, new, at)),
+        "time": format_instant(_moment(old, new, at)),
         "attempt": new.attempt,
         "reason": new.reason,
         "name": None if new.definition is None else new.definition.name,
@@ -117,8 +117,8 @@ def _detail(old: Record | None, new: Record, at: int) -> dict[str, Any]:
     if new.kind is Kind.SKIPPED_RANGE:
         until = new.nominal_at if new.skipped_until is None else new.skipped_until
         detail["skipped"] = {
-            "from": _instant(new.nominal_at),
-            "until": _instant(until),
+            "from": format_instant(new.nominal_at),
+            "until": format_instant(until),
             "count": new.skipped_count or 1,
         }
     return detail
@@ -150,8 +150,3 @@ def _contents(new: Record) -> dict[str, Any]:
         "result": new.result,
         "result_ref": new.result_ref,
     }
-
-
-def _instant(milliseconds: int) -> str:
-    moment = datetime.fromtimestamp(milliseconds // 1000, UTC).replace(microsecond=milliseconds % 1000 * 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Final, Protocol, TypeVar
 
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.runs.slots import bucket_of
 
@@ -38,7 +39,7 @@ class Limits:
 
 
 def queue_name(pool: str, priority: Priority) -> str:
-    return f"{QUEUE_PREFIX}{pool}-{priority.lower()}"
+    return f"{QUEUE_PREFIX}{queue_key(pool, priority)}"
 
 
 class Claimable(Protocol):

@@ -1,9 +1,9 @@
 """Events out, to a bus of EventBridge. Every entry's answer is looked at: a 200 may hold ten refusals."""
 
-import json
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
+from onthedot.domain import compact_json
 from onthedot.domain.reports.lifecycle_events import SOURCE, LifecycleEvent
 from onthedot.engines.aws.errors import TRANSIENT, translated
 from onthedot.engines.aws.leftovers import retry_leftovers
@@ -69,7 +69,7 @@ class EventBridgeBus:
             "EventBusName": self._bus,
             "Source": SOURCE,
             "DetailType": event.detail_type,
-            "Detail": json.dumps(event.detail, separators=(",", ":"), ensure_ascii=False),
+            "Detail": compact_json.to_text(event.detail),
         }
 
 

@@ -1,10 +1,10 @@
 """Bounded, jittered retries of what a batch call left undone. A 200 does not mean that every entry succeeded."""
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
+from onthedot.domain.backoff import Backoff
 from onthedot.domain.errors import Unavailable
 from onthedot.ports import Clock, Deadline
 
@@ -23,17 +23,16 @@ def retry_leftovers(
     deadline: Deadline,
 ) -> Sequence[Item]:
     """Call `attempt`, which returns what is still undone, until nothing is or time is up. Returns the rest."""
-    ceiling = _FIRST_PAUSE_MS
+    backoff = Backoff(_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS)
     while True:
         with suppress(Unavailable):  # then nothing of this call is known to be done: all of it is still pending
             pending = attempt(pending)
         if not pending:
             return []
-        wake = clock.now() + random.randint(ceiling // 2, ceiling)  # noqa: S311 (jitter, not a secret)
+        wake = clock.now() + round(backoff.next())
         if not deadline.allows(wake):
             return pending
         clock.sleep_until(wake)
-        ceiling = min(2 * ceiling, _LONGEST_PAUSE_MS)
 
 
 def tens(messages: Sequence[Item]) -> Iterator[Sequence[Item]]:

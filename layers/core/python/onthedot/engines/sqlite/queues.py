@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import Counts, Delivery, Letter, MessageTable
 from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage, Tick
-from onthedot.schema import queue_key
 
 _LOG: Final = logging.getLogger(__name__)
 MAX_DELAY_SECONDS: Final = 900

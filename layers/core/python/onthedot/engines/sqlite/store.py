@@ -8,7 +8,7 @@ from typing import Any, Final
 from onthedot.codec import FIELDS, SETS, Scalar, decode, encode, encode_field
 from onthedot.domain.runs.records import Kind, Move, Priority, Record
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotEntry, SlotPage
+from onthedot.ports import Clock, Deadline, Moved, Page, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
 _ID_BATCH: Final = 500
@@ -37,13 +37,13 @@ class SqliteRunStore:
         with self._database.transaction() as connection:
             return [_insert(connection, record) for record in records]
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = "SELECT * FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
         with self._database.transaction() as connection:
             # Stamped runs are `job.time`; "/" is the character behind "."
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
         runs = [decode(_record(row)) for row in rows[:limit]]
-        return RunPage(runs, runs[-1].run_id if len(rows) > limit else None)
+        return Page(runs, runs[-1].run_id if len(rows) > limit else None)
 
     def get(self, run_id: str) -> Record | None:
         with self._database.transaction() as connection:
@@ -67,15 +67,15 @@ class SqliteRunStore:
         with self._database.transaction() as connection:
             return [_apply(connection, move) for move in moves]
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         query = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
         with self._database.transaction() as connection:
             # One more than the page, to know whether there is another.
             rows = connection.execute(query, (slot, *_position(cursor), self._page_size + 1)).fetchall()
         page = [_entry(row) for row in rows[: self._page_size]]
-        return SlotPage(page, _cursor(page[-1]) if len(rows) > len(page) else None)
+        return Page(page, _cursor(page[-1]) if len(rows) > len(page) else None)
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = (
             "SELECT * FROM runs WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
             " ORDER BY finished_at DESC, run_id DESC LIMIT ?"
@@ -84,7 +84,7 @@ class SqliteRunStore:
         with self._database.transaction() as connection:
             rows = connection.execute(query, (tenant, *before, limit + 1)).fetchall()
         runs = [decode(_record(row)) for row in rows[:limit]]
-        return RunPage(runs, f"{runs[-1].finished_at}/{runs[-1].run_id}" if len(rows) > limit else None)
+        return Page(runs, f"{runs[-1].finished_at}/{runs[-1].run_id}" if len(rows) > limit else None)
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:

@@ -4,11 +4,12 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final, Self
 
+from onthedot.domain.instants import format_instant
 from onthedot.domain.targets.types import PythonTarget
 from onthedot.ports import Answer, Call, Performer
 from onthedot.stopping import Stop
 from onthedot.targets.answers import refused, stopped, timed_out
-from onthedot.targets.attempt import fire_time, interruptible
+from onthedot.targets.attempt import interruptible
 from onthedot.targets.http.wire import Countdown, Stopped
 from onthedot.targets.processes.python_process import AppBroken, HandlerProcess, ProcessDied
 
@@ -124,7 +125,7 @@ def _message(call: Call, handler: str) -> Mapping[str, Any]:
             "run_id": call.run_id,
             "attempt": call.attempt,
             "idempotency_key": call.run_id,
-            "fire_time": fire_time(call).isoformat(),
+            "fire_time": format_instant(call.nominal_at),
         },
     }
 

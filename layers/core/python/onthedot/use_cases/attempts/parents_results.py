@@ -3,6 +3,7 @@
 import json
 from typing import Any, Final
 
+from onthedot.domain import compact_json
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Record
 from onthedot.ports import RESULT_BYTES, Deadline, Engine
@@ -15,7 +16,7 @@ def with_parents(engine: Engine, run: Record, payload: bytes) -> bytes:
     """The payload as the target gets it; of a job without parents as it is. Raises Unavailable."""
     if not run.parents:
         return payload
-    deadline = Deadline(engine.clock.now() + PATIENCE_MS)
+    deadline = Deadline.after(engine.clock, PATIENCE_MS)
     found = engine.store.get_many(list(run.parents), deadline)
     if len(found) < len(run.parents) and not deadline.allows(engine.clock.now()):
         raise Unavailable("its parents could not be read in time")
@@ -27,7 +28,7 @@ def with_parents(engine: Engine, run: Record, payload: bytes) -> bytes:
         room -= len(view["result"] or "")
         told[_name(run, parent_id, parent)] = view
     whole = {"payload": json.loads(payload), "parents": told}
-    return json.dumps(whole, separators=(",", ":"), ensure_ascii=False).encode()
+    return compact_json.to_bytes(whole)
 
 
 def _name(run: Record, parent_id: str, parent: Record | None) -> str:

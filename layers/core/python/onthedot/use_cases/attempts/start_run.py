@@ -109,4 +109,4 @@ def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
 def send_if_dispatched(engine: Engine, run: Record) -> None:
     """What cannot be sent now stands in its watch slot."""
     if run.status is Status.DISPATCHED:
-        send_runs(engine, [run], Deadline(engine.clock.now() + SEND_PATIENCE_MS))
+        send_runs(engine, [run], Deadline.after(engine.clock, SEND_PATIENCE_MS))

@@ -40,7 +40,7 @@ def audit_job(engine: Engine, job: Record, after: int, until: int) -> Report:
     limit = min(2 * len(times) + 10, RECORDS_AT_ONCE)
     for _ in range(MOST_PAGES if times else 0):
         page = engine.store.runs_of(job.job_id, limit, cursor)
-        records += page.runs
+        records += page.items
         cursor, limit = page.cursor, RECORDS_AT_ONCE
         report = audit(job, times, records, now)
         if cursor is None or not report.holes or no_range_reaches(records, report.holes[0].time):

@@ -7,6 +7,7 @@ from typing import Final
 
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.fairness import Quota
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Kind, Priority, Record
 from onthedot.domain.runs.slots import (
     DECISION_MS,
@@ -96,7 +97,7 @@ def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], i
         )
         for entry in entries
     ]
-    outcomes = engine.store.move_many(moves, Deadline(min(work.deadline.at, now + DECISION_MS))) if moves else []
+    outcomes = engine.store.move_many(moves, work.deadline.at_most(now + DECISION_MS)) if moves else []
     claimed = [entry for entry, outcome in zip(entries, outcomes, strict=True) if _is_ours(outcome, work.claim_token)]
     undecided = sum(isinstance(outcome, Undecided) for outcome in outcomes)
     work.counts.update(claimed=len(claimed), throttled=undecided, lost_race=len(entries) - len(claimed) - undecided)
@@ -128,6 +129,5 @@ def _why_backlogged(engine: Engine, pool: str, priority: Priority) -> str | None
     waiting = engine.queues.backlog(pool, priority).visible
     if waiting <= engine.deployment.backlog_limit:
         return None
-    return (
-        f"backpressure: {waiting} messages wait in {pool}-{priority.lower()} (limit {engine.deployment.backlog_limit})"
-    )
+    limit = engine.deployment.backlog_limit
+    return f"backpressure: {waiting} messages wait in {queue_key(pool, priority)} (limit {limit})"

@@ -69,7 +69,7 @@ def _stage(work: Pass, slot: str) -> None:
     if work.out_of_time():
         return
     page = work.engine.store.read_slot(slot)
-    if page.cursor is not None or len(page.entries) >= LARGE_SLOT:
+    if page.cursor is not None or len(page.items) >= LARGE_SLOT:
         work.counts["claimed_early"] += 1
         claim_slot(work, slot)
 

@@ -11,7 +11,7 @@ def read_entries(engine: Engine, slot: str, at_once: int) -> Iterator[list[SlotE
     cursor: str | None = None
     while True:
         page = engine.store.read_slot(slot, cursor)
-        fresh = [entry for entry in page.entries if entry.run_id not in seen]
+        fresh = [entry for entry in page.items if entry.run_id not in seen]
         seen.update(entry.run_id for entry in fresh)
         for start in range(0, len(fresh), at_once):
             yield fresh[start : start + at_once]

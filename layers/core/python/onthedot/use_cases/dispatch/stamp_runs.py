@@ -46,7 +46,7 @@ def stamp_jobs(
     result = Stamped()
     jobs = engine.store.get_many(job_ids, deadline)
     now = engine.clock.now()
-    soon = Deadline(min(deadline.at, now + DECISION_MS))
+    soon = deadline.at_most(now + DECISION_MS)
     plans: dict[str, Stamping] = {}
     for job_id, job in jobs.items():
         if (job.status, job.kind) == _RECURRING:

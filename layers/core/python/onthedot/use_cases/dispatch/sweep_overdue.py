@@ -71,7 +71,7 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
             sweep.whole = False
             sweep.counts["left"] += 1
     if acts:
-        _apply(sweep, acts, Deadline(min(sweep.deadline.at, now + DECISION_MS)))
+        _apply(sweep, acts, sweep.deadline.at_most(now + DECISION_MS))
 
 
 def _is_half_told(run: Record) -> bool:

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any, Final
 
+from onthedot.domain import compact_json
 from onthedot.domain.events.paths import pick
 from onthedot.domain.runs.records import Definition, Record
 from onthedot.ports import Blobs
@@ -28,7 +29,7 @@ class Payloads:
 
     def given_to(self, run: Record, job: Record) -> Record:
         """The run with its payload. Raises PayloadTooLarge, and Unavailable."""
-        content = json.dumps(self._picked(job.definition), separators=(",", ":"), ensure_ascii=False).encode()
+        content = compact_json.to_bytes(self._picked(job.definition))
         if len(content) > LARGEST:
             raise PayloadTooLarge(f"its payload would have {len(content):,} bytes, and {LARGEST:,} are allowed")
         if len(content) <= INLINE_BYTES:

@@ -35,7 +35,7 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
 def _parents(engine: Engine, job: Record) -> list[str]:
     """Those that it waits for, by key or id, with their states; only as many as are named are read."""
     waits = [parent for parent in job.parents if parent in job.waits_for]
-    found = engine.store.get_many(waits[:MOST_NAMED], Deadline(engine.clock.now() + PATIENCE_MS)) if waits else {}
+    found = engine.store.get_many(waits[:MOST_NAMED], Deadline.after(engine.clock, PATIENCE_MS)) if waits else {}
     return [_named(parent, found.get(parent)) for parent in waits]
 
 

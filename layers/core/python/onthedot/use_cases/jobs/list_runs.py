@@ -8,20 +8,12 @@ from onthedot.domain.errors import InvalidRequest, JobNotFound, Problem
 from onthedot.domain.reports.explain import SCHEDULED, coming_fire
 from onthedot.domain.runs.records import STAMPING, Kind, Record, Status
 from onthedot.domain.runs.slots import horizon
-from onthedot.ports import Engine
+from onthedot.ports import Engine, Page
 
 START: Final = ""
 """The cursor of a job's first stamped run, where its own run was a page."""
 _PAGES: Final = (20, *(100,) * 5)
 """A little for most jobs; at most enough to look past all that is stamped ahead, one run each second."""
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """A page, the latest fire time first. `cursor` None: there are no more."""
-
-    runs: Sequence[Record]
-    cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +34,14 @@ def read_run(engine: Engine, tenant: str, run_id: str) -> Record:
     return run
 
 
-def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Runs:
+def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Page[Record]:
     """A page of the job's runs. Of a one-off job the first page has its own run, beside those made on demand."""
     if job.kind in STAMPING or cursor is not None:
         return _stamped(engine, job, limit, cursor or None)
     others = _stamped(engine, job, max(limit - 1, 1), None)
     if limit == 1:
-        return Runs([job], START if others.runs else None)
-    return Runs(sorted([job, *others.runs], key=lambda run: run.nominal_at, reverse=True), others.cursor)
+        return Page([job], START if others.items else None)
+    return Page(sorted([job, *others.items], key=lambda run: run.nominal_at, reverse=True), others.cursor)
 
 
 def read_outlook(engine: Engine, job: Record) -> Outlook:
@@ -89,15 +81,15 @@ def recent_runs(engine: Engine, job: Record) -> Iterator[Record]:
     cursor: str | None = None
     for size in _PAGES:
         page = engine.store.runs_of(job.job_id, size, cursor)
-        yield from page.runs
+        yield from page.items
         cursor = page.cursor
         if cursor is None:
             return
 
 
-def _stamped(engine: Engine, job: Record, limit: int, cursor: str | None) -> Runs:
+def _stamped(engine: Engine, job: Record, limit: int, cursor: str | None) -> Page[Record]:
     page = engine.store.runs_of(job.job_id, limit, cursor)
     # A cursor says where to go on; one that leads to another job's runs was not made by us.
-    if any(run.job_id != job.job_id or run.tenant != job.tenant for run in page.runs):
+    if any(run.job_id != job.job_id or run.tenant != job.tenant for run in page.items):
         raise InvalidRequest(Problem("cursor", "does not belong to this job; start without it"))
-    return Runs([run for run in page.runs if run.status is not Status.DELETED], page.cursor)
+    return Page([run for run in page.items if run.status is not Status.DELETED], page.cursor)

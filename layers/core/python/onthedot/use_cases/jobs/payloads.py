@@ -1,10 +1,10 @@
 """Payloads: in the record when small, apart when large, always JSON text to whoever asks."""
 
 import hashlib
-import json
 from dataclasses import replace
 from typing import Final
 
+from onthedot.domain import compact_json
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Definition
 from onthedot.ports import Blobs
@@ -34,4 +34,4 @@ def load_payload(blobs: Blobs, definition: Definition) -> bytes:
 
 
 def _as_json(definition: Definition) -> bytes:
-    return json.dumps(definition.payload, separators=(",", ":"), ensure_ascii=False).encode()
+    return compact_json.to_bytes(definition.payload)

@@ -8,7 +8,7 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.still_scheduled import why_not
-from onthedot.ports import Deadline, Engine, Moved, Refused, RunPage
+from onthedot.ports import Deadline, Engine, Moved, Page, Refused
 from onthedot.use_cases.dispatch.send_runs import send_runs
 
 PACE_MS: Final = 100
@@ -27,7 +27,7 @@ class Redriven:
     """There are more: ask again."""
 
 
-def dead_letters(engine: Engine, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+def dead_letters(engine: Engine, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
     """A page of a tenant's failed runs, the latest first."""
     return engine.store.failed(tenant, limit, cursor)
 
@@ -35,7 +35,7 @@ def dead_letters(engine: Engine, tenant: str, limit: int, cursor: str | None = N
 def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
     """Run these again. What is no dead letter of the tenant's is refused by its id, the others are run."""
     wanted = list(dict.fromkeys(run_ids))
-    deadline = Deadline(engine.clock.now() + PATIENCE_MS)
+    deadline = Deadline.after(engine.clock, PATIENCE_MS)
     found = engine.store.get_many(wanted, deadline)
     result = Redriven()
     runs: list[Record] = []
@@ -53,12 +53,12 @@ def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
 
 def redrive_all(engine: Engine, tenant: str) -> Redriven:
     """Run the tenant's dead letters again, as many as one call has time for."""
-    deadline = Deadline(engine.clock.now() + PATIENCE_MS)
+    deadline = Deadline.after(engine.clock, PATIENCE_MS)
     result = Redriven()
     cursor: str | None = None
     while True:
         page = engine.store.failed(tenant, PAGE, cursor)
-        _send_again(engine, page.runs, result, deadline)
+        _send_again(engine, page.items, result, deadline)
         cursor = page.cursor
         if cursor is None:
             return result

@@ -142,7 +142,7 @@ def _waits_for_events(record: Accepted) -> bool:
 
 def _create(engine: Engine, records: Sequence[Record]) -> Mapping[str, Record | Unavailable]:
     """What stands under each id after the write."""
-    deadline = Deadline(engine.clock.now() + CREATE_PATIENCE_MS)
+    deadline = Deadline.after(engine.clock, CREATE_PATIENCE_MS)
     outcomes = engine.store.create_many(records, deadline) if records else []
     return {record.run_id: _standing(record, outcome) for record, outcome in zip(records, outcomes, strict=True)}
 

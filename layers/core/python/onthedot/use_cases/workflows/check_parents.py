@@ -19,7 +19,7 @@ def check_parents(engine: Engine, tenant: str, job_id: str, parents: Sequence[st
     """
     if not parents:
         return
-    deadline = Deadline(engine.clock.now() + PATIENCE_MS)
+    deadline = Deadline.after(engine.clock, PATIENCE_MS)
     found = engine.store.get_many(list(dict.fromkeys(parents)), deadline)
     if not deadline.allows(engine.clock.now()):
         raise Unavailable("the parents could not be read in time")

@@ -26,7 +26,7 @@ def notify_children(engine: Engine, ended: Record, deadline: Deadline | None = N
 
     A run that did not make its graph takes those of its jobs that exist with it. Raises Unavailable.
     """
-    deadline = deadline or Deadline(engine.clock.now() + PATIENCE_MS)
+    deadline = deadline or Deadline.after(engine.clock, PATIENCE_MS)
     to_tell = deque([ended])
     whole = True
     while to_tell:

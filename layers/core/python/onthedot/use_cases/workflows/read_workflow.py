@@ -92,7 +92,7 @@ def _is_workflow_of(tenant: str, record: Record) -> bool:
 
 
 def _members(engine: Engine, ids: Mapping[str, str]) -> dict[str, Record]:
-    deadline = Deadline(engine.clock.now() + PATIENCE_MS)
+    deadline = Deadline.after(engine.clock, PATIENCE_MS)
     found = engine.store.get_many(list(ids.values()), deadline) if ids else {}
     if len(found) < len(ids) and not deadline.allows(engine.clock.now()):
         raise Unavailable("the jobs could not be read in time")

@@ -67,7 +67,7 @@ class WorkflowStarter(Performer):
         return [_standing(record, outcome) for record, outcome in zip(records, outcomes, strict=True)]
 
     def _deadline(self) -> Deadline:
-        return Deadline(self._engine.clock.now() + PATIENCE_MS)
+        return Deadline.after(self._engine.clock, PATIENCE_MS)
 
 
 def _read(call: Call) -> Workflow:

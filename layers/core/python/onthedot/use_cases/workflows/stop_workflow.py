@@ -50,7 +50,7 @@ def _stop_latest(engine: Engine, job: Record, how: Status) -> None:
 
 def _end(engine: Engine, run: Record, how: Status) -> bool:
     """Whether there was anything to end."""
-    deadline = Deadline(engine.clock.now() + PATIENCE_MS)
+    deadline = Deadline.after(engine.clock, PATIENCE_MS)
     counted = end_graph(engine, run, how, deadline)
     for job in counted.to_tell:
         notify_children(engine, job, deadline)

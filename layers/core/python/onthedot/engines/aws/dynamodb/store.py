@@ -15,7 +15,7 @@ from onthedot.engines.aws.dynamodb.keys import RUN_PREFIX, run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import insert_statement, partiql_statement, update_item_arguments
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import retry_leftovers
-from onthedot.ports import Clock, Deadline, Moved, Refused, RunPage, SlotPage, Undecided
+from onthedot.ports import Clock, Deadline, Moved, Page, Refused, SlotEntry, Undecided
 from onthedot.schema import DUE, FAILURES, PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class DynamoRunStore:
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Outcome]:
         return self._execute_batches({r.run_id: insert_statement(to_item(r), self._table) for r in records}, deadline)
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> RunPage:
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
         with translated("runs_of"):
             reply = self._client.query(
@@ -98,7 +98,7 @@ class DynamoRunStore:
                 **start,
             )
         last = reply.get("LastEvaluatedKey")
-        return RunPage([to_run(item) for item in reply["Items"]], json.dumps(last) if last else None)
+        return Page([to_run(item) for item in reply["Items"]], json.dumps(last) if last else None)
 
     def move(self, move: Move) -> Moved | Refused:
         try:
@@ -146,7 +146,7 @@ class DynamoRunStore:
                 outcomes.setdefault(run_id, Undecided("no answer before the deadline"))
         return [outcomes[run_id] for run_id in statements]
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> SlotPage:
+    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
         with translated("read_slot"):
             reply = self._client.query(
@@ -159,9 +159,9 @@ class DynamoRunStore:
                 **start,
             )
         last = reply.get("LastEvaluatedKey")
-        return SlotPage([to_entry(item) for item in reply["Items"]], json.dumps(last) if last else None)
+        return Page([to_entry(item) for item in reply["Items"]], json.dumps(last) if last else None)
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> RunPage:
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
         with translated("failed"):
             reply = self._client.query(
@@ -175,12 +175,12 @@ class DynamoRunStore:
                 **start,
             )
         ids = [run_id_of(item) for item in reply["Items"]]
-        found, unread = self._read_many(ids, Deadline(self._clock.now() + _READ_PATIENCE_MS))
+        found, unread = self._read_many(ids, Deadline.after(self._clock, _READ_PATIENCE_MS))
         if unread:  # a page without them would say that they are no dead letters
             raise Unavailable(f"failed: {len(unread)} runs could not be read")
         last = reply.get("LastEvaluatedKey")
         runs = [found[run_id] for run_id in ids if run_id in found and found[run_id].status is Status.FAILED]
-        return RunPage(runs, json.dumps(last) if last else None)
+        return Page(runs, json.dumps(last) if last else None)
 
     def _standing_instead(self, error: ClientError, run_id: str) -> Record | None:
         """The item that a failed condition met. Anything but a failed condition is raised again."""

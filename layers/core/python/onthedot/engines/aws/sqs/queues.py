@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH, retry_leftovers, tens
 from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage
-from onthedot.schema import queue_key
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient

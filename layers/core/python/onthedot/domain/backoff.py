@@ -1,0 +1,31 @@
+"""Pauses between tries that grow, with jitter, so that many callers do not try at the same moment."""
+
+import random
+
+
+class Backoff:
+    """Pauses that double from `first` to `most`; each is between half and the whole of its bound.
+
+    The unit is the caller's: seconds or milliseconds. An instance belongs to one thread.
+    """
+
+    def __init__(self, first: float, most: float, chance: random.Random | None = None) -> None:
+        self._first = first
+        self._most = most
+        self._chance = chance or random.Random()  # noqa: S311 (jitter, not a secret)
+        self._next = first
+
+    def next(self) -> float:
+        """Return the pause to make now, and double the bound of the following one."""
+        pause = self._next * self._chance.uniform(0.5, 1)
+        self._next = min(self._next * 2, self._most)
+        return pause
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the next pause is the first one since the last reset."""
+        return self._next == self._first
+
+    def reset(self) -> None:
+        """Begin again with the first pause."""
+        self._next = self._first
