@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from onthedot.ports import Clock, Engine, Performer
+from onthedot.targets.grpc.available import is_available
 from onthedot.targets.processes.private_process import make_private
 
 
@@ -36,7 +37,7 @@ def factories(tools: TargetOptions, clock: Clock) -> dict[str, Callable[[], Perf
 
         return ShellRunner()
 
-    made: dict[str, Callable[[], Performer]] = {"http": http, "grpc": grpc}
+    made: dict[str, Callable[[], Performer]] = {"http": http, "grpc": grpc} if is_available() else {"http": http}
     if tools.shell:
         # Now, not when the first program runs: handlers' processes are as private as this one is when they start.
         make_private()

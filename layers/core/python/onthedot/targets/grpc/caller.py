@@ -12,6 +12,7 @@ from onthedot.domain.targets.types import GrpcTarget
 from onthedot.ports import Answer, Call, Performer
 from onthedot.targets.addresses import Address, AddressError, Lookup, UnresolvedError, resolve, why_denied
 from onthedot.targets.answers import printable, refused, stopped, timed_out
+from onthedot.targets.grpc.available import MISSING, is_available
 from onthedot.targets.http.wire import Countdown, Stopped
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class GrpcCaller(Performer):
     def perform(self, call: Call) -> Answer:
         """Make the call and judge the reply. Its time-out is kept; nothing the peer does raises."""
         assert isinstance(call.definition.target, GrpcTarget)
+        if not is_available():
+            return refused(MISSING, "unsupported")
         countdown = Countdown(call.timeout_ms, call.stop)
         try:
             server = self._find(place_of(call.definition.target), countdown)
