@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from onthedot.api.core.times import milliseconds, parse_instant
 from onthedot.api.jobs.fields import JobFields
-from onthedot.api.targets.http_fields import check_url
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.records import Definition
+from onthedot.domain.targets.http_rules import check_url
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Call
 from onthedot.targets.http.request import request_for

@@ -135,7 +135,8 @@ def test_a_method_that_is_missing_or_streaming_is_refused(method: str, error_cla
 @pytest.mark.parametrize("method", ["", "Place", "shop.Orders.Place", "shop/Orders/Place", "shop.Orders/", "a b/c"])
 def test_what_is_no_method_is_refused(method: str) -> None:
     answer = a_caller().perform(a_call("127.0.0.1:1", method=method))
-    assert (answer.retryable, answer.error) == (False, "the method must be package.Service/Method")
+    assert (answer.ok, answer.retryable, answer.error_class) == (False, False, "bad_request")
+    assert (answer.error or "").startswith("target.method is not package.Service/Method")
 
 
 @pytest.mark.parametrize(

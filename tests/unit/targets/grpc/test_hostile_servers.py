@@ -8,10 +8,10 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_reflection.v1alpha import reflection_pb2
 
+from onthedot.domain.targets.grpc_rules import destination_of
 from onthedot.domain.targets.types import GrpcTarget
-from onthedot.targets.grpc.caller import place_of
+from onthedot.targets.countdown import Countdown
 from onthedot.targets.grpc.types import MAX_BYTES, BadTypes, Types, fetch_types
-from onthedot.targets.http.wire import Countdown
 from tests.unit.targets.grpc.peer import V1, a_caller, a_peer, called, field, types
 from tests.unit.targets.http.peer import resolving_to
 
@@ -70,7 +70,7 @@ def test_a_name_that_a_reply_could_repeat_beyond_all_measure_is_not_taken() -> N
 
 
 def test_a_public_address_beside_a_private_one_is_not_called_in_the_clear() -> None:
-    place = place_of(GrpcTarget("orders.test:443", "shop.Orders/Place"))
+    destination = destination_of(GrpcTarget("orders.test:443", "shop.Orders/Place"))
     for addresses, secure in [(("10.0.0.1", "8.8.8.8"), True), (("10.0.0.1", "127.0.0.1"), False)]:
         caller = a_caller(resolve=resolving_to(*addresses))
-        assert caller._find(place, Countdown(1000)).secure is secure
+        assert caller._find(destination, Countdown(1000)).secure is secure

@@ -1,8 +1,8 @@
-"""Which addresses a target may have: an explicit deny list for every answer of a name and what hides inside it.
+"""The deny list of addresses that a target may not have.
 
-Python's `is_private` and `is_global` are wrong for NAT64, 6to4, IPv4-mapped and carrier-grade NAT addresses,
-and the operating system resolves `127.1` and `0x7f000001`. So a name is resolved first, each answer is
-unwrapped, and the caller connects to an address from here: resolving again would let the name change its mind.
+Python's `is_private` and `is_global` are wrong for NAT64, 6to4, IPv4-mapped and carrier-grade NAT addresses, and the
+operating system resolves `127.1` and `0x7f000001`. So a name is resolved first, and the addresses that each answer
+contains are checked. The performer connects to the checked addresses: a second resolution could give other ones.
 """
 
 import queue
@@ -17,11 +17,11 @@ from onthedot.stopping import Stop
 
 Address = IPv4Address | IPv6Address
 Lookup = Callable[..., Iterable[tuple[Any, ...]]]
-"""`socket.getaddrinfo`, or something that is called and answers like it."""
+"""`socket.getaddrinfo`, or a function with its signature."""
 
 _METADATA, _LOOPBACK, _PRIVATE = "instance metadata", "loopback", "private"
 _LOCAL: Final = frozenset({_LOOPBACK, _PRIVATE})
-"""What a local stage may call."""
+"""The kinds that a performer on a local stage may call."""
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _TEREDO: Final = IPv6Network("2001::/32")
@@ -30,7 +30,7 @@ _ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
 _DENIED: Final = tuple(
     (ip_network(network), kind)
     for kind, networks in {
-        # First, since the others contain them. AWS (instances, tasks, pods), Azure, Alibaba, Oracle, Google.
+        # First, since other networks contain them. AWS (instances, tasks, pods), Azure, Alibaba, Oracle, Google.
         _METADATA: (
             *("169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::/32"),
             *("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd20:ce::254"),
@@ -48,7 +48,7 @@ _DENIED: Final = tuple(
         ),
         "benchmarking": ("198.18.0.0/15", "2001:2::/48"),
         "local NAT64": ("64:ff9b:1::/48",),
-        # Last: protocol assignments, 6to4 relays, class E and broadcast, and all that is not 2000::/3.
+        # Last: protocol assignments, 6to4 relays, class E and broadcast, and every IPv6 address outside 2000::/3.
         "reserved": (
             *("192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4", "::/3", "4000::/2", "8000::/1"),
             *map(str, IPv6Network("2001::/23").address_exclude(_TEREDO)),
@@ -59,21 +59,20 @@ _DENIED: Final = tuple(
 
 
 class AddressError(OnthedotError):
-    """The target's name leads to an address that may not be called. Trying again does not help."""
+    """A host with an address that may not be called. Another attempt does not help."""
 
 
 class UnresolvedError(OSError):
-    """The name cannot be resolved now."""
+    """A name that cannot be resolved now."""
 
 
 def resolve(
     host: str, port: int, *, lookup: Lookup, seconds: float, allow_private: bool, stop: Stop | None = None
 ) -> tuple[Address, ...]:
-    """The addresses of a host, all of them checked, in the order of the answer.
+    """Return the checked addresses of a host, in the order of the answer.
 
-    :raises AddressError: when one of them may not be called, whatever the others are
-    :raises TimeoutError: when there is no answer in time
-    :raises UnresolvedError: when the name cannot be resolved, or we were asked to stop meanwhile
+    Raise AddressError when one of them may not be called, whatever the others are, TimeoutError when there is no
+    answer in time, and UnresolvedError when the name cannot be resolved or the call was asked to stop meanwhile.
     """
     found = _look_up(host, port, lookup, seconds, stop or Stop())
     answers = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
@@ -83,7 +82,7 @@ def resolve(
 
 
 def why_denied(address: Address, *, allow_private: bool) -> str | None:
-    """In people's words why the address may not be called, or None when it may."""
+    """Return why the address may not be called, as text for users, or None when it may."""
     for inner in unwrap(address):
         kind = next((kind for network, kind in _DENIED if inner in network), None)
         if kind and not (allow_private and kind in _LOCAL):
@@ -93,10 +92,10 @@ def why_denied(address: Address, *, allow_private: bool) -> str | None:
 
 
 def unwrap(address: Address) -> tuple[Address, ...]:
-    """Every address that traffic to this one may end up at.
+    """Return every address that traffic to this one may reach.
 
-    IPv4-mapped and NAT64 addresses are nothing but their IPv4 address; 6to4, Teredo and ISATAP
-    addresses are routed by themselves, and by what they carry.
+    Traffic to an IPv4-mapped or NAT64 address reaches the IPv4 address in it. Traffic to a 6to4, Teredo or ISATAP
+    address is routed by the address itself or by the IPv4 addresses in it.
     """
     if isinstance(address, IPv4Address):
         return (address,)
@@ -129,7 +128,7 @@ def _is_address(host: str) -> bool:
 
 
 def _look_up(host: str, port: int, lookup: Lookup, seconds: float, stop: Stop) -> Iterable[tuple[Any, ...]]:
-    """Ask in a thread: the system's resolver has no time-out of its own that we could set. An address needs none."""
+    """Resolve in a thread, since the system's resolver has no time-out to set. An address needs no thread."""
     outcome: queue.SimpleQueue[Iterable[tuple[Any, ...]] | UnresolvedError] = queue.SimpleQueue()
 
     def ask() -> None:

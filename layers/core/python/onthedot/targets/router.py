@@ -1,4 +1,4 @@
-"""One target for all types: it finds who performs a call's, made when first needed."""
+"""One performer for all types of targets: it passes each call to the performer of its target's type."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,18 +7,22 @@ from onthedot.ports import Answer, Call, Performer
 
 
 class TargetRouter(Performer):
-    """`makers`: by target type, what performs it. What is not there is refused: another pool should have got it."""
+    """A performer that holds one performer for each target type, made when a call first needs it.
+
+    A call of another type is refused: the dispatcher should have sent it to another pool.
+    """
 
     def __init__(self, factories: Mapping[str, Callable[[], Performer]]) -> None:
-        self._makers = factories
-        self._made: dict[str, Performer] = {}
+        self._factories = factories
+        self._performers: dict[str, Performer] = {}
 
     def perform(self, call: Call) -> Answer:
+        """Pass the call to the performer of its target's type."""
         kind = type_of(call.definition.target)
-        if kind not in self._makers:
+        if kind not in self._factories:
             why = f"this worker cannot run {kind} targets"
             return Answer(ok=False, error=why, error_class="unsupported", retryable=False)
-        if kind not in self._made:
-            # Made twice by two threads at the same moment, one of them is kept: nothing is lost.
-            self._made.setdefault(kind, self._makers[kind]())
-        return self._made[kind].perform(call)
+        if kind not in self._performers:
+            # Two threads may each make one at the same moment. The first one is kept, and nothing is lost.
+            self._performers.setdefault(kind, self._factories[kind]())
+        return self._performers[kind].perform(call)

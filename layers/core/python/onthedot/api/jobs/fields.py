@@ -9,7 +9,8 @@ from onthedot.api.core import times
 from onthedot.api.core.fields import CalendarInstant, Digits, Fields, Instant, Key, Text, offer_null_for, printable
 from onthedot.api.events.fields import Pattern
 from onthedot.api.schedules.fields import RecurrenceFields, ScheduleFields
-from onthedot.api.targets.fields import Capability, TargetFields, Url
+from onthedot.api.targets.fields import Capability, TargetFields
+from onthedot.api.targets.http_fields import Url
 from onthedot.domain.workers.pools import LONGEST_PULL, Requirements
 from onthedot.use_cases.jobs.run_extra import MOST_BACKFILLED
 

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from onthedot.api.core.body import canonical
-from onthedot.api.core.fields import MAX_TEXT, Fields, printable
-from onthedot.api.targets import http_fields
+from onthedot.api.core.fields import Fields, printable
+from onthedot.api.targets.http_fields import Headers, Method, Url
+from onthedot.domain.targets import grpc_rules
 from onthedot.domain.targets import types as targets
 from onthedot.domain.targets.types import Target
 
@@ -23,7 +24,6 @@ _NAME: Final = r"[A-Za-z0-9_-]{1,140}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?"
 _FUNCTION: Final = re.compile(rf"(arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{{12}}:function:)?{_NAME}", re.ASCII)
 _SERVICE: Final = re.compile(r"[a-z][a-z0-9-]{0,62}")
 _ACTION: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,127}")
-_METHOD: Final = re.compile(r"([A-Za-z_]\w*\.)*[A-Za-z_]\w*/[A-Za-z_]\w*", re.ASCII)
 
 
 def refuse_null(value: Any) -> Any:
@@ -78,28 +78,12 @@ def _argv(arguments: list[str]) -> list[str]:
     return arguments
 
 
-def _address(text: str) -> str:
-    host, _, port = text.rpartition(":")
-    if not (http_fields.is_host(host) and re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) < 65_536):
-        raise ValueError("is not host:port; give a name or an address and a port, such as orders.example.com:443")
-    return text
-
-
-def _method(text: str) -> str:
-    text = text.removeprefix("/")
-    if not _METHOD.fullmatch(text):
-        raise ValueError("is not package.Service/Method; give it as the service's .proto names it")
-    return text
-
-
 Capability = Annotated[str, Field(min_length=1, max_length=MAX_CAPABILITY), AfterValidator(one_capability)]
-Url = Annotated[str, Field(max_length=http_fields.MAX_URL), AfterValidator(http_fields.check_url)]
-HeaderName = Annotated[str, AfterValidator(http_fields.check_header_name)]
-HeaderValue = Annotated[str, AfterValidator(http_fields.check_header_value)]
-Headers = Annotated[
-    dict[HeaderName, HeaderValue],
-    Field(max_length=http_fields.MAX_HEADERS),
-    AfterValidator(http_fields.check_headers),
+GrpcAddress = Annotated[
+    str, Field(json_schema_extra={"maxLength": grpc_rules.MAX_ADDRESS}), AfterValidator(grpc_rules.check_address)
+]
+GrpcMethod = Annotated[
+    str, Field(json_schema_extra={"maxLength": grpc_rules.MAX_METHOD}), AfterValidator(grpc_rules.check_method)
 ]
 Argument = Annotated[str, Field(min_length=1), AfterValidator(_argument)]
 
@@ -109,7 +93,7 @@ class HttpTargetFields(Fields):
 
     type: Literal["http"]
     url: Url
-    method: Literal["POST", "PUT", "PATCH", "GET", "DELETE", "HEAD"] = "POST"
+    method: Method = "POST"
     headers: Headers = Field(default_factory=dict)
 
     def target(self) -> Target:
@@ -152,8 +136,8 @@ class GrpcTargetFields(Fields):
     """A unary call; the payload is the request as protobuf's JSON. `tls`: but for private addresses, unless told."""
 
     type: Literal["grpc"]
-    address: Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_address)]
-    method: Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_method)]
+    address: GrpcAddress
+    method: GrpcMethod
     tls: Annotated[bool | None, BeforeValidator(refuse_null)] = None
 
     def target(self) -> Target:

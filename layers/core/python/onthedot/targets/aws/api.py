@@ -1,4 +1,4 @@
-"""Performs calls of AWS APIs: any action of any service that the stage allows."""
+"""The performer of AWS targets: any action of any AWS service that the stage allows."""
 
 import base64
 import json
@@ -17,30 +17,30 @@ from onthedot.ports import RESULT_BYTES, Answer, Call, Performer
 from onthedot.targets.answers import printable, refused, result_text
 from onthedot.targets.aws.clients import Clients, GarbledError, read_body, send
 from onthedot.targets.aws.failures import judge
-from onthedot.targets.detached import answer_in_time
+from onthedot.targets.aws.uninterruptible import answer_in_time
 
 if TYPE_CHECKING:
     from botocore.model import OperationModel
 
 STREAM_BYTES: Final = RESULT_BYTES // 2
-"""Bytes taken of a body that streams: as base64, with what stands around it, they are still a whole result."""
+"""Bytes that are read of a streaming body. As base64, with the JSON around it, they still fit into a result."""
 STREAM_EVENTS: Final = 1000
 _TOKENS: Final = uuid.UUID("6f6e7468-6564-4f74-8000-746f6b656e73")
-"""The namespace of the idempotency tokens that we give, fixed for ever: attempts must arrive at the same one."""
+"""The namespace of the idempotency tokens. It never changes, since all attempts of a run must compute the same one."""
 
 
 class InputError(OnthedotError):
-    """The input cannot be sent. Trying again does not help."""
+    """The input cannot be sent. Another attempt does not help."""
 
 
 class AwsCaller(Performer):
-    """Calls what an `AwsTarget` names, if the stage allows it. Safe to use from several threads.
+    """A performer of AWS targets that the stage allows. It is safe to use from several threads.
 
-    Actions and inputs have the names of the API's reference, in the spelling of boto3; blobs are given as text.
+    Actions and inputs have the names of the API's reference, in the spelling of boto3. Blobs are given as text.
     Where an action takes an idempotency token and the input has none, every attempt of a run sends the same one.
-    The result is JSON: blobs and streams as base64, times as ISO 8601. When the time is over, or the call is asked
-    to stop, nobody waits any more: what was sent may still be done.
-    `make` makes a client of a service that waits so many seconds for an answer, and does not try again by itself.
+    The result is JSON, with blobs and streams as base64 and times as ISO 8601. When the time is over, or the call is
+    asked to stop, the worker stops waiting, but the service may still do the work.
+    `make` makes a client of a service that waits this many seconds for an answer and does not retry.
     """
 
     def __init__(self, *, allow_list: AllowList, make: Callable[[str, float], Any]) -> None:
@@ -50,30 +50,30 @@ class AwsCaller(Performer):
     def perform(self, call: Call) -> Answer:
         """Make the call and judge the reply."""
         target = call.definition.target
-        assert isinstance(target, AwsTarget), "the router hands each caller its own kind"
+        assert isinstance(target, AwsTarget), "the router passes each performer its own type"
         name = printable(f"{target.service} {target.action}", 200)
         if not self._allow_list.allows_call(target.service, target.action):
             return refused(f"{name} is not among the calls that this stage allows", "not_allowed")
         try:
-            given = _input(call, target)
+            arguments = _input(call, target)
         except InputError as error:
             return refused(str(error), "bad_input")
-        return answer_in_time(call, f"waiting for {name}", lambda: self._request(call, target, given))
+        return answer_in_time(call, f"waiting for {name}", lambda: self._request(call, target, arguments))
 
-    def _request(self, call: Call, target: AwsTarget, given: dict[str, Any]) -> Answer:
+    def _request(self, call: Call, target: AwsTarget, arguments: dict[str, Any]) -> Answer:
         try:
             client = self._clients.client(target.service, call.timeout_ms)
             if target.action not in client.meta.service_model.operation_names:
                 return refused(f"{target.service} has no action {printable(target.action, 100)}", "unknown_action")
             tokens = _tokens(client.meta.service_model.operation_model(target.action), call.run_id)
-            response = send(client, target.action, {**tokens, **given})
+            response = send(client, target.action, {**tokens, **arguments})
             return Answer(ok=True, result=_as_json(response))
         except (ClientError, BotoCoreError, GarbledError) as error:
             return judge(call, error)
 
 
 def _input(call: Call, target: AwsTarget) -> dict[str, Any]:
-    """The target's input or else the payload, where none at all is an empty one."""
+    """Return the target's input, or else the payload. No payload counts as an empty input."""
     if target.input is not None:
         return dict(target.input)
     try:
@@ -96,7 +96,7 @@ def _as_json(response: Mapping[str, Any]) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for."""
+    """Return a JSON value for a value that JSON does not have."""
     from botocore.eventstream import EventStream, ParserError  # noqa: PLC0415
 
     match value:

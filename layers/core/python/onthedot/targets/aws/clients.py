@@ -1,4 +1,4 @@
-"""Clients of AWS services for users' calls: never retrying by themselves, hardly more patient than the call."""
+"""Clients of AWS services for users' calls. They do not retry, and wait little longer than the call may take."""
 
 import threading
 from collections import OrderedDict
@@ -12,21 +12,21 @@ from onthedot.domain.errors import OnthedotError
 _KEPT: Final = 16
 _CONNECT_SECONDS: Final = 5.0
 USER_AGENT: Final = "onthedot-jobs"
-"""How jobs' calls are told from the worker's own, which are made by the same role: what is ours is denied to these."""
+"""The mark of jobs' calls. The worker makes its own calls with the same role, and the role's policy denies the
+deployment's own resources to calls with this mark."""
 
 
 class GarbledError(OnthedotError):
-    """What came back is no reply of that service."""
+    """The reply is not one of that service."""
 
 
 def make_client(service: Any, read_seconds: float, **connection: Any) -> Any:
-    """A client that waits so long for an answer, once: runs have retries of their own.
+    """Return a client that waits this long for an answer and does not retry: runs have retries of their own.
 
-    `connection` is for those who are not on AWS: the client's region, endpoint and keys.
-
-    :raises BotoCoreError: when there is no such service, or nothing says in which region
+    `connection` holds the client's region, endpoint and keys outside AWS. Raise BotoCoreError when there is no such
+    service, or no region is configured.
     """
-    import boto3  # noqa: PLC0415 (a worker that makes no such call does not pay for it)
+    import boto3  # noqa: PLC0415 - only a worker that makes such a call loads it
     from botocore.config import Config  # noqa: PLC0415
 
     from onthedot import __version__  # noqa: PLC0415
@@ -43,16 +43,17 @@ def make_client(service: Any, read_seconds: float, **connection: Any) -> Any:
 
 
 class Clients:
-    """Clients by service and time-out, made when first needed; few are kept. Safe to use from several threads."""
+    """Clients by service and time-out, made when first needed. Few are kept. It is safe to use from several threads."""
 
     def __init__(self, make: Callable[[str, float], Any]) -> None:
         self._make = make
-        # Making one is slow and not safe beside another; who waits here is not waited for beyond its time-out.
+        # Making a client is slow and not thread-safe. A thread may wait here: its caller does not wait for it
+        # beyond the time-out.
         self._lock = threading.Lock()
         self._made: OrderedDict[tuple[str, float], Any] = OrderedDict()
 
     def client(self, service: str, timeout_ms: int) -> Any:
-        """One whose time-out is this or up to twice as long. Raises what the maker does."""
+        """Return a client whose time-out is this or up to twice as long. Raise the maker's errors."""
         key = service, _bucket(timeout_ms)
         with self._lock:
             if key not in self._made:
@@ -63,34 +64,33 @@ class Clients:
             return self._made[key]
 
 
-def send(client: Any, action: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def send(client: Any, action: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Make one call of an action that the client has.
 
-    :raises ClientError: when the service says no
-    :raises BotoCoreError: when the input does not fit, or the service cannot be reached
-    :raises GarbledError: when the reply makes no sense
+    Raise ClientError when the service refuses, BotoCoreError when the input does not fit or the service cannot be
+    reached, and GarbledError when the reply cannot be read.
     """
     from botocore import xform_name  # noqa: PLC0415
     from botocore.parsers import ResponseParserError  # noqa: PLC0415
     from botocore.validate import validate_parameters  # noqa: PLC0415
 
     try:
-        response: Mapping[str, Any] = getattr(client, xform_name(action))(**given)
+        response: Mapping[str, Any] = getattr(client, xform_name(action))(**arguments)
     except (ClientError, BotoCoreError):
         raise
     except (ResponseParserError, TypeError, ValueError, AttributeError, KeyError) as error:
-        # botocore stumbles over inputs that it adjusts before it checks them, and over replies that it did not expect.
+        # botocore raises these for inputs that it adjusts before it validates them, and for unexpected replies.
         shape = client.meta.service_model.operation_model(action).input_shape
         if shape is not None:
-            validate_parameters(given, shape)
+            validate_parameters(arguments, shape)
         raise GarbledError(f"{type(error).__name__}: {error}") from error
     return response
 
 
 def read_body(body: Any, limit: int) -> bytes:
-    """A body that streams, up to this many bytes; the rest is left unread.
+    """Read a streaming body up to this many bytes. Leave the rest unread.
 
-    :raises BotoCoreError: when it breaks off, which botocore notices only when asked for what follows the end
+    Raise BotoCoreError when it breaks off. botocore notices that only when it is asked to read beyond the end.
     """
     content = b""
     with body:
@@ -100,7 +100,7 @@ def read_body(body: Any, limit: int) -> bytes:
 
 
 def _bucket(timeout_ms: int) -> float:
-    """Seconds, a power of two."""
+    """Return the time-out in seconds, rounded up to a power of two."""
     seconds = 1.0
     while seconds * 1000 < timeout_ms:
         seconds *= 2

@@ -1,4 +1,4 @@
-"""What a failed AWS call means for the run: whether trying again can help, and what kind of failure it is."""
+"""The answer that a failed AWS call means: the class of the failure, and whether another attempt can help."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -44,7 +44,7 @@ Failure = ClientError | BotoCoreError | GarbledError
 
 
 def judge(call: Call, error: Failure, *, passing: frozenset[str] = frozenset()) -> Answer:
-    """What the service, or the way to it, answered. `passing`: codes that speak of the moment, of this service only."""
+    """Return the answer that a failure means. `passing` holds further codes that concern the moment only."""
     match error:
         case ClientError():
             return _answered(error, passing)

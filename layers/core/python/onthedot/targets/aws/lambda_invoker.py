@@ -1,4 +1,4 @@
-"""Performs calls of Lambda functions: invoked, waited for, and their answer kept."""
+"""The performer of Lambda targets: it invokes a function and waits for its answer."""
 
 import base64
 import json
@@ -11,25 +11,25 @@ from onthedot.domain.targets.allow_list import AllowList
 from onthedot.domain.targets.types import LambdaTarget
 from onthedot.ports import RESULT_BYTES, Answer, Call, Performer
 from onthedot.targets.answers import printable, refused, result_text
-from onthedot.targets.attempt import about
+from onthedot.targets.attempt_facts import attempt_facts
 from onthedot.targets.aws.clients import Clients, GarbledError, read_body, send
 from onthedot.targets.aws.failures import MAX_ERROR, judge
-from onthedot.targets.detached import answer_in_time
+from onthedot.targets.aws.uninterruptible import answer_in_time
 
 MAX_CONTEXT: Final = 3583
-"""Bytes of a client context, encoded, that Lambda takes."""
+"""The most bytes of an encoded client context that Lambda accepts."""
 _PASSING: Final = frozenset(
-    # The function is being made, changed or woken up.
+    # The function is being created, changed or woken up.
     {"ResourceConflictException", "ResourceNotReadyException", "SnapStartNotReadyException"}
 )
 
 
 class LambdaInvoker(Performer):
-    """Calls what a `LambdaTarget` names, if the stage allows it. Safe to use from several threads.
+    """A performer of Lambda targets that the stage allows. It is safe to use from several threads.
 
-    The payload is the event; the run's ids are in the client context, as `custom`. When the time is over, or the
-    call is asked to stop, nobody waits any more: the function itself runs on to its own end.
-    `make` makes a client that waits so many seconds for an answer, and does not try again by itself.
+    The payload is the event. The run's ids are in the client context, under `custom`. When the time is over, or the
+    call is asked to stop, the worker stops waiting, and the function runs on to its own end.
+    `make` makes a client that waits this many seconds for an answer and does not retry.
     """
 
     def __init__(self, *, allow_list: AllowList, make: Callable[[float], Any]) -> None:
@@ -37,11 +37,11 @@ class LambdaInvoker(Performer):
         self._clients = Clients(lambda _service, seconds: make(seconds))
 
     def perform(self, call: Call) -> Answer:
-        """Invoke the function and judge what it returns."""
+        """Invoke the function and judge its answer."""
         target = call.definition.target
-        assert isinstance(target, LambdaTarget), "the router hands each caller its own kind"
+        assert isinstance(target, LambdaTarget), "the router passes each performer its own type"
         if not self._allow_list.allows_function(target.function):
-            why = f"function {printable(target.function, 200)} is not among those that this stage allows"
+            why = f"function {printable(target.function, 200)} is not among the functions that this stage allows"
             return refused(why, "not_allowed")
         return answer_in_time(call, "waiting for the function", lambda: self._invoke(call, target.function))
 
@@ -63,7 +63,7 @@ def _invocation(call: Call, function: str) -> dict[str, Any]:
 
 
 def _client_context(call: Call) -> str:
-    text = base64.b64encode(json.dumps({"custom": dict(about(call))}, separators=(",", ":")).encode()).decode()
+    text = base64.b64encode(json.dumps({"custom": dict(attempt_facts(call))}, separators=(",", ":")).encode()).decode()
     assert len(text) <= MAX_CONTEXT, "ids are short"
     return text
 
@@ -74,7 +74,7 @@ def _returned(response: Mapping[str, Any]) -> Answer:
 
 
 def _raised(content: bytes, kind: str) -> Answer:
-    """The function failed: its error is JSON as a rule, whatever its runtime."""
+    """Return the answer of a function that failed. Its error is JSON in most runtimes."""
     try:
         raised = json.loads(content)
     except ValueError:

@@ -1,4 +1,4 @@
-"""One unary call over one connection. Everything that needs the grpc package, which is slow to import, starts here."""
+"""One unary call over one connection. This module and `types` import the grpc packages, which are slow to load."""
 
 import ssl
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,17 @@ import grpc
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
 
 from onthedot import __version__
+from onthedot.domain.targets.grpc_rules import GrpcDestination
 from onthedot.ports import Answer, Call
 from onthedot.targets.answers import printable, refused, result_text, timed_out
-from onthedot.targets.attempt import about, interruptible
-from onthedot.targets.grpc.caller import GrpcDestination, Server
+from onthedot.targets.attempt_facts import attempt_facts
+from onthedot.targets.countdown import Countdown
+from onthedot.targets.grpc.caller import Server
 from onthedot.targets.grpc.types import MAX_BYTES, BadTypes, KnownTypes, Method, ReflectionRefused, Types, fetch_types
-from onthedot.targets.http.wire import Countdown
+from onthedot.targets.interruptible import interruptible
 
 _MAX_MESSAGE: Final = 4 * 1024 * 1024
-"""What gRPC itself takes by default: the types of a large service are more than a result may be."""
+"""The default of gRPC. The types of a large service are longer than a result may be."""
 _EXCERPT: Final = 200
 _FINAL: Final = frozenset(
     {
@@ -34,27 +36,28 @@ _FINAL: Final = frozenset(
     }
 )
 _REFLECTION: Final = (
-    # The messages of both are the same; only the older one comes with a package.
+    # Both versions have the same messages. Only the older one comes with a package.
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 )
 
 
 class Calls:
-    """Makes calls, and remembers for a while what types servers have. Safe to use from several threads."""
+    """A maker of calls that caches the types of servers for a short time. It is safe to use from several threads."""
 
     def __init__(self) -> None:
         self._known = KnownTypes()
 
     def perform(self, call: Call, server: Server, countdown: Countdown) -> Answer:
-        """:raises Stopped: the call was asked to stop
-        :raises TimeoutError: its time is over
+        """Make the call and judge its outcome.
+
+        Raise Stopped when the call was asked to stop, and TimeoutError when its time is over.
         """
         try:
-            with self._line(server, countdown) as line:
-                method, request = self._prepare(line, server, call.payload)
-                countdown.stage = f"calling {server.place.service}/{server.place.method}"
-                return _judge(method, line.call(server.place, request, call))
+            with self._connected(server, countdown) as connection:
+                method, request = self._prepare(connection, server, call.payload)
+                countdown.phase = f"calling {server.destination.service}/{server.destination.method}"
+                return _judge(method, connection.call(server.destination, request, call))
         except ReflectionRefused as refusal:
             return refused(str(refusal), refusal.error_class)
         except BadTypes as error:
@@ -64,32 +67,35 @@ class Calls:
                 self._known.forget(server)
             return _failed(call, error, countdown)
 
-    def _prepare(self, line: "_Line", server: Server, payload: bytes) -> tuple[Method, bytes]:
-        """The method and its request. What is known may be old: the server is asked before anything is refused."""
+    def _prepare(self, connection: "_Connection", server: Server, payload: bytes) -> tuple[Method, bytes]:
+        """Return the method and its encoded request.
+
+        Cached types may be outdated, so the server is asked again before a call is refused.
+        """
         if known := self._known.find(server):
             with suppress(ReflectionRefused):
-                return _encoded(known, server.place, payload)
-        types = fetch_types(server.place.service, line.reflect)
+                return _encoded(known, server.destination, payload)
+        types = fetch_types(server.destination.service, connection.reflect)
         self._known.keep(server, types)
-        return _encoded(types, server.place, payload)
+        return _encoded(types, server.destination, payload)
 
     @contextmanager
-    def _line(self, server: Server, countdown: Countdown) -> Iterator["_Line"]:
-        countdown.stage = f"asking {server.place.host} for its types"
+    def _connected(self, server: Server, countdown: Countdown) -> Iterator["_Connection"]:
+        countdown.phase = f"asking {server.destination.host} for its types"
         channel = self._channel(server)
         try:
             with interruptible(countdown.stop, channel.close):
-                yield _Line(channel, countdown)
-        except ValueError:  # the channel was closed just when something was to be sent over it
-            countdown.go_on()
+                yield _Connection(channel, countdown)
+        except ValueError:  # the channel was closed by a stop just before a request was sent
+            countdown.raise_if_stopped()
             raise
         finally:
             channel.close()
 
     def _channel(self, server: Server) -> grpc.Channel:
-        place = server.place
+        destination = server.destination
         options: list[tuple[str, str | int]] = [
-            ("grpc.default_authority", place.authority),
+            ("grpc.default_authority", destination.authority),
             ("grpc.primary_user_agent", f"onthedot/{__version__}"),
             ("grpc.max_receive_message_length", _MAX_MESSAGE),
             ("grpc.enable_http_proxy", 0),
@@ -99,24 +105,24 @@ class Calls:
         ]
         if not server.secure:
             return grpc.insecure_channel(_uri(server), options)
-        options.append(("grpc.ssl_target_name_override", place.host.removesuffix(".")))
+        options.append(("grpc.ssl_target_name_override", destination.host.removesuffix(".")))
         return grpc.secure_channel(_uri(server), grpc.ssl_channel_credentials(self._roots), options)
 
     @cached_property
     def _roots(self) -> bytes | None:
-        """What the system trusts (or `SSL_CERT_FILE`), as for HTTP; gRPC's own list where it has none."""
+        """The roots that the system trusts (or `SSL_CERT_FILE`), as for HTTP. With None gRPC uses its own list."""
         trusted = ssl.get_default_verify_paths().cafile
         return Path(trusted).read_bytes() if trusted else None
 
 
-class _Line:
-    """A connection for one call, with its questions."""
+class _Connection:
+    """A connection for one call and its reflection questions."""
 
     def __init__(self, channel: grpc.Channel, countdown: Countdown) -> None:
         self._channel, self._countdown = channel, countdown
 
     def reflect(self, questions: Sequence[ServerReflectionRequest]) -> Sequence[ServerReflectionResponse]:
-        """An answer to each."""
+        """Return one answer to each question. Raise ReflectionRefused when the server has no reflection."""
         for path in _REFLECTION:
             try:
                 return self._ask(path, questions)
@@ -132,44 +138,44 @@ class _Line:
             response_deserializer=ServerReflectionResponse.FromString,
         )
         answers = stream(iter(questions), timeout=self._countdown.left())
-        # No more than was asked for, whatever else it has to say.
-        heard: list[ServerReflectionResponse] = []
+        # Read as many answers as there are questions, even if the server sends more.
+        received: list[ServerReflectionResponse] = []
         size = 0
         try:
             for answer, _ in zip(answers, questions, strict=False):
-                heard.append(answer)
+                received.append(answer)
                 size += answer.ByteSize()
                 if size > MAX_BYTES:
                     raise BadTypes("the server's types are too many")
         finally:
             answers.cancel()
-        if len(heard) < len(questions):
+        if len(received) < len(questions):
             raise BadTypes("the server's reflection leaves questions open")
-        return heard
+        return received
 
-    def call(self, place: GrpcDestination, request: bytes, call: Call) -> bytes:
-        """The reply, both as bytes: whoever knows the types makes sense of them."""
+    def call(self, destination: GrpcDestination, request: bytes, call: Call) -> bytes:
+        """Send the encoded request and return the encoded reply."""
         unary: grpc.UnaryUnaryMultiCallable[bytes, bytes]
-        unary = self._channel.unary_unary(f"/{place.service}/{place.method}")
+        unary = self._channel.unary_unary(f"/{destination.service}/{destination.method}")
         return unary(request, timeout=self._countdown.left(), metadata=_metadata(call))
 
 
 def _metadata(call: Call) -> tuple[tuple[str, str], ...]:
-    known = dict(about(call))
-    ours = {f"x-onthedot-{name.replace('_', '-')}": known[name] for name in ("job", "run", "attempt", "fire_time")}
-    return ("idempotency-key", known["idempotency_key"]), *ours.items()
+    facts = attempt_facts(call)
+    ours = {f"x-onthedot-{name.replace('_', '-')}": facts[name] for name in ("job", "run", "attempt", "fire_time")}
+    return ("idempotency-key", facts["idempotency_key"]), *ours.items()
 
 
 def _uri(server: Server) -> str:
-    """The addresses themselves, so that nobody resolves the name again."""
-    port = server.place.port
+    """Return a target URI of gRPC with the addresses themselves, so that gRPC does not resolve the name again."""
+    port = server.destination.port
     if server.addresses[0].version == 4:
         return "ipv4:" + ",".join(f"{address}:{port}" for address in server.addresses)
     return "ipv6:" + ",".join(f"[{address}]:{port}" for address in server.addresses)
 
 
-def _encoded(types: Types, place: GrpcDestination, payload: bytes) -> tuple[Method, bytes]:
-    method = types.method(place.service, place.method)
+def _encoded(types: Types, destination: GrpcDestination, payload: bytes) -> tuple[Method, bytes]:
+    method = types.method(destination.service, destination.method)
     return method, method.encode(payload)
 
 
@@ -182,14 +188,14 @@ def _judge(method: Method, reply: bytes) -> Answer:
 
 
 def _failed(call: Call, error: grpc.RpcError, countdown: Countdown) -> Answer:
-    """What a status means. One that came since we had to end, or were out of time, says no more than that."""
-    countdown.go_on()
+    """Return the answer that a status means. After a stop or at the end of the time the status itself says nothing."""
+    countdown.raise_if_stopped()
     code = error.code()
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         with suppress(TimeoutError):
             countdown.left()
             return _answered(error, code, countdown)
-        return timed_out(call, countdown.stage)
+        return timed_out(call, countdown.phase)
     return _answered(error, code, countdown)
 
 
@@ -197,7 +203,7 @@ def _answered(error: grpc.RpcError, code: grpc.StatusCode, countdown: Countdown)
     details = printable(error.details() or "", _EXCERPT)
     return Answer(
         ok=False,
-        error=f"{code.name} while {countdown.stage}: {details}" if details else f"{code.name} while {countdown.stage}",
+        error=f"{code.name} while {countdown.phase}: {details}" if details else f"{code.name} while {countdown.phase}",
         error_class=f"grpc_{code.name}",
         retryable=code not in _FINAL,
     )

@@ -1,4 +1,4 @@
-"""The types of a server's methods, as its reflection tells them: from JSON to messages and back."""
+"""The types of a server's methods, read from its reflection, and messages to and from JSON."""
 
 import threading
 import time
@@ -21,18 +21,19 @@ _NO_MESSAGE: Final = frozenset({b"", b"null"})
 _NOT_FOUND: Final = 5
 _MAX_FILES: Final = 1000
 MAX_BYTES: Final = 16 * 1024 * 1024
-"""Of all that a server tells of its types."""
+"""The most bytes that the types of a server may have."""
 _MAX_NAME: Final = 255
-"""Letters of a name: each stands in JSON as often as a reply has it, which takes the reply a byte or two."""
+"""The most letters of a field's name. A reply of few bytes can repeat a field so often that long names would make its
+JSON huge."""
 _KNOWN_SECONDS: Final = 300
 _MAX_KNOWN: Final = 64
 
 Reflect = Callable[[Sequence[ServerReflectionRequest]], Sequence[ServerReflectionResponse]]
-"""Puts questions to a server, and has an answer to each."""
+"""Sends questions to a server and returns one answer to each."""
 
 
 class ReflectionRefused(OnthedotError):
-    """The call cannot be made. Trying again does not help."""
+    """The server's types do not allow this call. Another attempt does not help."""
 
     def __init__(self, message: str, error_class: str) -> None:
         super().__init__(message)
@@ -40,11 +41,11 @@ class ReflectionRefused(OnthedotError):
 
 
 class BadTypes(OnthedotError):
-    """What the server says makes no sense."""
+    """The server sent types or a reply that cannot be read."""
 
 
 class Method:
-    """A unary method."""
+    """A unary method with the types of its request and reply."""
 
     def __init__(self, descriptor: Any, pool: DescriptorPool) -> None:
         self._request: type[Message] = GetMessageClass(descriptor.input_type)
@@ -52,11 +53,11 @@ class Method:
         self._pool = pool
 
     def encode(self, payload: bytes) -> bytes:
-        """:raises Refusal: the payload is not JSON of the request's type"""
+        """Return the request as bytes. Raise ReflectionRefused when the payload is not JSON of the request's type."""
         text = b"{}" if payload.strip() in _NO_MESSAGE else payload
         name = self._request.DESCRIPTOR.full_name
         if text.lstrip()[:1] == b"[" and not name.startswith("google.protobuf."):
-            # Which would pass for an empty message.
+            # protobuf would read a list as an empty message.
             raise ReflectionRefused(f"the payload is not a {name}: it is a list", "bad_request")
         try:
             return json_format.Parse(text, self._request(), descriptor_pool=self._pool).SerializeToString()
@@ -66,9 +67,9 @@ class Method:
             ) from None
 
     def decode(self, reply: bytes) -> str | None:
-        """The reply as JSON; None where JSON cannot say it: the call was made all the same.
+        """Return the reply as JSON, or None when JSON cannot express it: the call succeeded all the same.
 
-        :raises BadTypes: it is not a message of the reply's type
+        Raise BadTypes when the bytes are not a message of the reply's type.
         """
         try:
             message = self._reply.FromString(reply)
@@ -81,10 +82,10 @@ class Method:
 
 
 class Types:
-    """What a server told of a service."""
+    """The types of one service of a server."""
 
     def __init__(self, files: Mapping[str, FileDescriptorProto]) -> None:
-        """:raises BadTypes: the files do not fit together"""
+        """Load the files. Raise BadTypes when they do not fit together."""
         self._pool = DescriptorPool()
         left = dict(files)
         while left:
@@ -95,7 +96,7 @@ class Types:
                 self._add(left.pop(name))
 
     def method(self, service: str, name: str) -> Method:
-        """:raises Refusal: there is no such unary method"""
+        """Return a method. Raise ReflectionRefused when there is no such unary method."""
         try:
             method: Any = self._pool.FindServiceByName(service).methods_by_name[name]
         except KeyError:
@@ -114,7 +115,7 @@ class Types:
 
 
 def _names(scope: FileDescriptorProto | DescriptorProto) -> Iterator[str]:
-    """Of all fields and values in it: what stands in JSON."""
+    """Yield the names in the scope that occur in JSON: of all fields and enum values."""
     within = scope.message_type if isinstance(scope, FileDescriptorProto) else scope.nested_type
     if isinstance(scope, DescriptorProto):
         yield from (name for field in scope.field for name in (field.name, field.json_name))
@@ -124,10 +125,10 @@ def _names(scope: FileDescriptorProto | DescriptorProto) -> Iterator[str]:
 
 
 def fetch_types(service: str, reflect: Reflect) -> Types:
-    """Ask for the file of the service, then for those that it needs, and so on.
+    """Ask for the file of the service, then for the files that it needs, and so on.
 
-    :raises Refusal: the server knows no such service
-    :raises BadTypes: what it says makes no sense, or there is no end to it
+    Raise ReflectionRefused when the server knows no such service, and BadTypes when its answers cannot be read or are
+    too many.
     """
     files: dict[str, FileDescriptorProto] = {}
     questions = [ServerReflectionRequest(file_containing_symbol=service)]
@@ -149,18 +150,18 @@ def _files(question: ServerReflectionRequest, answer: ServerReflectionResponse) 
     if answer.HasField("error_response"):
         if question.file_containing_symbol and answer.error_response.error_code == _NOT_FOUND:
             raise ReflectionRefused(f"the server knows no service {asked_for}", "unknown_method")
-        raise BadTypes(f"the server does not tell what {asked_for} is: {answer.error_response.error_message}")
+        raise BadTypes(f"the server does not say what {asked_for} is: {answer.error_response.error_message}")
     try:
         files = [FileDescriptorProto.FromString(one) for one in answer.file_descriptor_response.file_descriptor_proto]
     except DecodeError:
-        raise BadTypes(f"what the server tells of {asked_for} are no types") from None
+        raise BadTypes(f"the server sends no types for {asked_for}") from None
     if question.file_by_filename and asked_for not in {file.name for file in files}:
-        raise BadTypes(f"the server does not tell what {asked_for} is")
+        raise BadTypes(f"the server does not say what {asked_for} is")
     return files
 
 
 class KnownTypes:
-    """What servers told a short time ago, the least used forgotten first."""
+    """A cache of servers' types that forgets after a short time, the least recently used first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -187,4 +188,4 @@ class KnownTypes:
 
 
 def _key(server: Server) -> tuple[str, bool, str]:
-    return server.place.authority, server.secure, server.place.service
+    return server.destination.authority, server.secure, server.destination.service

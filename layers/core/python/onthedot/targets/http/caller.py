@@ -1,29 +1,37 @@
-"""Performs HTTP callbacks: with the standard library alone, since a worker's cold start pays for every import."""
+"""The performer of HTTP targets.
+
+It uses sockets and `http.client` instead of urllib3, which boto3 has loaded anyway, for three reasons. One hard
+deadline holds for the whole call, from the first name to the last byte. The connection goes to the very address that
+was checked. A request to stop interrupts the call wherever it waits.
+"""
 
 import socket
 import ssl
 from functools import cached_property
 from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 
+from onthedot.domain.targets.bad_target import BadTarget
+from onthedot.domain.targets.http_rules import HttpDestination
 from onthedot.ports import Answer, Call, Clock, Performer
 from onthedot.targets.addresses import AddressError, Lookup, UnresolvedError, resolve
 from onthedot.targets.answers import printable, refused, stopped, timed_out
-from onthedot.targets.http.place import HttpDestination, RequestError
+from onthedot.targets.countdown import Countdown, Stopped
 from onthedot.targets.http.redirects import MAX_REDIRECTS, RedirectError, redirected, too_many
 from onthedot.targets.http.reply import Reply, judge, receive
 from onthedot.targets.http.request import OutgoingRequest, request_for
-from onthedot.targets.http.wire import Countdown, Stopped, Wire, connect, secure, tls_context
+from onthedot.targets.http.wire import Wire, connect, secure, tls_context
 
-_REFUSALS = {RequestError: "bad_request", AddressError: "refused_address", RedirectError: "redirect"}
+_REFUSALS = {BadTarget: "bad_request", AddressError: "refused_address", RedirectError: "redirect"}
+_MAX_ERROR = 400
 
 
 class HttpCaller(Performer):
-    """Calls what an `HttpTarget` names. Safe to use from several threads.
+    """A performer of HTTP targets. It is safe to use from several threads.
 
-    It connects only to addresses that passed the deny list, after a redirect too; follows few redirects; uses no
-    proxy; and reads no more of a reply than it keeps. The call's time-out covers everything from the resolution of
+    It connects only to addresses that passed the deny list, also after a redirect. It follows few redirects, uses no
+    proxy, and reads no more of a reply than it keeps. The call's time-out covers everything from the resolution of
     the first name to the last byte of the last reply.
-    With `allow_private` (a local stage) loopback and private addresses pass; metadata addresses never do.
+    With `allow_private` (on a local stage) it also calls loopback and private addresses, but never metadata addresses.
     """
 
     def __init__(self, *, allow_private: bool, clock: Clock, resolve: Lookup = socket.getaddrinfo) -> None:
@@ -32,20 +40,20 @@ class HttpCaller(Performer):
         self._lookup = resolve
 
     def perform(self, call: Call) -> Answer:
-        """Make the call and judge the reply. Its time-out is kept; nothing the peer does raises."""
+        """Make the call within its time-out and judge the reply. Nothing that the peer does makes this raise."""
         countdown = Countdown(call.timeout_ms, call.stop)
         try:
             reply = self._follow(request_for(call), countdown)
         except Stopped:
             return stopped(call)
-        except (RequestError, AddressError, RedirectError) as error:
-            return refused(str(error), _REFUSALS[type(error)])
+        except (BadTarget, AddressError, RedirectError) as error:
+            return refused(printable(str(error), _MAX_ERROR), _REFUSALS[type(error)])
         except (OSError, HTTPException) as error:
-            return _failed(call, error, countdown.stage)
+            return _failed(call, error, countdown.phase)
         return judge(reply, self._clock.now())
 
     def _follow(self, request: OutgoingRequest, countdown: Countdown) -> Reply:
-        """The first reply that does not lead elsewhere. Each place is checked like the first one."""
+        """Return the first reply that is not a redirect. Each destination is checked like the first one."""
         for _ in range(MAX_REDIRECTS + 1):
             reply = self._exchange(request, countdown)
             if not reply.is_redirect:
@@ -54,41 +62,41 @@ class HttpCaller(Performer):
         raise too_many(request)
 
     def _exchange(self, request: OutgoingRequest, countdown: Countdown) -> Reply:
-        with Wire(self._open(request.place, countdown), countdown) as wire:
-            countdown.stage = "sending the request"
+        with Wire(self._open(request.destination, countdown), countdown) as wire:
+            countdown.phase = "sending the request"
             wire.send(request.content)
-            countdown.stage = "reading the answer"
+            countdown.phase = "reading the answer"
             return receive(wire, request.method)
 
-    def _open(self, place: HttpDestination, countdown: Countdown) -> socket.socket:
-        countdown.stage = f"resolving {place.host}"
+    def _open(self, destination: HttpDestination, countdown: Countdown) -> socket.socket:
+        countdown.phase = f"resolving {destination.host}"
         addresses = resolve(
-            place.host,
-            place.port,
+            destination.host,
+            destination.port,
             lookup=self._lookup,
             seconds=countdown.left(),
             allow_private=self._allow_private,
             stop=countdown.stop,
         )
-        countdown.stage = f"connecting to {place.host} port {place.port}"
-        sock = connect(addresses, place.port, countdown)
-        if not place.secure:
+        countdown.phase = f"connecting to {destination.host} port {destination.port}"
+        sock = connect(addresses, destination.port, countdown)
+        if not destination.secure:
             return sock
-        countdown.stage = f"setting up TLS with {place.host}"
-        return secure(sock, self._tls, place.tls_name, countdown)
+        countdown.phase = f"setting up TLS with {destination.host}"
+        return secure(sock, self._tls, destination.tls_name, countdown)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
         return tls_context()
 
 
-def _failed(call: Call, error: OSError | HTTPException, stage: str) -> Answer:
-    """What may go better another time. A connection that broke since the call was to stop did not fail."""
+def _failed(call: Call, error: OSError | HTTPException, phase: str) -> Answer:
+    """Return an answer that another attempt may improve. A stop that broke the connection is not a failure."""
     if call.stop.reason is not None:
         return stopped(call)
     if isinstance(error, TimeoutError):
-        return timed_out(call, stage)
-    return Answer(ok=False, error=f"failed while {stage}: {_in_words(error)}", error_class=_class_of(error))
+        return timed_out(call, phase)
+    return Answer(ok=False, error=f"failed while {phase}: {_in_words(error)}", error_class=_class_of(error))
 
 
 def _class_of(error: OSError | HTTPException) -> str:

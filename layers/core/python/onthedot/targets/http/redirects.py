@@ -1,51 +1,57 @@
-"""Where a redirect leads: the next request, as carefully made as the first one, or why there is none."""
+"""The request that follows a redirect, held to the same rules as the first one, or the reason why there is none."""
 
 from dataclasses import replace
 from typing import Final
 from urllib.parse import urljoin
 
 from onthedot.domain.errors import OnthedotError
+from onthedot.domain.targets.bad_target import BadTarget
+from onthedot.domain.targets.header_rules import is_about_the_run
+from onthedot.domain.targets.http_rules import HttpDestination, check_characters, destination_of, has_body
 from onthedot.targets.answers import printable
-from onthedot.targets.http.place import HttpDestination, RequestError, place_of
-from onthedot.targets.http.request import WITHOUT_BODY, OutgoingRequest, is_ours
+from onthedot.targets.http.request import OutgoingRequest
 
 MAX_REDIRECTS: Final = 5
 _SEE_OTHER: Final = 303
 _MOVED: Final = frozenset({301, 302})
-"""What was meant to repeat the request, and what clients take for a GET: safe only where it is one."""
+"""Statuses that were meant to repeat the request and that clients answer with a GET. Safe only for requests without
+a body."""
 REDIRECTS: Final = _MOVED | {_SEE_OTHER, 307, 308}
 
 _ABOUT_THE_BODY: Final = ("content-", "webhook-")
 _NO_SECRETS: Final = ("accept", "content-", "user-agent")
-"""How users' headers begin that another owner may see. Any other may hold a secret, whatever it is called."""
+"""Prefixes of the user's headers that another owner may see. Any other header may hold a secret."""
 
 
 class RedirectError(OnthedotError):
-    """The target leads somewhere else in a way that is not followed. Trying again does not help."""
+    """A redirect that is not followed. Another attempt does not help."""
 
 
 def redirected(request: OutgoingRequest, status: int, location: str) -> OutgoingRequest:
-    """The request to make next.
+    """Return the request to make next.
 
-    :raises RedirectError: with a message that says what to change and shows no more of the location than its host
+    Raise RedirectError when the redirect is not followed. The message says what to change, and shows no more of the
+    location than its host.
     """
-    place = _destination(request.place, status, location)
-    if status in _MOVED and request.method not in WITHOUT_BODY:
+    destination = _destination(request.destination, status, location)
+    if status in _MOVED and has_body(request.method):
         raise RedirectError(
-            f"answered {status}, a redirect to {_shown(place)} that a {request.method} does not follow; "
+            f"answered {status}, a redirect to {_shown(destination)} that a {request.method} does not follow; "
             "change the url to where it leads, or have the target answer 307 or 308"
         )
-    if request.place.secure and not place.secure:
-        raise RedirectError(f"answered {status}, a redirect from https to plain http at {_shown(place)}: not followed")
+    if request.destination.secure and not destination.secure:
+        raise RedirectError(
+            f"answered {status}, a redirect from https to plain http at {_shown(destination)}: not followed"
+        )
     following = _without_body(request) if status == _SEE_OTHER else request
-    if place.origin != request.place.origin:
+    if destination.origin != request.destination.origin:
         following = _without_secrets(following)
-    return replace(following, place=place)
+    return replace(following, destination=destination)
 
 
 def too_many(request: OutgoingRequest) -> RedirectError:
-    """For the request that would be one too many."""
-    where = _shown(request.place)
+    """Return the error for a request that would exceed the limit."""
+    where = _shown(request.destination)
     return RedirectError(f"redirected more than {MAX_REDIRECTS} times, the last time to {where}; change the url")
 
 
@@ -53,13 +59,18 @@ def _destination(base: HttpDestination, status: int, location: str) -> HttpDesti
     if not location:
         raise RedirectError(f"answered {status}, a redirect that does not say where to")
     try:
-        return place_of(urljoin(base.url, location))
-    except (RequestError, ValueError) as error:
-        raise RedirectError(f"answered {status}, a redirect that cannot be followed: {error}") from error
+        # Before the URLs are joined: `urljoin` removes tabs without a word.
+        check_characters(location)
+        return destination_of(urljoin(base.url, location))
+    except BadTarget as error:
+        why = f"its location {error}"
+    except ValueError as error:
+        why = printable(str(error), 100)
+    raise RedirectError(f"answered {status}, a redirect that cannot be followed: {why}")
 
 
 def _without_body(request: OutgoingRequest) -> OutgoingRequest:
-    """A GET without what described and signed the body; what has no body is asked again as it was."""
+    """Return a GET without the headers that describe or sign the body. A request without a body stays as it is."""
     if request.body is None:
         return request
     fields = {name: value for name, value in request.fields.items() if not name.lower().startswith(_ABOUT_THE_BODY)}
@@ -67,12 +78,17 @@ def _without_body(request: OutgoingRequest) -> OutgoingRequest:
 
 
 def _without_secrets(request: OutgoingRequest) -> OutgoingRequest:
-    """For somebody else: what the user entrusted to the first owner stays there, also when the way leads back."""
+    """Return the request for another owner, without headers that the user meant for the first owner only.
+
+    They do not come back when a later redirect leads to the first owner again.
+    """
     shown = {
-        name: value for name, value in request.fields.items() if is_ours(name) or name.lower().startswith(_NO_SECRETS)
+        name: value
+        for name, value in request.fields.items()
+        if is_about_the_run(name) or name.lower().startswith(_NO_SECRETS)
     }
     return replace(request, fields=shown)
 
 
-def _shown(place: HttpDestination) -> str:
-    return printable(place.host, 100)
+def _shown(destination: HttpDestination) -> str:
+    return printable(destination.host, 100)

@@ -1,4 +1,4 @@
-"""What an HTTP target answered, and what that means for the run."""
+"""The reply of an HTTP target, and the answer that it means for the run."""
 
 import re
 import socket
@@ -16,16 +16,16 @@ from onthedot.targets.http.wire import Wire
 MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 _MAX_EXCERPT: Final = 200
 _MAX_ERROR_BODY: Final = 4096
-"""Bytes read of a body that only an excerpt is shown of."""
+"""Bytes that are read of a body of which only an excerpt is shown."""
 _MAX_INTERIM: Final = 10
 _MAY_PASS: Final = frozenset({408, 425, 429})
-"""Answers of the 4xx kind that speak of the moment, not of the request."""
+"""4xx statuses that concern the moment and not the request."""
 _SECONDS: Final = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The final answer of a target, as far as it matters."""
+    """The parts of a target's final reply that matter."""
 
     status: int
     body: bytes = b""
@@ -48,10 +48,9 @@ class Reply:
 def receive(wire: Wire, method: str) -> Reply:
     """Read the final reply to a request.
 
-    :raises HTTPException: when it is not HTTP, or breaks off
-    :raises OSError: when the connection breaks or the time is over
+    Raise HTTPException when it is not HTTP or breaks off, and OSError when the connection breaks or the time is over.
     """
-    # http.client skips 100 only. A response that is collected closes the reader: interim ones are kept until the end.
+    # http.client skips 100 only. A response that is garbage-collected closes the reader, so the list keeps them all.
     seen: list[HTTPResponse] = []
     while len(seen) < _MAX_INTERIM:
         response = HTTPResponse(cast("socket.socket", wire), method=method)
@@ -60,7 +59,7 @@ def receive(wire: Wire, method: str) -> Reply:
             response.begin()
             if response.status == 101 or response.status >= 200:
                 return _whole(response)
-        except OSError:  # of which some, in ssl, are values too
+        except OSError:  # before ValueError, since some errors of ssl are both
             raise
         except ValueError as error:
             raise HTTPException(str(error)) from error
@@ -77,9 +76,9 @@ def _whole(response: HTTPResponse) -> Reply:
 
 
 def _body(response: HTTPResponse, head: Reply) -> bytes:
-    """The body, as much as a result may be, when the call succeeded; else what there is of it, for the error.
+    """Read the body up to the limit of a result, or of a failure as much as an excerpt needs. Leave the rest unread.
 
-    The rest is left unread.
+    A body that breaks off raises only when the status says success.
     """
     limit = RESULT_BYTES if head.ok else _MAX_ERROR_BODY
     try:
@@ -94,7 +93,7 @@ def _body(response: HTTPResponse, head: Reply) -> bytes:
 
 
 def judge(reply: Reply, now: int) -> Answer:
-    """What the reply means; `now` is what a date in `Retry-After` is compared with."""
+    """Return the answer that the reply means. A date in `Retry-After` is compared with `now`."""
     if reply.ok:
         return Answer(ok=True, result=result_text(reply.body))
     return Answer(
@@ -107,7 +106,7 @@ def judge(reply: Reply, now: int) -> Answer:
 
 
 def retry_after_ms(value: str, now: int) -> int | None:
-    """The wait that a `Retry-After` asks for, in seconds or as a date; None for what is past or makes no sense."""
+    """Return the wait that a `Retry-After` in seconds or as a date asks for. None if it is past or not readable."""
     value = value.strip()
     wait = int(value) * 1000 if _SECONDS.fullmatch(value) else _until(value, now)
     return None if wait is None or wait < 0 else min(wait, MAX_RETRY_AFTER_MS)

@@ -1,8 +1,8 @@
-"""Runs an app's handlers, one at a time: `python -m …python_child private|open <app>`.
+"""Run an app's handlers, one at a time: `python -m …python_child private|open <app>`.
 
-Talks with the worker over a socket that it gets as standard input, a JSON object to a line: first what the app's
-handlers are (or why it cannot be imported), then an answer to each run. Its supervisor ends it when the worker dies.
-Standard output is the handlers' own: the worker lets it go where its standard error goes.
+This process and the worker exchange lines of JSON over a socket, which is the standard input at the start. The first
+line names the app's handlers, or says why the app cannot be imported. Then each run gets one answer. The supervisor
+ends this process when the worker dies. The handlers' standard output goes where the worker's standard error goes.
 """
 
 import asyncio
@@ -29,57 +29,58 @@ _MAX_ERROR: Final = 2000
 
 
 def main() -> None:
+    """Import the app, then run handlers until the worker closes the socket."""
     privacy, app = sys.argv[1:]
-    if privacy == "private":  # as the worker is, whose environment is also ours
+    if privacy == "private":  # as the worker is: this process has its environment
         make_private()
-    line = _the_line()
-    runs = _listen(line)
-    _say(line, _import(app))
+    worker = _take_socket()
+    runs = _receive_runs(worker)
+    _send(worker, _import(app))
     while True:
-        _say(line, _run(json.loads(runs.get())))
+        _send(worker, _run(json.loads(runs.get())))
 
 
-def _the_line() -> socket.socket:
-    """What is standard input at first; handlers find nothing there."""
-    line = socket.socket(fileno=os.dup(0))
+def _take_socket() -> socket.socket:
+    """Return the socket to the worker, and leave an empty standard input to the handlers."""
+    worker = socket.socket(fileno=os.dup(0))
     with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)
-    # A process that a handler forks must not hold the line: the worker learns by its end that this one died.
-    os.register_at_fork(after_in_child=lambda: os.close(line.detach()))
-    return line
+    # A process that a handler forks must not keep the socket open: the worker notices by its end that this one died.
+    os.register_at_fork(after_in_child=lambda: os.close(worker.detach()))
+    return worker
 
 
-def _listen(line: socket.socket) -> "queue.SimpleQueue[bytes]":
-    """Runs as they come, from a thread that notices at once when there will be no more."""
+def _receive_runs(worker: socket.socket) -> "queue.SimpleQueue[bytes]":
+    """Receive runs in a thread, which ends this process as soon as the worker closes the socket."""
     runs: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
-    def listen() -> None:
-        with line.makefile("rb") as messages:
+    def receive() -> None:
+        with worker.makefile("rb") as messages:
             try:
                 for message in messages:
                     runs.put(message)
             finally:
                 os._exit(0)
 
-    threading.Thread(target=listen, name="onthedot-line", daemon=True).start()
+    threading.Thread(target=receive, name="onthedot-runs", daemon=True).start()
     return runs
 
 
-def _say(line: socket.socket, message: Mapping[str, Any]) -> None:
-    line.sendall(json.dumps(message).encode() + b"\n")
+def _send(worker: socket.socket, message: Mapping[str, Any]) -> None:
+    worker.sendall(json.dumps(message).encode() + b"\n")
 
 
 def _import(app: str) -> Mapping[str, Any]:
     try:
         importlib.import_module(app)
-    except BaseException as error:  # noqa: BLE001 - whatever an app does when it is imported is the answer
+    except BaseException as error:  # noqa: BLE001 - any error of the import is the answer
         traceback.print_exc()
         return {"broken": "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]}
     return {"handlers": sorted(handlers())}
 
 
 def _log(error: BaseException) -> None:
-    """For whoever runs the worker, without secrets; what a handler means to say needs no trace."""
+    """Write the traceback, without secrets, for the operator. Errors that a handler raises to answer need none."""
     if not isinstance(error, NonRetryable | RetryAfter):
         sys.stderr.write(redacted(traceback.format_exc()))
 
@@ -94,11 +95,11 @@ def _run(run: Mapping[str, Any]) -> Mapping[str, Any]:
         return _failure(f"the payload is not JSON: {error}", "bad_payload", retryable=False)
     try:
         value = _call(handler, payload, _context(run["context"]))
-    except BaseException as error:  # noqa: BLE001 - whatever a handler raises is its answer, sys.exit included
+    except BaseException as error:  # noqa: BLE001 - any error of a handler is its answer, sys.exit included
         _log(error)
         return _raised(error)
     try:
-        # ASCII: as many bytes as letters.
+        # The JSON is ASCII, so it has as many bytes as characters.
         return {"ok": True, "result": None if value is None else json.dumps(value, allow_nan=False)[:RESULT_BYTES]}
     except (TypeError, ValueError, RecursionError) as error:
         return _failure(f"the handler's result is not JSON: {error}", "bad_result", retryable=False)
@@ -110,7 +111,7 @@ def _call(handler: Handler, payload: Any, context: Context) -> Any:
 
 
 def _wants_context(handler: Handler) -> bool:
-    """Whether it has a second parameter that must be given, or one that is called context."""
+    """Return whether the handler's second parameter is required, or is named context."""
     try:
         parameters = list(inspect.signature(handler).parameters.values())
     except (TypeError, ValueError):  # not written in Python
@@ -132,7 +133,7 @@ def _raised(error: BaseException) -> Mapping[str, Any]:
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - an error that cannot say what it is
+    except Exception:  # noqa: BLE001 - the error's own __str__ may fail
         return ""
 
 

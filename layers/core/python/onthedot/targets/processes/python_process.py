@@ -1,4 +1,4 @@
-"""The worker's side of a process that runs an app's handlers."""
+"""The worker's side of a process that runs an app's handlers (`python_child`)."""
 
 import contextlib
 import json
@@ -10,51 +10,54 @@ from typing import Any, Final
 from onthedot.domain.errors import OnthedotError
 from onthedot.ports import RESULT_BYTES
 from onthedot.targets.answers import printable
-from onthedot.targets.http.wire import Countdown
+from onthedot.targets.countdown import Countdown
 from onthedot.targets.processes.private_process import is_private
 from onthedot.targets.processes.supervised import Supervised
 
 _MODULE: Final = "onthedot.targets.processes.python_child"
 _MAX_MESSAGE: Final = 3 * RESULT_BYTES
-"""A result as JSON text, itself quoted in JSON, with room to spare."""
+"""Room for a result: JSON text that is itself quoted in JSON."""
 
 _MAX_ERROR: Final = 500
 _STDERR: Final = 2
 
 
 class AppBroken(OnthedotError):
-    """The app cannot be imported; the message is the end of the traceback."""
+    """The app cannot be imported. The message is the end of the traceback."""
 
 
 class ProcessDied(Exception):
-    """The process ended in the middle of a conversation."""
+    """The process ended, or sent something unreadable, instead of a message."""
 
 
 class HandlerProcess:
-    """A child with the app imported. It ends with this process, or by `end`, with all that handlers started."""
+    """A child process with the app imported.
+
+    It ends with this process, or by `end`. All processes that its handlers started end with it.
+    """
 
     def __init__(self, app: str) -> None:
-        """:raises OSError: there is no room for another process"""
+        """Start the process. Raise OSError when the system has no room for another one."""
         self._app = app
         self._handlers: list[str] | None = None
         self._received = b""
-        self._line, theirs = socket.socketpair()
+        self._socket, childs = socket.socketpair()
         privacy = "private" if is_private() else "open"
         command = [sys.executable, "-u", "-m", _MODULE, privacy, app]
-        with theirs:
+        with childs:
             try:
-                self._program = Supervised(command, stdin=theirs.fileno(), stdout=_STDERR, stderr=_STDERR)
+                self._program = Supervised(command, stdin=childs.fileno(), stdout=_STDERR, stderr=_STDERR)
             except BaseException:
-                self._line.close()
+                self._socket.close()
                 raise
 
     def handlers(self, countdown: Countdown) -> list[str]:
-        """What the app's handlers are called. It says so first of all: nothing can be asked of it before.
+        """Return the names of the app's handlers, from the first message of the process.
 
-        :raises AppBroken: instead
+        Call this before any other message is sent. Raise AppBroken when the app cannot be imported.
         """
         if self._handlers is None:
-            countdown.stage = f"importing {self._app}"
+            countdown.phase = f"importing {self._app}"
             greeting = self._greeting(countdown)
             if "broken" in greeting:
                 raise AppBroken(f"{self._app} cannot be imported: {printable(str(greeting['broken']), _MAX_ERROR)}")
@@ -65,15 +68,15 @@ class HandlerProcess:
         try:
             return self.receive(countdown)
         except ProcessDied:
-            countdown.go_on()
+            countdown.raise_if_stopped()
             raise AppBroken(f"{self._app} cannot be imported: its process died: {self.end()}") from None
 
     @property
     def dead(self) -> bool:
-        """Whether it ended, or spoke, while nobody asked it anything: then it is of no use."""
-        self._line.setblocking(False)
+        """Whether the process ended, or sent something unasked. It is of no use then."""
+        self._socket.setblocking(False)
         try:
-            self._line.recv(1, socket.MSG_PEEK)
+            self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
             return False
         except ConnectionError:
@@ -81,19 +84,19 @@ class HandlerProcess:
         return True
 
     def send(self, message: Mapping[str, Any], countdown: Countdown) -> None:
-        """:raises ProcessDied: it has not received all of it, and has not begun"""
-        self._line.settimeout(countdown.left())
+        """Send a message. Raise ProcessDied when the process did not receive all of it, and so did not begin."""
+        self._socket.settimeout(countdown.left())
         try:
-            self._line.sendall(json.dumps(message).encode() + b"\n")
+            self._socket.sendall(json.dumps(message).encode() + b"\n")
         except ConnectionError:
             raise ProcessDied from None
 
     def receive(self, countdown: Countdown) -> Mapping[str, Any]:
-        """:raises ProcessDied: instead of an answer; also when it says what makes no sense"""
+        """Receive a message. Raise ProcessDied when the process ended, or sent something unreadable."""
         while b"\n" not in self._received:
-            self._line.settimeout(countdown.left())
+            self._socket.settimeout(countdown.left())
             try:
-                chunk = self._line.recv(1 << 16)
+                chunk = self._socket.recv(1 << 16)
             except ConnectionError:
                 chunk = b""
             if not chunk or len(self._received) > _MAX_MESSAGE:
@@ -106,10 +109,10 @@ class HandlerProcess:
         raise ProcessDied
 
     def kill(self) -> None:
-        """It and what it started end now; whoever talks with it sees it die."""
+        """End the process and all that it started now. A thread that talks with it gets ProcessDied."""
         self._program.kill()
 
     def end(self) -> str:
-        """When this returns all is over; it says how. Nobody may use it after that."""
-        self._line.close()
-        return self._program.end() or "nobody knows how"
+        """End the process, wait for its end, and return how it ended. Do not use the object after that."""
+        self._socket.close()
+        return self._program.end() or "for an unknown reason"

@@ -1,4 +1,4 @@
-"""Runs the `@job` handlers of an app: each attempt in a process that can be killed without harm to the worker."""
+"""The performer of Python targets: it runs each handler in a process that can be killed without harm to the worker."""
 
 import threading
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from onthedot.domain.targets.types import PythonTarget
 from onthedot.ports import Answer, Call, Performer
 from onthedot.stopping import Stop
 from onthedot.targets.answers import refused, stopped, timed_out
-from onthedot.targets.attempt import interruptible
-from onthedot.targets.http.wire import Countdown, Stopped
+from onthedot.targets.countdown import Countdown, Stopped
+from onthedot.targets.interruptible import interruptible
 from onthedot.targets.processes.python_process import AppBroken, HandlerProcess, ProcessDied
 
 _IMPORT_MS: Final = 60_000
@@ -18,10 +18,10 @@ _MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 
 
 class PythonRunner(Performer):
-    """Runs what a `PythonTarget` names. Safe to use from several threads; close it when done.
+    """A performer of Python targets. It is safe to use from several threads. Close it when done.
 
-    There are as many processes as there are calls at the same time, each with the app imported once; at most `warm`
-    of them are kept while idle. One that was killed, by its own handler or since it had to end, is not used again.
+    There are as many processes as calls at the same time. Each imports the app once. At most `warm` of them are kept
+    while idle. A process that was killed, by its own handler or by a stop, is not used again.
     """
 
     def __init__(self, app: str, *, warm: int = 16) -> None:
@@ -30,6 +30,7 @@ class PythonRunner(Performer):
         self._idle: list[HandlerProcess] = []
 
     def perform(self, call: Call) -> Answer:
+        """Run the handler within the call's time-out."""
         assert isinstance(call.definition.target, PythonTarget)
         try:
             message = _message(call, call.definition.target.handler)
@@ -41,14 +42,14 @@ class PythonRunner(Performer):
         except Stopped:
             return stopped(call)
         except TimeoutError:
-            return timed_out(call, countdown.stage)
+            return timed_out(call, countdown.phase)
         except AppBroken as error:
             return Answer(ok=False, error=str(error), error_class="broken_app")
         except OSError as error:
             return Answer(ok=False, error=f"no process for it: {error.strerror}", error_class="not_started")
 
     def close(self) -> None:
-        """End the processes: the idle ones now, the others with their calls."""
+        """End the idle processes now, and the other ones when their calls end."""
         with self._lock:
             self._warm, idle, self._idle = 0, self._idle, []
         for process in idle:
@@ -62,19 +63,19 @@ class PythonRunner(Performer):
 
     def _run(self, message: Mapping[str, Any], countdown: Countdown) -> Answer:
         while True:
-            countdown.go_on()
+            countdown.raise_if_stopped()
             process = self._take_idle() or HandlerProcess(self._app)
             begun = False
             try:
                 with interruptible(countdown.stop, process.kill):
                     process.handlers(countdown)
-                    countdown.stage = "running the handler"
+                    countdown.phase = "running the handler"
                     process.send(message, countdown)
                     begun = True
                     reply = process.receive(countdown)
             except ProcessDied:
                 how = process.end()
-                countdown.go_on()
+                countdown.raise_if_stopped()
                 if begun:
                     return Answer(ok=False, error=f"the handler's process died: {how}", error_class="lost", lost=True)
             except BaseException:
@@ -103,9 +104,9 @@ class PythonRunner(Performer):
 
 
 def handlers_of(app: str) -> list[str]:
-    """The names of an app's handlers. The app is imported elsewhere: this process stays free of its code.
+    """Return the names of an app's handlers. Another process imports the app, so that this one stays free of its code.
 
-    :raises AppBroken: it cannot be imported, with the last line of the traceback
+    Raise AppBroken, with the last line of the traceback, when the app cannot be imported.
     """
     process = HandlerProcess(app)
     try:
@@ -131,7 +132,7 @@ def _message(call: Call, handler: str) -> Mapping[str, Any]:
 
 
 def _answer(reply: Mapping[str, Any]) -> Answer:
-    """The answer of our own code in the process; a handler's words stand in it as they are."""
+    """Return the answer that the process sent. A handler's own texts in it stay as they are."""
     match reply:
         case {"ok": True, "result": None | str() as result}:
             return Answer(ok=True, result=result)
@@ -145,9 +146,11 @@ def _answer(reply: Mapping[str, Any]) -> Answer:
                 retry_after_ms=min(wait, _MAX_RETRY_AFTER_MS) if isinstance(wait, int) else None,
             )
         case _:
-            return Answer(ok=False, error="the handler spoke in our name", error_class="bad_result", retryable=False)
+            return Answer(
+                ok=False, error="the handler wrote to the worker's socket", error_class="bad_result", retryable=False
+            )
 
 
-def _text(said: str) -> str:
-    """Without halves of characters, which JSON lets through and nobody can store."""
-    return said.encode("utf-8", errors="replace").decode("utf-8")
+def _text(text: str) -> str:
+    """Replace halves of characters, which JSON allows and UTF-8 cannot store."""
+    return text.encode("utf-8", errors="replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Runs programs: without a shell in between, without the worker's secrets, and never longer than they may."""
+"""The performer of shell targets: it runs a program without a shell, without the worker's secrets, and in time."""
 
 import errno
 import os
@@ -11,34 +11,36 @@ from typing import Final
 from onthedot.domain.targets.types import ShellTarget
 from onthedot.ports import Answer, Call, Performer
 from onthedot.targets.answers import printable, refused, result_text, stopped, timed_out
-from onthedot.targets.attempt import about, interruptible
+from onthedot.targets.attempt_facts import attempt_facts
+from onthedot.targets.interruptible import interruptible
 from onthedot.targets.processes.private_process import make_private
 from onthedot.targets.processes.shell_streams import Output, exchange
 from onthedot.targets.processes.supervised import Supervised
 
 _FINAL_EXITS: Final = frozenset({os.EX_USAGE, 126, 127})
-"""Wrong usage, cannot be executed, not found: the same tomorrow."""
+"""Wrong usage, cannot be executed, not found: another attempt would end the same way."""
 _NOT_FOUND: Final = frozenset({errno.ENOENT, errno.ENOTDIR})
 _BAD_ARGV: Final = frozenset({errno.E2BIG, errno.EINVAL})
 _EXCERPT: Final = 500
 
 
 class ShellRunner(Performer):
-    """Runs the program that a `ShellTarget` names. Safe to use from several threads.
+    """A performer of shell targets. It is safe to use from several threads.
 
-    The payload is its standard input, what it prints its result, and the end of its standard error the error. It gets
-    a directory of its own, which is its home too and is removed, and an environment built from nothing. When it ends,
-    what it started ends too; both end with the worker, even if that is killed.
+    The payload is the program's standard input, its output is the result, and the end of its standard error is the
+    error. It gets a directory of its own, which is also its home and is removed afterwards, and a new environment.
+    When it ends, all processes that it started end too. They also end with the worker, even if that is killed.
 
-    The last tenth of the time-out, two seconds at most, is for ending: the program's group gets SIGTERM when it
+    The last tenth of the time-out, two seconds at most, is for ending. The program's group gets SIGTERM when it
     begins, and SIGKILL when three quarters of it are over.
     """
 
     def __init__(self) -> None:
-        # The program runs as the same user: what its environment lacks it could read in ours.
+        # The program runs as the same user, and could else read the secrets in the worker's environment.
         make_private()
 
     def perform(self, call: Call) -> Answer:
+        """Run the program within the call's time-out and judge how it ended."""
         assert isinstance(call.definition.target, ShellTarget)
         argv = call.definition.target.argv
         if not argv or not argv[0]:
@@ -50,7 +52,7 @@ class ShellRunner(Performer):
                 return _judge(call, argv[0], *_run(call, argv, directory))
         except OSError as error:
             if error.errno in _BAD_ARGV:
-                return refused("argv is too long, or holds a NUL or what is no text", "bad_argv")
+                return refused("argv is too long, or holds a NUL or invalid text", "bad_argv")
             return Answer(ok=False, error=f"cannot be started: {error.strerror}", error_class="not_started")
 
 
@@ -59,7 +61,7 @@ def _directory() -> "tempfile.TemporaryDirectory[str]":
 
 
 def _run(call: Call, argv: tuple[str, ...], directory: str) -> tuple[str, Output]:
-    """How the program ended, and what it said."""
+    """Run the program, and return how it ended with its output."""
     end_at = time.monotonic() + call.timeout_ms / 1000
     program = _start(argv, directory, _environment(call, directory))
     try:
@@ -79,13 +81,13 @@ def _start(argv: tuple[str, ...], directory: str, environment: Mapping[str, str]
 
 
 def _environment(call: Call, directory: str) -> Mapping[str, str]:
-    """All that the program gets. Its home is not the worker's, where credentials may lie."""
+    """Return the program's whole environment. Its home is not the worker's, where credentials may be."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": os.environ.get("LANG", "C.UTF-8"),
         "HOME": directory,
         "TMPDIR": directory,
-        **{f"ONTHEDOT_{name.upper()}": value for name, value in about(call).items()},
+        **{f"ONTHEDOT_{name.upper()}": value for name, value in attempt_facts(call).items()},
     }
 
 
@@ -109,5 +111,7 @@ def _judge(call: Call, name: str, status: str, output: Output) -> Answer:
 
 
 def _failed(output: Output, error: str, error_class: str, *, retryable: bool) -> Answer:
-    said = printable(output.complaint.decode("utf-8", errors="replace")[-_EXCERPT:], _EXCERPT)
-    return Answer(ok=False, error=f"{error}: {said}" if said else error, error_class=error_class, retryable=retryable)
+    excerpt = printable(output.complaint.decode("utf-8", errors="replace")[-_EXCERPT:], _EXCERPT)
+    return Answer(
+        ok=False, error=f"{error}: {excerpt}" if excerpt else error, error_class=error_class, retryable=retryable
+    )

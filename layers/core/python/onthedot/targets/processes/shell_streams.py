@@ -1,4 +1,4 @@
-"""The streams of a running program: fed, drained and watched by one thread, which never waits longer than it may."""
+"""The streams of a running program. One thread feeds, drains and watches them, and keeps the time-out."""
 
 import os
 import selectors
@@ -13,24 +13,29 @@ _COMPLAINT_BYTES: Final = 4096
 """The end of standard error that is kept."""
 _CHUNK: Final = 64 * 1024
 _DRAIN_SECONDS: Final = 0.5
-"""How long the streams of a program that ended are read on: somebody may hold them open for ever."""
+"""How long the streams of an ended program are still read. Another process may hold them open for ever."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
+    """The output of a program."""
+
     result: bytes
+    """The beginning of its standard output."""
     complaint: bytes
+    """The end of its standard error."""
     out_of_time: bool
+    """Whether it was asked to end because its time was over."""
 
 
-class _Kept:
-    """Bytes of a stream: its beginning or its end, the rest dropped."""
+class _Excerpt:
+    """The beginning or the end of a stream. The rest is dropped."""
 
     def __init__(self, limit: int, *, tail: bool) -> None:
         self._limit, self._tail = limit, tail
         self.content = bytearray()
 
-    def take(self, chunk: bytes) -> None:
+    def add(self, chunk: bytes) -> None:
         if self._tail:
             self.content += chunk
             del self.content[: -self._limit]
@@ -39,7 +44,7 @@ class _Kept:
 
 
 def exchange(program: Supervised, payload: bytes, seconds: float) -> Output:
-    """Feed and drain the program until it ends, or has to."""
+    """Feed and drain the program until it ends, or its time is over."""
     return _Exchange(program, payload, seconds).run()
 
 
@@ -52,20 +57,20 @@ class _Exchange:
         self._program = program
         self._input, output, complaint = program.streams
         self._left = memoryview(payload)
-        self._kept = {output: _Kept(RESULT_BYTES, tail=False), complaint: _Kept(_COMPLAINT_BYTES, tail=True)}
+        self._excerpts = {output: _Excerpt(RESULT_BYTES, tail=False), complaint: _Excerpt(_COMPLAINT_BYTES, tail=True)}
         self._streams = selectors.DefaultSelector()
 
     def run(self) -> Output:
         with self._streams:
-            self._streams.register(self._program.line, selectors.EVENT_READ)
-            for stream in self._kept:
+            self._streams.register(self._program.socket, selectors.EVENT_READ)
+            for stream in self._excerpts:
                 self._watch(stream, selectors.EVENT_READ)
             if self._left:
                 self._watch(self._input, selectors.EVENT_WRITE)
             else:
                 self._input.close()
             self._until_it_ends()
-        result, complaint = (bytes(kept.content) for kept in self._kept.values())
+        result, complaint = (bytes(excerpt.content) for excerpt in self._excerpts.values())
         return Output(result, complaint, self._out_of_time)
 
     def _watch(self, stream: IO[bytes], events: int) -> None:
@@ -81,24 +86,24 @@ class _Exchange:
                 self._serve(key.fileobj)
 
     def _serve(self, stream: object) -> None:
-        if stream is self._program.line:
-            self._listen()
+        if stream is self._program.socket:
+            self._read_status()
         elif stream is self._input:
             self._feed()
         else:
             self._drain(cast("IO[bytes]", stream))
 
-    def _listen(self) -> None:
-        if self._program.hear():
+    def _read_status(self) -> None:
+        if self._program.read_status():
             return
-        self._streams.unregister(self._program.line)
+        self._streams.unregister(self._program.socket)
         self._ended = True
         self._end_at = self._ask_at = min(self._end_at, time.monotonic() + _DRAIN_SECONDS)
 
     def _feed(self) -> None:
         try:
             self._left = self._left[os.write(self._input.fileno(), self._left[:_CHUNK]) :]
-        except BrokenPipeError:  # it does not want to read it all
+        except BrokenPipeError:  # the program does not read all of it
             self._left = self._left[:0]
         if not self._left:
             self._streams.unregister(self._input)
@@ -106,6 +111,6 @@ class _Exchange:
 
     def _drain(self, stream: IO[bytes]) -> None:
         if chunk := os.read(stream.fileno(), _CHUNK):
-            self._kept[stream].take(chunk)
+            self._excerpts[stream].add(chunk)
         else:
             self._streams.unregister(stream)

@@ -1,4 +1,4 @@
-"""A program under supervision, as the worker sees it."""
+"""The worker's side of a program that runs under a supervisor (`supervisor`)."""
 
 import os
 import signal
@@ -13,11 +13,11 @@ from typing import IO, Final
 _SUPERVISOR: Final = str(Path(__file__).with_name("supervisor.py"))
 _GROUP: Final = "group "
 _SECONDS_TO_END: Final = 0.5
-"""What the supervisor has for killing; more only if the kernel cannot kill something now."""
+"""The time that the supervisor needs to kill. It needs more only if the kernel cannot end a process now."""
 
 
 class Supervised:
-    """A program, started. All that it starts ends with it, and it ends by `end` or with this process."""
+    """A started program. It ends by itself, by `end`, or with this process, and all that it started ends with it."""
 
     def __init__(
         self,
@@ -29,16 +29,16 @@ class Supervised:
         directory: str | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Streams and environment as `subprocess.Popen` has them. A `directory` is the program's own to run in; if
-        this process is killed it is removed, else that is the caller's to do.
+        """Start the program, with streams and environment as in `subprocess.Popen`.
 
-        :raises OSError: there is no room for another process, or the arguments are too long
-        :raises ValueError: the arguments hold what no program can get
+        It runs in `directory`. The caller removes that. The supervisor does so if this process is killed.
+        Raise OSError when the system has no room for another process or the arguments are too long, and ValueError
+        when the arguments hold a character that no program can receive.
         """
-        self._said = b""
+        self._received = b""
         whose = "own" if directory else "shared"
-        self.line, theirs = socket.socketpair()
-        with theirs:
+        self.socket, supervisors = socket.socketpair()
+        with supervisors:
             try:
                 self._process = subprocess.Popen(
                     [
@@ -46,7 +46,7 @@ class Supervised:
                         "-I",
                         "-S",
                         _SUPERVISOR,
-                        str(theirs.fileno()),
+                        str(supervisors.fileno()),
                         whose,
                         *argv,
                     ],
@@ -56,16 +56,16 @@ class Supervised:
                     bufsize=0,
                     cwd=directory,
                     env=environment,
-                    pass_fds=[theirs.fileno()],
+                    pass_fds=[supervisors.fileno()],
                     start_new_session=True,
                 )
             except BaseException:
-                self.line.close()
+                self.socket.close()
                 raise
 
     @property
     def streams(self) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
-        """Its input, output and standard error; for one that was started with pipes."""
+        """The standard input, output and error of a program that was started with pipes."""
         assert self._process.stdin
         assert self._process.stdout
         assert self._process.stderr
@@ -73,50 +73,50 @@ class Supervised:
 
     @property
     def status(self) -> str:
-        """How it ended: `exit 3`, `signal 9`, `cannot 2` (the errno: it did not begin), or nothing known."""
-        # The first word counts: after `cannot` comes an exit that means nothing.
+        """How it ended: `exit 3`, `signal 9`, `cannot 2` (the errno: it was not started), or empty when not known."""
+        # The first line counts: after `cannot` comes an exit that means nothing.
         return next((line for line in self._lines() if not line.startswith(_GROUP)), "")
 
     def _lines(self) -> list[str]:
-        return self._said.decode("ascii", errors="replace").splitlines()
+        return self._received.decode("ascii", errors="replace").splitlines()
 
-    def hear(self) -> bool:
-        """Take what the supervisor says on the line; False when there will be no more."""
+    def read_status(self) -> bool:
+        """Read lines of the supervisor. Return False when it has closed the socket."""
         try:
-            said = self.line.recv(4096)
+            received = self.socket.recv(4096)
         except ConnectionError:
             return False
-        self._said += said
-        return bool(said)
+        self._received += received
+        return bool(received)
 
     def ask_to_end(self) -> None:
-        """Politely; by force two seconds later."""
+        """Ask the supervisor for SIGTERM now, and SIGKILL two seconds later."""
         with suppress(OSError):  # it has ended already
-            self.line.send(b"T")
+            self.socket.send(b"T")
 
     def kill(self) -> None:
-        """It ends now. Whoever waits for it sees that; `end` is still to come."""
+        """Kill the program now. Call `end` afterwards."""
         with suppress(OSError):  # it has ended already
-            self.line.shutdown(socket.SHUT_WR)
+            self.socket.shutdown(socket.SHUT_WR)
 
     def end(self) -> str:
-        """When this returns all is over. Says how the program ended, nothing if nobody knows."""
+        """End the program, wait for its end, and return how it ended, or an empty text when that is not known."""
         if self._process.returncode is None:
             self.kill()
             self._process.send_signal(signal.SIGCONT)  # its own program may have stopped it
-            self._hear_the_rest()
+            self._read_the_rest()
             self._reap()
             if not self.status:
                 self._kill_group()
-            for stream in (self.line, self._process.stdin, self._process.stdout, self._process.stderr):
+            for stream in (self.socket, self._process.stdin, self._process.stdout, self._process.stderr):
                 if stream:
                     stream.close()
         return self.status
 
-    def _hear_the_rest(self) -> None:
-        self.line.settimeout(_SECONDS_TO_END)
+    def _read_the_rest(self) -> None:
+        self.socket.settimeout(_SECONDS_TO_END)
         with suppress(TimeoutError):
-            while self.hear():
+            while self.read_status():
                 pass
 
     def _reap(self) -> None:
@@ -127,7 +127,7 @@ class Supervised:
             self._process.wait()
 
     def _kill_group(self) -> None:
-        """In the place of the supervisor, which was killed; the program itself died with it."""
+        """Kill the program's group, because the supervisor was killed. The program itself died with it."""
         for line in self._lines():
             if line.startswith(_GROUP):
                 with suppress(ProcessLookupError, PermissionError):

@@ -1,14 +1,14 @@
-"""Stands between a worker and a program that it runs: `python -I -S supervisor.py <fd> own|shared program …`.
+"""Supervise a program that a worker runs: `python -I -S supervisor.py <fd> own|shared program …`.
 
-Promises: the program and all that it started, daemons included, end when it ends, when the worker says so, and when
-the worker dies, by whatever cause: the kernel then closes the worker's end of the socket `fd`.
+The program and all processes that it started, daemons included, end when the program ends, when the worker asks for
+it, and when the worker dies. When it dies, for any reason, the kernel closes its end of the socket `fd`.
 
-The worker sends `T` (end politely, by force after two seconds) or hangs up (end by force). It is sent lines: `group 7`,
-which it kills itself should the supervisor be killed; `cannot 2`, the errno, if the program could not be started; and
-`exit 3` or `signal 9` when all is over. The directory that it starts in is the program's `own`, or `shared`:
-an own one is removed here should the worker not be there any more to do it.
+The worker sends `T` (SIGTERM, and SIGKILL after two seconds) or closes the socket (SIGKILL). The supervisor sends
+lines: `group 7`, the process group that the worker kills if the supervisor is killed; `cannot 2`, the errno, if the
+program could not be started; and `exit 3` or `signal 9` when all processes have ended. The directory that it starts in
+is the program's `own` or `shared`. It removes an own directory when the worker has died and cannot do so.
 
-It imports little, since each run pays for it, and nothing of onthedot, since `-S` has no packages.
+It imports little, since each run takes that time, and nothing of onthedot, since `-S` has no packages.
 """
 
 import ctypes
@@ -23,15 +23,16 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _GRACE_SECONDS = 2.0
 _NOT_FOUND = 127
 _SET_BY_PYTHON = {"C.UTF-8", "C.utf8", "UTF-8"}
-"""What Python sets for itself in the C locale; the program finds its own way."""
+"""Values that Python sets for itself in the C locale. The program gets the environment without them."""
 
 
 def main() -> None:
+    """Start the program, wait for a reason to end it, end all its processes, and report how it ended."""
     control, directory, argv = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     home = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
     os.set_inheritable(control, False)
     _process_control(_PR_SET_CHILD_SUBREAPER, 1)
-    # Its environment may be the worker's, which other programs must not read.
+    # This process may have the worker's environment, which other programs must not read.
     _process_control(_PR_SET_DUMPABLE, 0)
     woken, waker = os.pipe()
     os.set_blocking(waker, False)
@@ -40,10 +41,10 @@ def main() -> None:
     program = os.fork()
     if not program:
         _become(argv, control)
-    _tell(control, f"group {program}")
-    _let_go_of_the_programs_streams()
+    _report(control, f"group {program}")
+    _release_streams()
     _wait(program, control, woken)
-    if not _tell(control, _end_all(program)) and directory == "own":
+    if not _report(control, _end_all(program)) and directory == "own":
         _remove(home)
 
 
@@ -52,8 +53,7 @@ def _become(argv: list[str], control: int) -> None:
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
-        # Python ignores these, and a program would inherit that.
-        # Python ignores some, and `nohup` or a shell's `&` others: a program expects none to be ignored.
+        # Python ignores some signals, and `nohup` or a shell's `&` others. The program would inherit that.
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_DFL)
         _process_control(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -61,13 +61,13 @@ def _become(argv: list[str], control: int) -> None:
             del os.environ["LC_CTYPE"]
         os.execvp(argv[0], argv)  # noqa: S606 - that there is no shell is the point
     except OSError as error:
-        _tell(control, f"cannot {error.errno}")
+        _report(control, f"cannot {error.errno}")
     finally:
         os._exit(_NOT_FOUND)
 
 
 def _wait(program: int, control: int, woken: int) -> None:
-    """Until the program has ended, or the worker wants it dead, or is dead itself."""
+    """Wait until the program has ended, or the worker asks for its end, or has died."""
     events = select.poll()
     for descriptor in (control, woken):
         events.register(descriptor, select.POLLIN)
@@ -97,7 +97,7 @@ def _received(control: int) -> bytes:
 
 
 def _ended(program: int) -> str | None:
-    """Its status, if it has ended; it is left for `_end_all` to reap, so that nobody else gets its number till then."""
+    """Return the program's status if it has ended. `_end_all` reaps it: until then no other process gets its id."""
     end = os.waitid(os.P_PID, program, os.WEXITED | os.WNOWAIT | os.WNOHANG)
     if end is None:
         return None
@@ -105,9 +105,9 @@ def _ended(program: int) -> str | None:
 
 
 def _end_all(program: int) -> str | None:
-    """Kill the program's group, then whatever was handed to us because its parent died, until nothing is left.
+    """Kill the program's group, then the orphans that the kernel made children of this process, until none is left.
 
-    Returns how the program ended, None if the kernel cannot end it now.
+    Return how the program ended, or None if the kernel cannot end it now.
     """
     _signal_group(program, signal.SIGKILL)
     status, until = None, time.monotonic() + _GRACE_SECONDS
@@ -124,14 +124,14 @@ def _end_all(program: int) -> str | None:
 
 
 def _reap(except_for: int | None) -> None:
-    """Take children that ended off the kernel's hands."""
+    """Reap children that have ended."""
     for child in _children():
         if child != except_for:
             os.waitpid(child, os.WNOHANG)
 
 
 def _children() -> Iterator[int]:
-    """Children of this process, where the system has a /proc."""
+    """Yield the children of this process, where the system has a /proc."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children") as listing:  # noqa: PTH123 - pathlib is slow to import
             yield from map(int, listing.read().split())
@@ -153,8 +153,8 @@ def _kill(child: int) -> None:
         return
 
 
-def _tell(control: int, line: str | None) -> bool:
-    """Whether the worker is there to hear it."""
+def _report(control: int, line: str | None) -> bool:
+    """Send a line to the worker. Return whether the worker is still there."""
     try:
         os.write(control, f"{line or ''}\n".encode())
     except OSError:
@@ -163,20 +163,20 @@ def _tell(control: int, line: str | None) -> bool:
 
 
 def _remove(directory: str) -> None:
-    import shutil  # noqa: PLC0415 - slow, and only workers that were killed leave something to do
+    import shutil  # noqa: PLC0415 - slow to import, and needed only when the worker was killed
 
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _let_go_of_the_programs_streams() -> None:
-    """Or the worker would wait for their ends for ever."""
+def _release_streams() -> None:
+    """Close this process's copies of the program's streams, or the worker would wait for their ends for ever."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
 
 
 def _process_control(option: int, value: int) -> None:
-    """What Linux has and others do without: there the worker's word alone counts."""
+    """Set an option that only Linux has. Other systems do without it: there only the worker's requests count."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 

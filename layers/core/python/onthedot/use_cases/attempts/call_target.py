@@ -1,9 +1,8 @@
 """One attempt as its target sees it: the payload, the signature, the time it has."""
 
-from typing import Final
-
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Definition, Record
+from onthedot.domain.targets.http_rules import body_of
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.domain.targets.webhooks import signature_headers
 from onthedot.ports import Answer, Call, Engine, Performer
@@ -12,15 +11,13 @@ from onthedot.use_cases.access.signing_keys import keys_of
 from onthedot.use_cases.attempts.parents_results import with_parents
 from onthedot.use_cases.jobs.payloads import load_payload
 
-BODILESS: Final = frozenset({"GET", "HEAD"})
-
 
 def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) -> Call:
     """Raises Unavailable when the payload, the parents' results or the signing key cannot be read now."""
     payload = with_parents(engine, run, load_payload(engine.blobs, definition))
     signature = {}
     if isinstance(definition.target, HttpTarget):
-        body = b"" if definition.target.method.upper() in BODILESS else payload
+        body = body_of(definition.target.method, payload) or b""
         signature = signature_headers(keys_of(engine, run.tenant), run.run_id, engine.clock.now(), body)
     return Call(
         run_id=run.run_id,

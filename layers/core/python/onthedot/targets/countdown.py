@@ -1,0 +1,35 @@
+"""The time that a call has left. One countdown covers all phases of the call."""
+
+import time
+
+from onthedot.stopping import Stop
+
+
+class Stopped(Exception):
+    """The call was asked to stop."""
+
+
+class Countdown:
+    """The time that is left of a call, and the phase that the call is in. A request to stop ends it."""
+
+    def __init__(self, milliseconds: int, stop: Stop | None = None) -> None:
+        # Not the scheduler's clock: sockets wait in real time, and the wall clock may jump.
+        self._end = time.monotonic() + milliseconds / 1000
+        self.stop = stop or Stop()
+        self.phase = "preparing the request"
+
+    def left(self) -> float:
+        """Return the seconds that are left, always more than zero.
+
+        Raise TimeoutError when there are none, and Stopped when the call was asked to stop.
+        """
+        self.raise_if_stopped()
+        seconds = self._end - time.monotonic()
+        if seconds <= 0:
+            raise TimeoutError
+        return seconds
+
+    def raise_if_stopped(self) -> None:
+        """Raise Stopped when the call was asked to stop."""
+        if self.stop.reason is not None:
+            raise Stopped
