@@ -1,4 +1,4 @@
-"""AWS APIs as targets, on MiniStack; what it cannot do is done by a peer that answers like AWS."""
+"""AWS APIs as targets, on MiniStack. A peer that answers like AWS stands in where MiniStack cannot."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""AWS APIs that throttle, refuse, hang and send garbage: a peer that answers like AWS, and worse."""
+"""AWS APIs that throttle, refuse, hang and send garbage, played by a peer that answers like AWS."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Functions as targets, on MiniStack; what it cannot do is done by a peer that answers like Lambda."""
+"""Functions as targets, on MiniStack. A peer that answers like Lambda stands in where MiniStack cannot."""
 
 import base64
 import io
@@ -38,7 +38,7 @@ FUNCTION = "target-contract"
 
 @pytest.fixture(scope="module")
 def endpoint(ministack: Clients) -> Iterator[str]:
-    """Where there is a function that does as its event wishes."""
+    """Return an endpoint with a function that behaves as its event says."""
     url = ministack.sqs.meta.endpoint_url
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as files:
@@ -74,7 +74,7 @@ def test_a_payload_is_any_json(endpoint: str, event: Any) -> None:
 def test_a_function_that_raises_has_failed_and_may_be_tried_again(endpoint: str) -> None:
     answer = performed(endpoint, {"wish": "fail"})
     assert (answer.ok, answer.retryable, answer.error) == (False, True, "no more hats")
-    assert answer.error_class  # MiniStack has one for all; that it is the exception's is seen below
+    assert answer.error_class  # MiniStack has one class for all. A test below checks that it is the exception's
 
 
 def test_a_long_result_is_cut(endpoint: str) -> None:
@@ -83,7 +83,7 @@ def test_a_long_result_is_cut(endpoint: str) -> None:
 
 
 def test_a_function_that_takes_its_time_does_not_get_more_than_the_timeout(endpoint: str) -> None:
-    performed(endpoint, None)  # so that it runs already
+    performed(endpoint, None)  # so that the function is running already
     began = time.monotonic()
     answer = performed(endpoint, {"wish": "sleep", "seconds": 6}, timeout_ms=500)
     error = "timed out after 500 ms while waiting for the function"

@@ -1,4 +1,4 @@
-"""Functions that fail, and a Lambda that throttles, refuses and sends garbage: a peer that answers so, and worse."""
+"""Functions that fail, and a Lambda that throttles, refuses and sends garbage, played by a peer."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Watching processes come and go."""
+"""Helpers that wait for processes to start and end."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from onthedot.stopping import Stop
 
 
 def until(condition: Callable[[], object], seconds: float = 10) -> None:
-    """Wait for something that another process does; fail when it does not."""
+    """Wait until another process has done something, or fail."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
@@ -17,7 +17,7 @@ def until(condition: Callable[[], object], seconds: float = 10) -> None:
 
 
 def runs(pid: int) -> bool:
-    """Whether there is such a process, and it is not only waiting to be reaped."""
+    """Return whether the process exists and is not just waiting to be reaped."""
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -25,7 +25,7 @@ def runs(pid: int) -> bool:
 
 
 def pids_in(*files: Path) -> list[int]:
-    """The process ids that programs wrote there, when all of them have."""
+    """Return the process ids that programs wrote to these files, once all of them have."""
     until(lambda: all(file.exists() and file.read_text().endswith("\n") for file in files))
     return [int(file.read_text()) for file in files]
 

@@ -94,7 +94,7 @@ def test_every_wrapping_is_unwrapped(inner: IPv4Address) -> None:
 def test_what_the_standard_library_calls_private_is_never_called_in_production(
     address: IPv4Address | IPv6Address,
 ) -> None:
-    # The standard library knows what a wrapping is, not what is in it.
+    # The standard library classifies the outer address, not the one inside it.
     if address.is_private and unwrap(address) == (address,):
         assert why_denied(address, allow_private=False)
 

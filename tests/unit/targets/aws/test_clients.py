@@ -1,4 +1,4 @@
-"""The clients of users' AWS calls: as patient as the call needs, made once, and few."""
+"""The clients of users' AWS calls: their time-outs, and how many are made and kept."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from tests.unit.targets.http.peer import a_call
 
 
 def counted(made: list[tuple[str, float]]) -> Clients:
-    """Clients that are only notes of what was asked for."""
+    """Return clients that only record the arguments they were made with."""
 
     def make(service: str, seconds: float) -> tuple[str, float]:
         made.append((service, seconds))

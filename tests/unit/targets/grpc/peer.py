@@ -25,7 +25,7 @@ NOW = 1_767_225_600_123
 V1, V1ALPHA = "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"
 
 Serve = Callable[[Any, grpc.ServicerContext], Any]
-"""What the server does with an order: the receipt that it gives, or nothing since it aborts."""
+"""Serves an order: returns a receipt, or aborts."""
 
 
 def field(number: int, name: str, kind: int = FieldDescriptorProto.TYPE_STRING, **more: Any) -> FieldDescriptorProto:
@@ -33,7 +33,7 @@ def field(number: int, name: str, kind: int = FieldDescriptorProto.TYPE_STRING, 
 
 
 def types(methods: Sequence[str] = ("Place", "Watch"), *more: FieldDescriptorProto) -> DescriptorPool:
-    """shop.Orders with its types in two files, of which one needs protobuf's own timestamps."""
+    """Return the service shop.Orders with its types in two files. One of them needs protobuf's own timestamps."""
     pool = DescriptorPool()
     pool.AddSerializedFile(TIMESTAMP.serialized_pb)
     order = DescriptorProto(name="Order")
@@ -56,7 +56,7 @@ def types(methods: Sequence[str] = ("Place", "Watch"), *more: FieldDescriptorPro
 
 
 class Peer:
-    """`seen`: the orders that came, and `metadata` what came with the last one."""
+    """A server that records orders in `seen` and the metadata of the last one in `metadata`."""
 
     def __init__(self, serve: Serve, pool: DescriptorPool) -> None:
         self.pool = pool
@@ -88,7 +88,7 @@ class Peer:
             servicer = reflection.ReflectionServicer(["shop.Orders"], pool=self.pool)
             for question in questions:
                 for answer in servicer.ServerReflectionInfo([question], context):
-                    # The servicer adds all that a file needs; others leave it to us to ask.
+                    # The servicer adds all files that a file needs. Other servers wait until they are asked.
                     del answer.file_descriptor_response.file_descriptor_proto[1:]
                     yield answer
 
@@ -101,7 +101,7 @@ class Peer:
 
 
 def thanks(order: Any, _context: grpc.ServicerContext) -> bytes:
-    """A receipt, as bytes: field 1 is the order's id, field 2 a note."""
+    """Return a receipt as bytes. Field 1 is the order's id, field 2 a note."""
     identity: bytes = order.order_id.encode()
     return b"\x0a" + bytes([len(identity)]) + identity + b"\x12\x06thanks"
 

@@ -1,4 +1,4 @@
-"""What a gRPC target receives, what its answer means, and how it may misbehave."""
+"""Calls of gRPC targets: the requests they receive, and the answers that their replies mean."""
 
 import socket
 from pathlib import Path
@@ -239,7 +239,7 @@ def test_types_are_asked_for_once_and_again_when_a_method_or_field_is_new() -> N
         assert peer.reflected > asked
         assert peer.seen[-1].colour == "red"
         peer.pool = types(["Place", "Cancel"])
-        # The server does not serve it, but we have learned that it exists.
+        # The server does not serve the method, but its reflection names it.
         answer = caller.perform(a_call(peer.address, method="shop.Orders/Cancel"))
     assert answer.error_class == "grpc_UNIMPLEMENTED"
 

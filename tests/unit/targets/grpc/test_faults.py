@@ -1,4 +1,4 @@
-"""gRPC targets that are slow, absent, or speak something else; and calls that have to end early."""
+"""gRPC targets that are slow, absent, or speak another protocol, and calls that are asked to stop."""
 
 import socket
 import threading

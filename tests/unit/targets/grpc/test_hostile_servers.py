@@ -1,4 +1,4 @@
-"""Servers whose reflection is meant to take the worker's memory, or to be believed in the clear."""
+"""gRPC servers that attack: with endless types, and with public addresses that should be called without TLS."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -38,14 +38,14 @@ def test_no_more_is_asked_than_would_be_taken() -> None:
     assert asked == [1]
 
 
-def test_what_a_server_tells_is_bounded_while_it_tells_it() -> None:
+def test_the_types_of_a_server_are_bounded_while_they_are_read() -> None:
     large = FileDescriptorProto(name="large.proto", package="p" * 3 * MEGABYTE)
     names = [f"{number}.proto" for number in range(500)]
-    told: list[int] = []
+    answers: list[int] = []
 
     def reflect(questions: Iterator[Any], _context: Any) -> Iterator[Any]:
         for question in questions:
-            told.append(1)
+            answers.append(1)
             first = question.file_containing_symbol
             yield answering(FileDescriptorProto(name="first.proto", dependency=names) if first else large)
 
@@ -58,7 +58,7 @@ def test_what_a_server_tells_is_bounded_while_it_tells_it() -> None:
     with a_peer(reflections=(), extra=[extra]) as peer:
         answer = called(peer, timeout_ms=20_000)
     assert (answer.error_class, answer.error) == ("bad_reflection", "the server's types are too many")
-    assert len(told) < 10 * MAX_BYTES // (3 * MEGABYTE), "the rest was not waited for"
+    assert len(answers) < 10 * MAX_BYTES // (3 * MEGABYTE), "the rest was not waited for"
 
 
 def test_a_name_that_a_reply_could_repeat_beyond_all_measure_is_not_taken() -> None:

@@ -27,7 +27,7 @@ class StoppedClock:
 
 
 class Peer:
-    """Takes connections one after the other, keeps what it was sent, and hands each to its script."""
+    """A server that accepts one connection after the other, records the request, and runs its script on each."""
 
     def __init__(self, script: "Script", tls: ssl.SSLContext | None, reads: bool) -> None:
         self.heads: list[str] = []
@@ -43,7 +43,7 @@ class Peer:
 
     @property
     def headers(self) -> dict[str, str]:
-        """Header fields of the last request, by their lower-case names, of which none may come twice."""
+        """The header fields of the last request by lower-case name. No name may occur twice."""
         lines = [line.split(": ", 1) for line in self.heads[-1].split("\r\n")[1:] if line]
         assert len({name.lower() for name, _ in lines}) == len(lines), "a header came twice"
         return {name.lower(): value for name, value in lines}
@@ -60,7 +60,7 @@ class Peer:
                 connection.close()
                 return
             self.connections += 1
-            # Whatever the caller does to the connection is what the test is about, not the peer's affair.
+            # The caller may break the connection: tests check the caller, so the peer ignores it.
             with connection, contextlib.suppress(OSError):
                 self._talk(connection)
 
@@ -113,7 +113,7 @@ def sending(content: bytes) -> Script:
 
 
 def one_after_the_other(*contents: bytes) -> Script:
-    """Each connection gets the next of these."""
+    """Return a script that sends the next content on each connection."""
     left = iter(contents)
     return lambda connection, _peer: connection.sendall(next(left))
 
@@ -136,7 +136,7 @@ def dripping(start: bytes, drop: bytes = b"x") -> Script:
 
 
 def resolving_to(*addresses: str) -> Lookup:
-    """A resolver that answers these, whatever it is asked."""
+    """Return a resolver that answers every question with these addresses."""
     return lambda host, port, *_: [(0, 0, 0, "", (address, port)) for address in addresses]
 
 

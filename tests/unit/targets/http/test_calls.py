@@ -1,4 +1,4 @@
-"""What an HTTP target receives, and what its answer means."""
+"""Calls of HTTP targets: the requests they receive, and the answers that their replies mean."""
 
 from typing import Any
 
@@ -22,13 +22,13 @@ OURS = {
 
 
 def answered(content: bytes) -> Answer:
-    """What is made of a peer that sends this."""
+    """Return the answer of a call whose peer sends this."""
     with a_peer(sending(content)) as peer:
         return a_caller().perform(a_call(peer.url))
 
 
 def received(path: str = "/hook", payload: bytes = b'{"n": 1}', **target: Any) -> Peer:
-    """What a peer is sent."""
+    """Return a peer that has received one call."""
     with a_peer(sending(reply())) as peer:
         url = f"http://127.0.0.1:{peer.port}{path}"
         assert a_caller().perform(a_call(url, payload=payload, **target)).ok

@@ -31,17 +31,17 @@ CHUNKED = {"Transfer-Encoding": "chunked"}
 
 @contextlib.contextmanager
 def within_the_timeout() -> Iterator[None]:
-    """The promise is 100 ms; a busy machine that runs tests may need some more."""
+    """Fail when the block does not end with the time-out. The promise is 100 ms, but a busy machine needs more."""
     began = time.monotonic()
     yield
-    # The peers here would go on for ever; the allowance is for a machine that is busy with something else.
+    # The peers here would go on for ever.
     assert TIMEOUT_MS / 1000 - 0.01 < time.monotonic() - began < TIMEOUT_MS / 1000 + 10
 
 
 def resetting(content: bytes) -> Script:
     def reset(connection: socket.socket, peer: Peer) -> None:
         connection.sendall(content)
-        time.sleep(0.02)  # let it arrive: a reset overtakes what is still on its way
+        time.sleep(0.02)  # let it arrive: a reset overtakes bytes that are still on their way
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     return reset
@@ -50,7 +50,7 @@ def resetting(content: bytes) -> Script:
 def failed(
     script: Script, timeout_ms: int = 2000, reads: bool = True, payload: bytes = b"1", error_class: str = "timeout"
 ) -> str:
-    """The error of a call that may be tried again."""
+    """Return the error of a call that may be retried."""
     with a_peer(script, reads=reads) as peer:
         answer = a_caller().perform(a_call(peer.url, timeout_ms=timeout_ms, payload=payload))
     assert (answer.ok, answer.retryable, answer.error_class) == (False, True, error_class)
@@ -132,7 +132,7 @@ def test_a_result_that_is_cut_is_still_text_and_no_longer_than_it_may_be(letter:
 
 
 def test_a_chunk_of_negative_size_does_not_make_us_read_for_ever() -> None:
-    # http.client of Python 3.11 takes -1 for a size and reads to the end, wherever that is.
+    # http.client of Python 3.11 accepts the size -1 and reads to the end.
     error = failed(dripping(reply(200, b"-1\r\n", CHUNKED), b"z" * MAX_REPLY), 5000, error_class="protocol")
     assert "not valid HTTP" in error
 

@@ -1,4 +1,4 @@
-"""Redirects of HTTP targets: followed a few times, each as carefully as the first call."""
+"""Redirects of HTTP targets: a few are followed, each under the same rules as the first call."""
 
 import time
 from typing import Any
@@ -29,20 +29,20 @@ def moved(status: int, location: str) -> bytes:
 
 
 def followed(*contents: bytes, **target: Any) -> tuple[Answer, Peer]:
-    """A call of one peer that gives these replies, one for each request."""
+    """Return the answer of a call, and its peer, which sends these replies, one for each request."""
     with a_peer(one_after_the_other(*contents)) as peer:
         return a_caller().perform(a_call(peer.url, signature=SIGNATURE, **target)), peer
 
 
 def sent_elsewhere(status: int = 307, **target: Any) -> Peer:
-    """What a peer of another origin receives by way of the first one."""
+    """Return a peer of another origin that has received a redirected call."""
     with a_peer(sending(DONE)) as second, a_peer(leading_to(second.url, status)) as first:
         assert a_caller().perform(a_call(first.url, signature=SIGNATURE, **target)).ok
     return second
 
 
 def refused(answer: Answer, error_class: str = "redirect") -> str:
-    """Why a redirect is not followed, and never will be."""
+    """Return why a redirect is not followed. The answer must be final."""
     assert (answer.ok, answer.retryable, answer.error_class) == (False, False, error_class)
     return answer.error or ""
 

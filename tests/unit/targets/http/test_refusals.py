@@ -1,4 +1,4 @@
-"""HTTP targets that are not called at all: what cannot be sent, and where nothing may be sent."""
+"""HTTP targets that are not called at all, because of their definition or of their address."""
 
 import socket
 from typing import Any
@@ -10,7 +10,7 @@ from tests.unit.targets.http.peer import a_call, a_caller, a_peer, reply, resolv
 
 
 def refused(url: str, **target: Any) -> str:
-    """Why a call is not even tried."""
+    """Return why a call is not made. The answer must be final."""
     answer = a_caller(resolve=resolving_to()).perform(a_call(url, **target))
     assert (answer.ok, answer.retryable, answer.error_class) == (False, False, "bad_request")
     return answer.error or ""

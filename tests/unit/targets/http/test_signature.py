@@ -1,4 +1,4 @@
-"""Whoever receives a call can check that it is ours: Standard Webhooks, verified here as a receiver would."""
+"""Signatures of HTTP calls by Standard Webhooks, verified as a receiver verifies them."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ PAYLOAD = json.dumps({"text": "café", "n": [1, 2]}, ensure_ascii=False).encode(
 
 
 def received(keys: Sequence[SigningKey]) -> Peer:
-    """What a peer is sent that these keys sign for."""
+    """Return a peer that has received a call signed by these keys."""
     signature = signature_headers(keys, "run-7", NOW, PAYLOAD)
     with a_peer(sending(reply())) as peer:
         assert a_caller().perform(a_call(peer.url, payload=PAYLOAD, signature=signature)).ok
@@ -32,7 +32,7 @@ def received(keys: Sequence[SigningKey]) -> Peer:
 
 
 def verifies(peer: Peer, key: SigningKey) -> bool:
-    """As the receiver does who knows one key: over what arrived, and nothing else."""
+    """Verify as a receiver with one key does: over the bytes that arrived, and nothing else."""
     signed = f"{peer.headers['webhook-id']}.{peer.headers['webhook-timestamp']}.".encode() + peer.bodies[0]
     digest = hmac.digest(base64.b64decode(key.secret.split("_", 1)[1]), signed, hashlib.sha256)
     return f"v1,{base64.b64encode(digest).decode()}" in peer.headers["webhook-signature"].split(" ")

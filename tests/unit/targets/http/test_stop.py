@@ -1,4 +1,4 @@
-"""HTTP calls that are asked to stop: wherever they wait, they end soon, and say why."""
+"""HTTP calls that are asked to stop: they end soon in every phase, and say why."""
 
 import socket
 import threading
@@ -18,18 +18,18 @@ STOPPED = Answer(ok=False, error="stopped: cancelled", error_class="stopped")
 
 @contextmanager
 def soon() -> Iterator[None]:
-    """The calls here would wait for a minute."""
+    """Fail when the block takes long. The calls here would wait for a minute."""
     began = time.monotonic()
     yield
     assert time.monotonic() - began < 5
 
 
 def asking(stop: Stop, start: bytes = b"") -> Script:
-    """Once the peer has its turn it sends this, asks for the end, and goes on for ever."""
+    """Return a script that sends this, requests the stop, and then never ends the connection."""
 
     def ask(connection: socket.socket, peer: Peer) -> None:
         connection.sendall(start)
-        time.sleep(0.05)  # so that the caller waits, mostly; it must not matter
+        time.sleep(0.05)  # so that the caller waits in most runs. The result must not depend on it
         stop.ask("cancelled")
         peer.over.wait()
 

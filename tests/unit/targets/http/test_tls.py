@@ -1,4 +1,4 @@
-"""HTTPS targets: the certificate must be trusted and bear the name in the URL."""
+"""HTTPS targets: the certificate must be trusted and have the name in the URL."""
 
 import contextlib
 import shutil
@@ -28,7 +28,7 @@ from tests.unit.targets.http.peer import (
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A self-signed certificate of target.test, and its key."""
+    """Return a self-signed certificate of target.test, and its key."""
     openssl = shutil.which("openssl")
     assert openssl, "these tests make a certificate with the openssl command"
     folder = tmp_path_factory.mktemp("tls")
@@ -50,7 +50,7 @@ def a_secure_peer(certificate: tuple[Path, Path], names: list[str | None]) -> It
 
 
 def trusting(certificate: tuple[Path, Path], script: Script, stop: Stop | None = None) -> Answer:
-    """A call of a peer that is trusted and does this."""
+    """Return the answer of a call to a trusted peer with this script."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     with pytest.MonkeyPatch.context() as patch, a_peer(script, tls=context) as peer:

@@ -43,7 +43,7 @@ def pid(_payload: Any) -> int:
 
 @job("together")
 def together(payload: dict[str, Any]) -> int:
-    """Wait until as many as are expected are at it at the same time."""
+    """Wait until the expected number of handlers run at the same time."""
     folder = Path(payload["folder"])
     (folder / str(os.getpid())).touch()
     while len(list(folder.iterdir())) < payload["expected"]:
@@ -103,7 +103,7 @@ def die(payload: Any) -> None:
         case "segfault":
             ctypes.string_at(0)
         case "fork":
-            # One that goes on for longer than its parent, with all that it had open.
+            # A process that lives longer than its parent, with all its open files.
             if os.fork():
                 os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(60)
@@ -111,7 +111,7 @@ def die(payload: Any) -> None:
 
 @job("sleep")
 def sleep(folder: str) -> None:
-    """In Python, in C without letting anybody else run, and in a process of its own."""
+    """Write the ids of this process and of a child, and sleep."""
     Path(folder, "a").write_text(f"{os.getpid()}\n")
     child = subprocess.Popen(["sleep", "60"])
     Path(folder, "b").write_text(f"{child.pid}\n")
@@ -120,7 +120,7 @@ def sleep(folder: str) -> None:
 
 @job("stuck")
 def stuck(folder: str) -> None:
-    """Holds the interpreter's lock: no other thread of this process can do anything."""
+    """Hold the interpreter's lock, so that no other thread of this process can run."""
     threading.Timer(0, time.sleep, [60]).start()
     Path(folder, "a").write_text(f"{os.getpid()}\n")
     ctypes.PyDLL(None).sleep(60)

@@ -1,4 +1,4 @@
-"""`@job` handlers as targets: what they get, and what becomes of what they return and raise."""
+"""`@job` handlers as targets: their arguments, and the answers that their results and errors mean."""
 
 import json
 import os
@@ -165,7 +165,7 @@ def test_there_are_as_many_processes_as_calls_at_the_same_time_and_they_are_used
 
 
 def test_a_process_outlives_the_thread_whose_call_started_it() -> None:
-    # The kernel takes the end of a thread for the end of the parent.
+    # The kernel treats the end of the thread that started a process as the end of its parent.
     with PythonRunner(APP) as runner:
         thread = threading.Thread(target=runner.perform, args=(a_call("pid"),))
         thread.start()

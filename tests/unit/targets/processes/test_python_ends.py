@@ -1,4 +1,4 @@
-"""However a handler is to end, it ends: in time, with the worker; and apps that cannot be used say why."""
+"""Handlers that must end do: in time, and with the worker. Apps that cannot be used say why."""
 
 import signal
 import subprocess
@@ -19,7 +19,7 @@ from tests.unit.targets.processes.test_python import APP, a_call
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file for an app called `app`, found as workers find it: in the current directory."""
+    """Return the file of an app named `app` in the current directory, where workers look for it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / "an_app.py"
 

@@ -1,4 +1,4 @@
-"""Programs as targets: what they get, what becomes of what they print, and how they end."""
+"""Programs as targets: their input, their output as the result, and how they end."""
 
 import json
 import os
@@ -77,12 +77,13 @@ def test_no_open_file_of_the_worker_is_inherited() -> None:
     with Path("/etc/hosts").open() as file:
         os.set_inheritable(file.fileno(), True)
         listed = ran("ls", "/proc/self/fd").result or ""
-    # One is the listing's own.
+    # One descriptor belongs to the listing itself.
     assert len(listed.split()) == 4
 
 
 def test_signals_are_as_a_program_expects_them() -> None:
-    # Python ignores SIGPIPE; a program that inherited this would not end when nobody reads it. `nohup` ignores others.
+    # Python ignores SIGPIPE. A program that inherited this would not end when its output is closed. `nohup` ignores
+    # other signals.
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         ignored = sh("grep SigIgn /proc/self/status").result or ""

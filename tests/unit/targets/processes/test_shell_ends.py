@@ -1,4 +1,4 @@
-"""However a program is to end, it ends: with all that it started, in time, and with the worker."""
+"""Programs that must end do: in time, with the worker, and with all processes that they started."""
 
 import os
 import signal
@@ -16,9 +16,9 @@ from tests.unit.targets.process_watch import asking_when_it_runs, pids_in, runs,
 from tests.unit.targets.processes.test_shell import a_call, sh
 
 DEAF = "trap '' TERM; echo $$ > {0}/a; (trap '' TERM; sh -c 'echo $$ > {0}/b; exec sleep 60') & sleep 60"
-"""A program and one that it started, which do not end when asked to."""
+"""A program and its child, both of which ignore SIGTERM."""
 ESCAPED = "setsid sh -c 'echo $$ > {0}/b; exec sleep 60' & echo $$ > {0}/a; while ! test -s {0}/b; do :; done"
-"""A program that started one in another session, where signals to its group do not reach it."""
+"""A program with a child in another session, which signals to the program's group do not reach."""
 
 
 def test_the_time_is_up_for_all_that_was_started(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_the_time_is_up_for_all_that_was_started(tmp_path: Path) -> None:
 def test_a_program_is_asked_to_end_before_it_is_forced(tmp_path: Path) -> None:
     script = f"trap 'echo bye > {tmp_path}/said; exit 0' TERM; while :; do sleep 0.05; done"
     answer = ShellRunner().perform(a_call("sh", "-c", script, timeout_ms=3000))
-    # It ended in peace, and yet its time was up.
+    # It ended with exit 0, but its time was over.
     assert (answer.ok, answer.error_class) == (False, "timeout")
     assert (tmp_path / "said").read_text() == "bye\n"
 
