@@ -120,7 +120,7 @@ def test_a_function_that_the_stage_does_not_allow_is_not_called() -> None:
         answer = an_invoker(f"http://127.0.0.1:{peer.port}", "mine-*").perform(a_call_of(LambdaTarget("yours-1")))
         assert peer.connections == 0
     assert (answer.error_class, answer.retryable) == ("not_allowed", False)
-    assert "function yours-1 is not among those that this stage allows" in (answer.error or "")
+    assert "function yours-1 is not among the functions that this stage allows" in (answer.error or "")
 
 
 def test_a_function_that_does_not_exist_is_not_tried_again(endpoint: str) -> None:

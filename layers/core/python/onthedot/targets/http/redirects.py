@@ -59,7 +59,7 @@ def _destination(base: HttpDestination, status: int, location: str) -> HttpDesti
     if not location:
         raise RedirectError(f"answered {status}, a redirect that does not say where to")
     try:
-        # Before the URLs are joined: `urljoin` removes tabs without a word.
+        # Before the URLs are joined: `urljoin` silently removes tabs.
         check_characters(location)
         return destination_of(urljoin(base.url, location))
     except BadTarget as error:
