@@ -38,7 +38,7 @@ class PassingClock(VirtualClock):
 
 @contextmanager
 def a_passing_world() -> Iterator[World]:
-    """Make a world on SQLite in memory, in real time that a test may advance."""
+    """The embedded engine in memory, in real time that a test may move on."""
     clock = PassingClock()
     with Database(clock) as database:
         yield World(
