@@ -56,6 +56,15 @@ def test_an_api_that_goes_on_failing_is_unavailable(server: ApiServer, source: R
         source.send_heartbeat(Load())
 
 
+def test_pauses_between_tries_grow_and_stay_short(server: ApiServer) -> None:
+    pauses: list[float] = []
+    server.answers = {"register": [503] * 3}
+    with pytest.raises(Unavailable):
+        RestWorkSource(RestClient(server.url, TOKEN, sleep=pauses.append)).register(an_offer())
+    first, second = pauses
+    assert 0.15 <= first <= 0.3 <= second <= 0.6
+
+
 def test_a_lease_is_asked_for_once_since_its_lost_answer_loses_runs(server: ApiServer, source: RestWorkSource) -> None:
     server.answers = {"lease": [503]}
     server.calls.clear()

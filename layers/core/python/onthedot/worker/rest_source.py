@@ -19,7 +19,7 @@ from onthedot.worker.rest_tasks import report_of, task_from
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
 
 LEASE_SECONDS: Final = 20.0
-"""Time-out of a lease. The API may wait for the last two seconds before a run is due, and starts up to ten runs."""
+"""Time-out of a lease call. The API may wait the last two seconds until a run is due, and starts up to ten runs."""
 _FENCED: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
 """Replies that say that the run does not belong to this attempt any more."""
 _CUT_CHARACTERS: Final = 500
