@@ -1,4 +1,4 @@
-"""What a tick asks of AWS, counted on its clients: requests, and read and write units with the indexes' share."""
+"""Count the requests of a tick to AWS, and its read and write units, indexes included."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,18 +23,22 @@ Outcomes = Sequence[Moved | Refused | Undecided]
 
 @dataclass
 class Spent:
-    """`requests` by operation. PartiQL's units come from `MeasuringStore`, since MiniStack says 1 for any."""
+    """The requests and units that clients have used.
+
+    The units of PartiQL come from `MeasuringStore`, because MiniStack reports 1 for any statement.
+    """
 
     requests: Counter[str] = field(default_factory=Counter)
+    """By operation."""
     read_units: float = 0.0
     write_units: float = 0.0
 
-    def ask(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+    def count_request(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         self.requests[model.name] += 1
         if model.name in _READS | _WRITES:
             params["ReturnConsumedCapacity"] = "INDEXES"
 
-    def note(self, parsed: Mapping[str, Any], model: Any, **_: Any) -> None:
+    def count_units(self, parsed: Mapping[str, Any], model: Any, **_: Any) -> None:
         reported = parsed.get("ConsumedCapacity", [])
         units = sum(_units(each) for each in ([reported] if isinstance(reported, Mapping) else reported))
         if model.name in _READS:
@@ -50,21 +54,24 @@ def _units(consumed: Mapping[str, Any]) -> float:
 
 @contextmanager
 def spending(*clients: Any) -> Iterator[Spent]:
-    """Counts what these clients ask for, while it lasts."""
+    """Count the requests of these clients while this context lasts."""
     spent = Spent()
     for client in clients:
-        client.meta.events.register("provide-client-params.*.*", spent.ask, unique_id="ask")
-        client.meta.events.register("after-call.*.*", spent.note, unique_id="note")
+        client.meta.events.register("provide-client-params.*.*", spent.count_request, unique_id="request")
+        client.meta.events.register("after-call.*.*", spent.count_units, unique_id="units")
     try:
         yield spent
     finally:
         for client in clients:
-            client.meta.events.unregister("provide-client-params.*.*", unique_id="ask")
-            client.meta.events.unregister("after-call.*.*", unique_id="note")
+            client.meta.events.unregister("provide-client-params.*.*", unique_id="request")
+            client.meta.events.unregister("after-call.*.*", unique_id="units")
 
 
 class MeasuringStore(DynamoRunStore):
-    """Also sums up the write units of its batches, from each item before and after; reads those by another client."""
+    """A store that also sums up the write units of its batches.
+
+    It computes them from each item before and after, which it reads by another client.
+    """
 
     def __init__(self, client: "DynamoDBClient", table: str, clock: Clock, observer: "DynamoDBClient") -> None:
         super().__init__(client, table, clock)

@@ -1,4 +1,4 @@
-"""What the benchmarks share: bars and how they are shown, results as files, and jobs as users would submit them."""
+"""Shared parts of the benchmarks: bars and tables, results as files, and jobs as users submit them."""
 
 import gc
 import hashlib
@@ -38,14 +38,14 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 RESULTS: Final = ROOT / "build" / "benchmarks"
 TENANT: Final = "acme"
 CALM_REFERENCE_MS: Final = 2.6
-"""What `_reference_work` takes on the machine that the bars were set on, while it has nothing else to do."""
+"""CPU time of `_reference_work` on the machine that the bars were set on, while that machine is idle."""
 
 console: Final = Console()
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A figure that must not be higher than `at_most`; `goal` is where we want to get."""
+    """A figure that must not be higher than `at_most`. `goal` is the figure that we want to reach."""
 
     what: str
     measured: float
@@ -65,7 +65,8 @@ def finish(name: str, results: Mapping[str, Any], bars: Sequence[Bar]) -> int:
     content = {"benchmark": name, "machine": machine(), "bars": judged, **results}
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(content, indent=2) + "\n")
-    show("bars", ["what", "measured", "at most", "goal", ""], [_bar_row(bar) for bar in bars])
+    if bars:
+        show("bars", ["what", "measured", "at most", "goal", ""], [_bar_row(bar) for bar in bars])
     console.print(f"[dim]{path.relative_to(ROOT)}; load average {os.getloadavg()[0]:.1f}[/]")
     return 0 if all(bar.holds for bar in bars) else 1
 
@@ -77,7 +78,7 @@ def _bar_row(bar: Bar) -> list[str]:
 
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A table; every column but the first is for numbers."""
+    """Print a table. Every column but the first is for numbers."""
     table = Table(title=title, title_justify="left")
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number == 0 else "right")
@@ -87,7 +88,7 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -
 
 
 def machine() -> dict[str, Any]:
-    """Where and when this was measured, and how busy the machine was with other things."""
+    """Return where and when this was measured, and the load of the machine."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
@@ -99,19 +100,22 @@ def machine() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """Processor time that an action took, and how much slower than usual the machine was just then."""
+    """The CPU time of an action, and how much slower than usual the machine was at that time."""
 
     ms: float
     slowness: float
 
     @property
     def calm_ms(self) -> float:
-        """What it would have taken on our build machine with nothing else to do."""
+        """The CPU time that the action would have taken on our build machine, were that machine idle."""
         return self.ms / self.slowness
 
 
 def cpu_of(action: Callable[[], object]) -> Cpu:
-    """User and system time of this process. A neighbour on the same core doubles it: hence the reference beside it."""
+    """Measure the user and system time of this process during an action.
+
+    Another program on the same core can double it. So reference work is measured before and after.
+    """
     gc.collect()
     before = _cpu_ms(_reference_work)
     spent = _cpu_ms(action)
@@ -125,7 +129,7 @@ def _cpu_ms(action: Callable[[], object]) -> float:
 
 
 def _reference_work() -> None:
-    """What our code does all day: records, dictionaries, JSON, hashes."""
+    """Do the same kind of work as our code: records, dictionaries, JSON, hashes."""
     bar = Bar("reference", 0, 1)
     item = {f"field_{number}": {"S": "x" * number} for number in range(25)}
     for number in range(100):
@@ -136,13 +140,13 @@ def _reference_work() -> None:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that this share of them does not exceed; NaN where there are none."""
+    """Return the value that this share of the values does not exceed, NaN when there are no values."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else float("nan")
 
 
 def spread(values: Sequence[float]) -> float:
-    """Half the distance between the quartiles, as a share of the median: how noisy a measurement was."""
+    """Return the noise of a measurement: half the distance between the quartiles, as a share of the median."""
     return (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / statistics.median(values)
 
 
@@ -164,14 +168,14 @@ def aws_engine(
 
 
 def one_off(at: int) -> JobRequest:
-    """A reminder as a shop would submit it."""
+    """Return a reminder as a shop would submit it."""
     target = HttpTarget("https://api.example.com/v1/orders/123/remind")
     definition = Definition(target, payload={"order": 123, "user": "u-47"}, name="remind", tags={"app": "shop"})
     return JobRequest(definition, "f" * 64, Priority.MEDIUM, DEFAULT_POOL, at=at)
 
 
 def recurring(number: int, first: int) -> JobRequest:
-    """A report every hour whose next fire is `first`: every other one by cron in a zone, the rest by interval."""
+    """Return an hourly report whose next fire is `first`. Odd numbers use cron in a zone, even ones an interval."""
     definition = Definition(HttpTarget("https://api.example.com/v1/report"), payload={"kind": "daily"})
     if number % 2:
         minute = datetime.fromtimestamp(first / 1000, UTC).minute

@@ -1,7 +1,7 @@
-"""How much processor time does a run cost in the dispatcher and in the worker, the network left out?
+"""Measure the CPU time of a run in the dispatcher and in the worker, without the network.
 
-Everything but the socket is real: boto3 builds, signs and parses every request. Replies come from this process, and
-what making them costs is subtracted; so is an empty tick, which is shown on its own.
+Everything but the socket is real: boto3 builds, signs and parses every request. Replies come from this process. The
+cost of making them is subtracted. So is the cost of an empty tick, which is shown on its own.
 """
 
 import argparse
@@ -90,21 +90,21 @@ CLIENTS: Final[dict[str, MakeClient]] = {
 
 @dataclass
 class Case:
-    """Something to measure: what it does, and how many runs that is."""
+    """An action to measure, and the number of runs in it."""
 
     stub: StubbedAws
     action: Callable[[], object]
     runs: int
     profiled: Callable[[], object] | None = None
-    """The same in one thread, where the action uses several."""
+    """The same action in one thread, where the action uses several."""
     cpu_ms: list[float] = field(default_factory=list)
-    """Calm."""
+    """Calm: divided by the slowness of the machine."""
     raw_ms: list[float] = field(default_factory=list)
     slowness: list[float] = field(default_factory=list)
     requests: int = 0
 
     def measure(self) -> None:
-        """The action's processor time, without what the stub needs to answer."""
+        """Measure the CPU time of the action, without the time that the stub needs to answer."""
         cpu_before, self.stub.requests = self.stub.cpu_ns, 0
         cpu = cpu_of(self.action)
         stubs = (self.stub.cpu_ns - cpu_before) / 1e6
@@ -119,7 +119,7 @@ class Case:
 
 
 @dataclass
-class RunningTasks:
+class StubbedEngine:
     """An engine on stubbed clients."""
 
     stub: StubbedAws
@@ -137,11 +137,11 @@ class RunningTasks:
         return [Received(message_for(run), "receipt", 1) for run in runs]
 
 
-def a_bench(make_client: MakeClient) -> RunningTasks:
+def a_stubbed_engine(make_client: MakeClient) -> StubbedEngine:
     stub, clock = StubbedAws(), VirtualClock()
     dynamodb, sqs = make_client(stub, "dynamodb"), make_client(stub, "sqs")
     engine = aws_engine(dynamodb, sqs, TABLE, QUEUES, clock=clock, deployment=DEPLOYMENT)
-    return RunningTasks(stub, clock, engine, DynamoProgressStore(dynamodb, TABLE))
+    return StubbedEngine(stub, clock, engine, DynamoProgressStore(dynamodb, TABLE))
 
 
 class NoOp:
@@ -155,38 +155,38 @@ class NoLeases:
 
 
 def ticking(make_client: MakeClient, one_offs: int = 0, recurrings: int = 0) -> Case:
-    """Ticks that find the same load each time, since the stub lets nothing leave its slot."""
-    bench = a_bench(make_client)
-    present = bucket_of(bench.clock.now())
-    bench.progress.write_progress(0, PassProgress(dict.fromkeys(SlotKind, dict.fromkeys(SHARDS, present))))
+    """Return ticks that find the same load each time, because the stub keeps every item in its slot."""
+    stubbed = a_stubbed_engine(make_client)
+    present = bucket_of(stubbed.clock.now())
+    stubbed.progress.write_progress(0, PassProgress(dict.fromkeys(SlotKind, dict.fromkeys(SHARDS, present))))
     start = (present + DEPLOYMENT.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
     requests = [one_off(start + i * BUCKET_MS // one_offs) for i in range(one_offs)]
     for request in requests + [recurring(i, start) for i in range(recurrings)]:
-        submit_job(bench.engine, TENANT, request)
-    bench.clock.advance((DIRECT_MARGIN + 1) * BUCKET_MS / 1000)
-    counts = bench.tick()
+        submit_job(stubbed.engine, TENANT, request)
+    stubbed.clock.advance((DIRECT_MARGIN + 1) * BUCKET_MS / 1000)
+    counts = stubbed.tick()
     if (counts["sent"], counts["advanced"], counts["unsent"]) != (one_offs + recurrings, recurrings, 0):
         raise RuntimeError(f"this is not the tick that was to be measured: {counts}")
-    return Case(bench.stub, bench.tick, one_offs + recurrings)
+    return Case(stubbed.stub, stubbed.tick, one_offs + recurrings)
 
 
 def executing(make_client: MakeClient) -> Case:
-    """The worker's use case: start, a target that does nothing, finish."""
-    bench = a_bench(make_client)
-    received = bench.due_messages()
-    worker = Worker(bench.engine, NoOp(), NoLeases(), "lambda-12345678", random.Random(1))  # noqa: S311 - jitter
+    """Return the worker's use case: start, a target that does nothing, finish."""
+    stubbed = a_stubbed_engine(make_client)
+    received = stubbed.due_messages()
+    worker = Worker(stubbed.engine, NoOp(), NoLeases(), "lambda-12345678", random.Random(1))  # noqa: S311 - jitter
 
     def execute() -> None:
         for each in received:
             if execute_run(worker, each) != Done("succeeded"):
                 raise RuntimeError("a run did not succeed")
 
-    return Case(bench.stub, execute, WORKER_RUNS)
+    return Case(stubbed.stub, execute, WORKER_RUNS)
 
 
 def serving() -> Case:
-    """The worker function as Lambda calls it, ten messages to a batch: threads, heartbeats and log lines included."""
-    bench = a_bench(_wired)
+    """Return the worker function as Lambda calls it, ten messages to a batch, with its threads and log lines."""
+    stubbed = a_stubbed_engine(_wired)
     settings = WorkerSettings(
         stage="bench",
         table=TABLE,
@@ -199,11 +199,11 @@ def serving() -> Case:
         blob_bucket="none",
         allow_list={},
     )
-    clients = patch.object(aws_wiring, "client", lambda service, **_: _wired(bench.stub, service))
+    clients = patch.object(aws_wiring, "client", lambda service, **_: _wired(stubbed.stub, service))
     with patch.dict(os.environ, settings.to_environment()), clients, contextlib.redirect_stdout(io.StringIO()):
         handler: Any = importlib.import_module("functions.worker.handler")
     handler._worker = replace(handler._worker, target=NoOp())
-    records = [_sqs_record(number, each) for number, each in enumerate(bench.due_messages())]
+    records = [_sqs_record(number, each) for number, each in enumerate(stubbed.due_messages())]
 
     def handle() -> None:
         for first in range(0, len(records), BATCH):
@@ -214,7 +214,7 @@ def serving() -> Case:
         for record in records:
             handler._execute(record)
 
-    return Case(bench.stub, handle, WORKER_RUNS, execute)
+    return Case(stubbed.stub, handle, WORKER_RUNS, execute)
 
 
 def _sqs_record(number: int, received: Received) -> dict[str, Any]:
@@ -226,7 +226,10 @@ def _sqs_record(number: int, received: Received) -> dict[str, Any]:
 
 
 def profile(title: str, case: Case) -> dict[str, float]:
-    """Shares of the time by module, the stub left out. A profiler slows small functions most: take it as a hint."""
+    """Show the share of each module in the time, without the stub.
+
+    The shares are only a hint, because a profiler slows small functions most.
+    """
     profiler = cProfile.Profile()
     profiler.runcall(case.profiled or case.action)
     modules: Counter[str] = Counter()
@@ -260,7 +263,7 @@ def _module(file: str) -> str:
 
 
 def measure(cases: dict[tuple[str, str], Case], rounds: int) -> None:
-    """The first round warms up. All cases take turns, so that noise hits all of them alike."""
+    """Measure all cases in turns, so that noise affects all of them alike. The first round is for warming up."""
     for number in range(rounds + 1):
         for case in cases.values():
             case.measure()
@@ -320,7 +323,7 @@ def main() -> int:
         "profile": shares,
     }
     limits = {"dispatch, one-off": (0.25, 0.10), "dispatch, recurring": (0.40, 0.20), "worker": (1.0, 0.5)}
-    # Both are judged: what the calm figure forgives is shown by the raw one, and the reader sees which it hangs on.
+    # Both figures are judged, so that the reader sees which of them misses a bar.
     bars = [
         Bar(f"{what}, {kind}", measured, limits[what][0], "ms", limits[what][1])
         for what in limits

@@ -1,7 +1,7 @@
-"""Does a tick cost the same whether a thousand jobs are stored or a million?
+"""Measure whether a tick costs the same with a thousand and with a million stored jobs.
 
-One tick of one group of shards, always with the same due load, on stores that hold more and more jobs which are not
-due. The stores take turns, so that whatever else the machine does hits all of them alike.
+One tick of one group of shards always finds the same due load, on stores with more and more jobs that are not due.
+The stores take turns, so that other programs on the machine affect all of them alike.
 """
 
 import argparse
@@ -61,7 +61,7 @@ Counts = dict[str, float]
 
 @dataclass
 class Subject:
-    """A store of a certain size: its engine, how one tick on it is counted, and how to end what a tick began."""
+    """A store of a certain size: its engine, how one tick on it is counted, and how to delete the runs of a tick."""
 
     size: int
     clock: VirtualClock
@@ -96,14 +96,14 @@ class Subject:
             raise RuntimeError(f"this is not the tick that was to be measured: {counts}")
 
     def _with_fresh_load(self, act: Callable[[], None]) -> None:
-        """Submit what will be due, let time pass until it enters the window, act, and end it."""
+        """Submit the load, let time pass until it enters the window, act, and delete it."""
         due = self._submit()
         self.clock.advance((DIRECT_MARGIN + 1) * BUCKET_MS / 1000)
         act()
         self.forget(due)
 
     def _submit(self) -> set[str]:
-        """All of it into the first bucket that is not handed over directly."""
+        """Submit the load into the first bucket whose runs are not sent directly."""
         start = (bucket_of(self.clock.now()) + DEPLOYMENT.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
         requests = [one_off(start + i * BUCKET_MS // ONE_OFFS) for i in range(ONE_OFFS)]
         requests += [recurring(i, start) for i in range(RECURRING)]
@@ -115,7 +115,7 @@ class Subject:
 
 @contextmanager
 def sqlite_subjects(sizes: Sequence[int], folder: Path | None) -> Iterator[list[Subject]]:
-    """In memory, or as files in the folder."""
+    """Fill a store of each size, in memory or as a file in the folder."""
     with ExitStack() as stack:
         yield [_sqlite_subject(stack, size, MEMORY if folder is None else folder / f"{size}.db") for size in sizes]
 
@@ -153,7 +153,7 @@ def _sqlite_subject(stack: ExitStack, size: int, path: str | Path) -> Subject:
 
 
 def _counted_by_sqlite(database: Database, act: Callable[[], None]) -> Counts:
-    """Statements, and steps of SQLite's virtual machine: exact, whatever else the computer does."""
+    """Count statements and steps of SQLite's virtual machine. They do not depend on the load of the machine."""
     counts = {"statements": 0.0, "vm steps": 0.0}
 
     def statement(_text: str) -> None:
@@ -180,7 +180,7 @@ def _counted_by_sqlite(database: Database, act: Callable[[], None]) -> Counts:
 
 @contextmanager
 def ministack_subjects(sizes: Sequence[int]) -> Iterator[list[Subject]]:
-    """One table for each size, on one MiniStack."""
+    """Fill one table for each size, on one MiniStack."""
     with tempfile.TemporaryDirectory() as home, running_ministack(Path(home)) as url:
         session = boto3.Session("test", "test", region_name="us-east-1")
         options = Config(parameter_validation=False, read_timeout=120)
@@ -191,7 +191,7 @@ def ministack_subjects(sizes: Sequence[int]) -> Iterator[list[Subject]]:
 
 
 def _ministack_subject(dynamodb: Any, observer: Any, sqs: Any, size: int) -> Subject:
-    """`observer` is a client for all that is not the dispatcher's."""
+    """Fill one table. `observer` is a client for all calls that are not the dispatcher's."""
     clock = VirtualClock()
     table = f"flat-{size}"
     observer.create_table(**table_arguments(table))
@@ -231,7 +231,7 @@ def _telling(what: str) -> Iterator[None]:
 
 
 def measure(subjects: Sequence[Subject], rounds: int) -> None:
-    """The subjects take turns, so that noise hits all of them alike."""
+    """Measure the subjects in turns, so that noise affects all of them alike."""
     steps = [Subject.warm_up] * WARM_UP_ROUNDS + [Subject.measure_counts] * COUNTED_ROUNDS
     for step in steps + [Subject.measure_cpu] * rounds:
         for subject in subjects:

@@ -1,7 +1,7 @@
-"""How long does a cold start spend on imports, compared with boto3 and the same clients alone?
+"""Measure how long a cold start spends on imports, compared with boto3 and the same clients alone.
 
 Each function's handler is loaded in a fresh process of the functions' environment: boto3, the dependencies layer, the
-core layer, nothing else. The processes take turns; processor time counts, not the clock on the wall.
+core layer, nothing else. The processes take turns. CPU time counts, not the wall clock.
 """
 
 import argparse
@@ -53,12 +53,13 @@ SHOWN: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function, the clients that it makes, and how many times as long as boto3 with these it may take to load."""
+    """A function, and the clients that it makes."""
 
     name: str
     clients: tuple[str, ...]
     settings: Settings
     at_most: float = 1.3
+    """The most that loading it may take, in times of boto3 with the same clients."""
 
 
 FUNCTIONS: Final = (
@@ -93,7 +94,7 @@ def boto_alone(function: Function) -> str:
 
 
 def cpu_ms(code: str, variables: dict[str, str]) -> float:
-    """Of a whole process that runs this code."""
+    """Return the CPU time of a whole process that runs this code."""
     done = subprocess.run(
         [FUNCTION_PYTHON, "-c", code + REPORT], env=variables, cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -101,7 +102,7 @@ def cpu_ms(code: str, variables: dict[str, str]) -> float:
 
 
 def heaviest(function: Function) -> dict[str, float]:
-    """Milliseconds by package, each with what it alone imports, as `-X importtime` tells."""
+    """Return milliseconds by package, by `-X importtime`, without the packages that it imports."""
     command = [str(FUNCTION_PYTHON), "-X", "importtime", "-c", handler_of(function)]
     done = subprocess.run(
         command, env=environment(function, layers()), cwd=ROOT, capture_output=True, text=True, check=True
@@ -119,7 +120,7 @@ def layers() -> list[Path]:
 
 
 def copied_without_bytecode(folder: Path) -> list[Path]:
-    """The layers as Lambda gets them when they are built by another version of Python."""
+    """Copy the layers as Lambda gets them when another version of Python built them."""
     copies = [folder / str(number) for number, _ in enumerate(layers())]
     for layer, copy in zip(layers(), copies, strict=True):
         shutil.copytree(layer, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -127,7 +128,7 @@ def copied_without_bytecode(folder: Path) -> list[Path]:
 
 
 def measure(rounds: int, bare: Sequence[Path]) -> dict[str, dict[str, list[float]]]:
-    taken: dict[str, dict[str, list[float]]] = {f.name: defaultdict(list) for f in FUNCTIONS}
+    measured: dict[str, dict[str, list[float]]] = {f.name: defaultdict(list) for f in FUNCTIONS}
     for number in range(rounds + 1):  # the first one writes bytecode and fills the page cache
         for function in FUNCTIONS:
             whole = environment(function, layers())
@@ -138,8 +139,8 @@ def measure(rounds: int, bare: Sequence[Path]) -> dict[str, dict[str, list[float
             }
             if number:
                 for what, spent in found.items():
-                    taken[function.name][what].append(spent)
-    return taken
+                    measured[function.name][what].append(spent)
+    return measured
 
 
 def main() -> int:
@@ -147,9 +148,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        taken = measure(options.rounds, copied_without_bytecode(Path(folder)))
-    # Whatever else the machine does only ever adds: the least is nearest to the truth.
-    least = {name: {what: min(each) for what, each in of.items()} for name, of in taken.items()}
+        measured = measure(options.rounds, copied_without_bytecode(Path(folder)))
+    # Other programs only ever add time: the least figure is nearest to the truth.
+    least = {name: {what: min(each) for what, each in of.items()} for name, of in measured.items()}
     ratios = {name: of["handler"] / of["boto3 alone"] for name, of in least.items()}
     rows: list[list[object]] = [
         [f.name, *least[f.name].values(), ratios[f.name], " ".join(f.clients)] for f in FUNCTIONS

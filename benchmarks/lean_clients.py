@@ -1,7 +1,7 @@
-"""What boto's generality costs: other clients with the same methods, for the few calls on the hot path.
+"""Clients that are leaner than boto3, with the same methods for the few calls on the hot path.
 
-`raw_parsing` keeps boto3 and replaces its response parser. `LeanClient` has nothing of boto: JSON out, SigV4, JSON in.
-Neither is used by the product; they show what a change would bring.
+`raw_parsing` keeps boto3 and replaces its response parser. `LeanClient` uses no boto: JSON out, SigV4, JSON in.
+The product uses neither. They show how much time a change would save.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ SECRET_KEY: Final = "secret"  # noqa: S105 - of an account that does not exist
 _JSON: Final = "application/x-amz-json-1.0"
 
 Send = Callable[[str, bytes], bytes]
-"""`X-Amz-Target` and body to the reply's body."""
+"""A function that takes `X-Amz-Target` and the body of a request, and returns the body of the reply."""
 
 
 class _RawParser:
-    """DynamoDB and SQS speak JSON: what `json.loads` gives is what the shapes say, but for dates and blobs."""
+    """A parser that only reads JSON. For DynamoDB and SQS the result is the same, except for dates and blobs."""
 
     def __init__(self, parser: Any) -> None:
         self._parser = parser
@@ -32,7 +32,7 @@ class _RawParser:
 
 
 class _RawParsers:
-    """In place of a client's parser factory, which it shares with all clients of its session."""
+    """A replacement of a client's parser factory, which it shares with all clients of its session."""
 
     def __init__(self, factory: Any) -> None:
         self._factory = factory
@@ -42,14 +42,14 @@ class _RawParsers:
 
 
 def raw_parsing(client: Any) -> Any:
-    """The same boto3 client, reading replies as they come."""
+    """Let this boto3 client read replies as plain JSON, and return it."""
     endpoint = client._endpoint
     endpoint._response_parser_factory = _RawParsers(endpoint._response_parser_factory)
     return client
 
 
 class LeanClient:
-    """`client.query(...)` and the like, as boto3 names them."""
+    """A client with `query(...)` and the other operations, under their names in boto3."""
 
     def __init__(self, service: str, version: str, send: Send, region: str = "us-east-1") -> None:
         self._service = service
@@ -66,7 +66,7 @@ class LeanClient:
         def call(**arguments: Any) -> Any:
             return self._call(operation, arguments)
 
-        # Found at once from now on.
+        # The next call finds it without `__getattr__`.
         setattr(self, method, call)
         return call
 
@@ -77,7 +77,7 @@ class LeanClient:
         return json.loads(self._send(target, body))
 
     def signed_headers(self, target: str, body: bytes, at: datetime) -> dict[str, str]:
-        """AWS Signature Version 4 with the day's key kept. The stub looks at nothing but the target."""
+        """Return the headers of AWS Signature Version 4. The day's key is kept. The stub reads only the target."""
         now = at.strftime("%Y%m%dT%H%M%SZ")
         scope = f"{now[:8]}/{self._region}/{self._service}/aws4_request"
         signed = "content-type;host;x-amz-date;x-amz-target"

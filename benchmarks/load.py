@@ -1,4 +1,4 @@
-"""How late are runs under load, on the local stack, and what gives way first?
+"""Measure how late runs are under load on the local stack, and which part saturates first.
 
     python -m benchmarks.load                   50 one-off jobs a second for a minute
     python -m benchmarks.load --instant 2000    all of them due at one instant, claimed by the dispatcher
@@ -36,7 +36,7 @@ SHARDS: Final = 4
 JOBS_PER_BATCH: Final = 25
 PATIENCE_SECONDS: Final = 120
 WARNING_MS: Final = 2_000
-"""Before an instant: when it is looked at whether all was handed to SQS."""
+"""How long before the instant the benchmark counts the runs that are in SQS."""
 FIRST_PATH: Final = "/job/"
 
 
@@ -53,7 +53,7 @@ def sleep_until(at: int) -> None:
 
 @contextmanager
 def a_stack(*, own: bool) -> Iterator[LocalStack]:
-    """The one that runs here, or one of our own that is gone afterwards."""
+    """Use the stack that runs here, or bring up one that is removed afterwards."""
     standing = home_from(os.environ)
     if not own and ministack_process.find(standing):
         yield LocalStack(**read_description(standing))
@@ -75,7 +75,7 @@ def _free_port() -> int:
 
 @dataclass
 class Submitter:
-    """Submits jobs through REST, in batches where the API takes them."""
+    """A client that submits jobs through REST, in batches where the API accepts them."""
 
     stack: LocalStack
     threads: int = 6
@@ -86,7 +86,7 @@ class Submitter:
         self.pool = urllib3.PoolManager(maxsize=self.threads, headers=headers, retries=False, timeout=60)
 
     def submit(self, jobs: Sequence[dict[str, Any]]) -> list[str]:
-        """Their ids, in order."""
+        """Submit the jobs and return their ids in order."""
         if self._takes_batches():
             parts: list[list[dict[str, Any]]] = [
                 list(jobs[first : first + JOBS_PER_BATCH]) for first in range(0, len(jobs), JOBS_PER_BATCH)
@@ -120,7 +120,7 @@ class Submitter:
 
 @dataclass(frozen=True)
 class Fired:
-    """What was due when, and what came when."""
+    """When each callback was due, and when it arrived."""
 
     due: dict[str, int]
     arrivals: list[tuple[str, int]]
@@ -146,23 +146,23 @@ def fire(
     jobs = [{"callback_url": receiver.url + path, "at": at / 1000} for path, at in by_path.items()]
     with console.status(f"submitting {len(jobs)} jobs"):
         job_ids = Submitter(stack).submit(jobs)
-    taken = time.monotonic() - began
+    spent = time.monotonic() - began
     left = (min(due) - now_ms()) / 1000
     console.print(
-        f"submitted {len(jobs)} jobs in {taken:.0f} s ({len(jobs) / taken:.0f}/s); the first is due in {left:.0f} s"
+        f"submitted {len(jobs)} jobs in {spent:.0f} s ({len(jobs) / spent:.0f}/s); the first is due in {left:.0f} s"
     )
     if left < 10:
         raise RuntimeError("submitting took too long: the first jobs are due already; raise --ahead")
     with console.status("waiting"):
         sleep_until(min(due) - WARNING_MS)
-    handed = in_queues(stack)
+    in_queues_before = in_queues(stack)
     with console.status("firing"):
         sleep_until(min(due) - 500)
         sampler.start()
         sleep_until(max(due))
         fired = _await_all(receiver, by_path)
         sampler.stop()
-    return fired, job_ids, {"submitted_per_second": len(jobs) / taken, "in_queues_before": handed}
+    return fired, job_ids, {"submitted_per_second": len(jobs) / spent, "in_queues_before": in_queues_before}
 
 
 def _await_all(receiver: Receiver, due: dict[str, int]) -> Fired:
@@ -170,7 +170,7 @@ def _await_all(receiver: Receiver, due: dict[str, int]) -> Fired:
     while True:
         fired = Fired(due, [each for each in receiver.arrivals() if each[0] in due])
         if not fired.missing or time.monotonic() > deadline:
-            # Whatever is sent twice comes soon after.
+            # A callback that is sent twice arrives soon after the first.
             time.sleep(2)
             return Fired(due, [each for each in receiver.arrivals() if each[0] in due])
         time.sleep(1)
@@ -182,7 +182,7 @@ def client(stack: LocalStack, service: Any) -> Any:
 
 
 def in_queues(stack: LocalStack) -> int:
-    """Messages in SQS, delayed ones included."""
+    """Count the messages in SQS, delayed ones included."""
     sqs = client(stack, "sqs")
     kinds = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "Delayed", "NotVisible")]
     replies = [sqs.get_queue_attributes(QueueUrl=url, AttributeNames=kinds) for url in stack.queues.values()]
@@ -190,7 +190,7 @@ def in_queues(stack: LocalStack) -> int:
 
 
 def records(stack: LocalStack, job_ids: Sequence[str]) -> list[dict[str, Any]]:
-    """The jobs' items as they are now."""
+    """Read the present items of the jobs."""
     dynamodb = client(stack, "dynamodb")
     found: list[dict[str, Any]] = []
     for first in range(0, len(job_ids), 100):
@@ -202,7 +202,7 @@ def records(stack: LocalStack, job_ids: Sequence[str]) -> list[dict[str, Any]]:
 # --- the report ------------------------------------------------------------------------------------------------------
 
 
-def tell(fired: Fired, items: Sequence[dict[str, Any]], sampler: Sampler) -> dict[str, Any]:
+def report(fired: Fired, items: Sequence[dict[str, Any]], sampler: Sampler) -> dict[str, Any]:
     late = fired.late
     started = [int(item["started_at"]["N"]) - int(item["nominal_at"]["N"]) for item in items if "started_at" in item]
     rows: list[list[object]] = [
@@ -232,7 +232,7 @@ def ms_per_run(used: float, sampler: Sampler, fired: Fired) -> float:
 
 
 def what_saturates(sampler: Sampler) -> str:
-    """In people's words, from the seconds in which least was idle."""
+    """Say which role uses most of the processor, in the quarter of the seconds with the least idle time."""
     busy = sorted(sampler.seconds, key=lambda second: second.get(IDLE, 0.0))[: max(len(sampler.seconds) // 4, 1)]
     roles = {role: statistics.mean(s.get(role, 0.0) for s in busy) for role in sampler.mean()}
     idle = roles.pop(IDLE, 0.0)
@@ -244,7 +244,7 @@ def what_saturates(sampler: Sampler) -> str:
 
 
 def drain(fired: Fired) -> dict[str, float]:
-    """How a crowd that is due at one instant gets through."""
+    """Report how fast runs that are due at one instant were started."""
     last = max(fired.late)
     console.print(
         f"drained {len(fired.arrivals)} in {last / 1000:.1f} s: {len(fired.arrivals) / last * 1000:.0f} runs/s"
@@ -252,7 +252,7 @@ def drain(fired: Fired) -> dict[str, float]:
     return {"seconds": last / 1000, "runs_per_second": len(fired.arrivals) / last * 1000}
 
 
-def bars_of(fired: Fired, *, instant: bool, handed: int) -> list[Bar]:
+def bars_of(fired: Fired, *, instant: bool, in_queues_before: int) -> list[Bar]:
     late = fired.late or [10**9]
     bars = [
         Bar("runs that did not start", fired.missing, 0),
@@ -260,7 +260,7 @@ def bars_of(fired: Fired, *, instant: bool, handed: int) -> list[Bar]:
         Bar("earlier than due", max(-min(late), 0), 0, "ms"),
     ]
     if instant:
-        return [*bars, Bar("not yet in SQS 2 s before the instant", len(fired.due) - handed, 0)]
+        return [*bars, Bar("not yet in SQS 2 s before the instant", len(fired.due) - in_queues_before, 0)]
     return [
         *bars,
         Bar("p50 lateness", quantile(late, 0.5), 1_000, "ms", 20),
@@ -277,20 +277,20 @@ def main() -> int:
     parser.add_argument("--own", action="store_true", help="bring up a stack for this, even if one runs")
     options = parser.parse_args()
     count = options.instant or round(options.rate * options.seconds)
-    # Beyond the direct path an instant is the dispatcher's work; a steady load need not wait for that.
+    # The dispatcher claims runs that are far enough ahead. A steady load takes the direct path, and need not wait.
     ahead = options.ahead or (max(330, count // 25 + 60) if options.instant else count // 25 + 75)
     with a_stack(own=options.own) as stack, receiving() as receiver:
         start = now_ms() + ahead * 1000
         due = [start if options.instant else start + round(i * 1000 / options.rate) for i in range(count)]
         sampler = Sampler(stack.pid, {receiver.pid: "receiver", os.getpid(): "this benchmark"})
         fired, job_ids, results = fire(stack, receiver, due, sampler)
-        results |= tell(fired, records(stack, job_ids), sampler)
-    handed = int(results["in_queues_before"])
+        results |= report(fired, records(stack, job_ids), sampler)
+    in_queues_before = int(results["in_queues_before"])
     if options.instant:
-        console.print(f"{handed} of {count} were in SQS 2 s before the instant")
+        console.print(f"{in_queues_before} of {count} were in SQS 2 s before the instant")
         results["drain"] = drain(fired)
     name = "load_instant" if options.instant else "load"
-    return finish(name, results, bars_of(fired, instant=bool(options.instant), handed=handed))
+    return finish(name, results, bars_of(fired, instant=bool(options.instant), in_queues_before=in_queues_before))
 
 
 if __name__ == "__main__":

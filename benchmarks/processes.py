@@ -1,4 +1,4 @@
-"""Who uses the processor: the local AWS, each of its functions, the receiver, and everybody else. From /proc."""
+"""Measure from /proc how much CPU the local AWS, each of its functions, the receiver and other programs use."""
 
 import os
 import re
@@ -16,7 +16,7 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class Sampler:
-    """Samples every second, from `start` to `stop`: cores used by each role."""
+    """A thread that samples every second, from `start` to `stop`, the cores that each role uses."""
 
     def __init__(self, leader: int, named: dict[int, str]) -> None:
         self._leader = leader
@@ -34,7 +34,7 @@ class Sampler:
         self._thread.join()
 
     def mean(self) -> dict[str, float]:
-        """Cores, over the whole time, the busiest first."""
+        """Return the cores that each role used over the whole time, the busiest first."""
         total: Counter[str] = Counter()
         for second in self.seconds:
             total.update(second)
@@ -47,7 +47,7 @@ class Sampler:
         before, at = self._spent(), time.monotonic()
         while not self._stopped.wait(1.0):
             now, later = self._spent(), time.monotonic()
-            # A process that ended takes its time with it.
+            # The CPU time of a process that has ended is missing in the sum.
             used = {role: max(now[role] - before[role], 0) / _TICKS / (later - at) for role in now}
             self.seconds.append(used)
             before, at = now, later

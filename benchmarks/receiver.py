@@ -1,8 +1,8 @@
-"""A callback receiver that notes what came when, in a process of its own so that its cost can be told apart.
+"""A callback receiver that notes each request with its time, in its own process so that its cost shows apart.
 
     python -m benchmarks.receiver        prints its port
 
-`POST` is noted and answered at once; `GET` gives all notes back. It speaks just enough HTTP for our worker.
+A `POST` is noted and answered at once. A `GET` returns all notes. It speaks just enough HTTP for our worker.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ import urllib3
 from benchmarks.common import ROOT
 
 _HEAD_END: Final = b"\r\n\r\n"
-_THANKS: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+_OK: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 Arrival = tuple[str, int]
 """Path and epoch milliseconds."""
@@ -48,9 +48,9 @@ class _Connection(asyncio.Protocol):
             notes = json.dumps(self._arrivals).encode()
             self._transport.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + notes)
         else:
-            # The moment of the connection: reading it later, because others came first, is our own lateness.
+            # The time of the connection. This process may read the request later, which is its own lateness.
             self._arrivals.append((path.decode(), self._at))
-            self._transport.write(_THANKS)
+            self._transport.write(_OK)
         self._transport.close()
 
 

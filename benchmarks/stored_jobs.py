@@ -1,4 +1,4 @@
-"""Many jobs that are not due, quickly: copies of real ones, spread over a month of slots and over all listings."""
+"""Store many jobs that are not due: copies of two real ones, spread over a month of slots and over all listings."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 DAY_MS: Final = 86_400_000
 SPREAD_BUCKETS: Final = 30 * DAY_MS // BUCKET_MS
 EVERY_FIFTH: Final = 5
-"""Of the stored jobs recurs."""
+"""Every fifth of the stored jobs recurs."""
 _SCATTER: Final = 2_654_435_761
 _ITEMS_PER_WRITE: Final = 25
 
 
 def submit_templates(engine: Engine) -> tuple[Record, Record]:
-    """A one-off and a recurring job, due tomorrow."""
+    """Submit a one-off and a recurring job that are due tomorrow."""
     tomorrow = engine.clock.now() + DAY_MS
     return submit_job(engine, TENANT, one_off(tomorrow)), submit_job(engine, TENANT, recurring(0, tomorrow))
 
 
 def fill_sqlite(database: Database, engine: Engine, count: int) -> None:
-    """Store this many jobs; SQLite itself makes the copies."""
+    """Store this many jobs. SQLite itself makes the copies."""
     for template, share, first in zip(submit_templates(engine), (EVERY_FIFTH - 1, 1), (0, count), strict=True):
         with database.transaction() as connection:
             columns = [row["name"] for row in connection.execute("PRAGMA table_info(runs)")]

@@ -1,7 +1,7 @@
-"""DynamoDB and SQS inside this process: requests are built, signed and parsed as ever, only the network is left out.
+"""DynamoDB and SQS inside this process: boto3 builds, signs and parses as usual, only the network is left out.
 
-It remembers what is put, shows it in its slot, and says yes to everything else. What it costs itself is measured, so
-that it can be subtracted.
+The stub remembers items that are put, shows them in their slots, and confirms every other request. It measures its own
+CPU time, so that a benchmark can subtract it.
 """
 
 import json
@@ -22,7 +22,7 @@ Item = dict[str, Any]
 
 
 class _Body:
-    """What botocore reads a reply from."""
+    """The body of a reply, as botocore reads it."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -32,9 +32,11 @@ class _Body:
 
 
 class StubbedAws:
+    """A stub of DynamoDB and SQS for any number of clients."""
+
     def __init__(self) -> None:
         self.cpu_ns = 0
-        """Spent here, and not by a client."""
+        """CPU time that the stub used, not its clients."""
         self.requests = 0
         self._items: dict[tuple[str, str], Item] = {}
         self._slots: dict[str, list[bytes]] = defaultdict(list)
@@ -50,7 +52,7 @@ class StubbedAws:
         }
 
     def answer(self, target: str, body: bytes) -> bytes:
-        """The reply to an operation, `target` being what `X-Amz-Target` says."""
+        """Return the reply to an operation. `target` is the value of `X-Amz-Target`."""
         began = time.thread_time_ns()
         self.requests += 1
         reply = self._answers[target.rpartition(".")[2]](body)
@@ -58,7 +60,7 @@ class StubbedAws:
         return reply
 
     def serve(self, client: Any) -> Any:
-        """Have this botocore client's requests answered here."""
+        """Answer the requests of this botocore client, and return it."""
         client.meta.events.register("before-send", self._before_send)
         return client
 
@@ -81,7 +83,7 @@ class StubbedAws:
         return b"{}" if item is None else json.dumps({"Item": item}).encode()
 
     def _update_item(self, body: bytes) -> bytes:
-        """As if the condition held. `:to_field` and `:add_field` are how `dynamodb_moves` names its values."""
+        """Update as if the condition were true. `engines/aws/dynamodb/moves.py` names values `:to_…` and `:add_…`."""
         request = json.loads(body)
         item = dict(self._items[_key(request["Key"])])
         for name, value in request["ExpressionAttributeValues"].items():

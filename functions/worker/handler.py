@@ -12,8 +12,8 @@ from onthedot.observability import logger
 from onthedot.ports import Received
 from onthedot.settings import WorkerSettings
 from onthedot.use_cases.attempts.execute_run import Worker, execute_run
-from onthedot.use_cases.attempts.keep_leases import LeaseKeeper
 from onthedot.use_cases.attempts.start_run import Done, Verdict
+from onthedot.use_cases.attempts.store_leases import StoreLeases
 from onthedot.wiring.aws import push_targets, worker_engine
 
 _settings = WorkerSettings.from_environment(os.environ)
@@ -22,7 +22,7 @@ _queues = _engine.queues
 _worker = Worker(
     engine=_engine,
     target=push_targets(_settings, _engine),
-    leases=LeaseKeeper(_engine.store, _engine.clock),
+    leases=StoreLeases(_engine.store, _engine.clock),
     worker_id=f"lambda-{uuid.uuid4().hex[:8]}",
     chance=random.Random(),  # noqa: S311 (jitter of retries, not a secret)
 )

@@ -1,4 +1,4 @@
-"""A callback receiver on loopback that remembers what came when, and answers as its path says."""
+"""A callback receiver on loopback that remembers each request with its time, and answers as its path says."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Functions run on their layers, boto3 and their role, and on nothing else, so that what is missing fails as on AWS."""
+"""Functions run on their layers, boto3 and their role, and on nothing else: a missing part fails as on AWS."""
 
 import io
 import json

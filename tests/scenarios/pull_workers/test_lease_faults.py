@@ -15,7 +15,7 @@ from onthedot.engines.sqlite.registry import SqliteWorkerRegistry
 from onthedot.ports import Answer, Call, Received
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.execute_run import Worker, execute_run
-from onthedot.use_cases.attempts.keep_leases import UNHEARD
+from onthedot.use_cases.attempts.stop_reasons import NOT_EXTENDED
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
 from onthedot.use_cases.jobs.delete_job import delete_job
 from onthedot.use_cases.jobs.redrive import dead_letters, redrive, redrive_all
@@ -130,7 +130,7 @@ def test_an_attempt_that_we_broke_off_ourselves_is_not_counted_as_a_failure() ->
         class Unkept:
             @contextmanager
             def keeping(self, run: Record, stop: Stop) -> Iterator[None]:
-                stop.ask(UNHEARD)
+                stop.ask(NOT_EXTENDED)
                 yield
 
         class Obeying:

@@ -1,4 +1,4 @@
-"""A desk whose work is on a list, and a worker at it, for tests."""
+"""A work source whose tasks are on a list, and a worker with it, for tests."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -12,9 +12,10 @@ from onthedot.domain.workers.pools import Needs
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer, Call, Performer
 from onthedot.stopping import Stop
+from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.workers.serve_workers import Offer
 from onthedot.worker.runtime import Pace, Runtime
-from onthedot.worker.work_source import Fenced, LeasedTasks, LeaseExtended, Task, WorkSource
+from onthedot.worker.work_source import LeasedTasks, Task, WorkSource
 
 PATIENCE = 10.0
 FINE = Answer(ok=True, result="fine")
@@ -44,17 +45,17 @@ def an_offer(
 
 
 @dataclass
-class FakeDesk(WorkSource):
-    """Hands out what is on the list, within the room there is, and remembers all that it is told."""
+class FakeSource(WorkSource):
+    """A work source that gives the tasks on its list, as many as are asked for, and that remembers all calls."""
 
     tasks: list[Task] = field(default_factory=list)
     alone_waiting: bool = False
     errors: dict[str, list[Exception]] = field(default_factory=dict)
-    """By method: what the next calls of it raise."""
-    kept: dict[str, LeaseExtended | Fenced] = field(default_factory=dict)
+    """By method, the errors that its next calls raise."""
+    extensions: dict[str, LeaseExtended | Fenced] = field(default_factory=dict)
     reports: list[tuple[str, Answer]] = field(default_factory=list)
-    beats: list[Load] = field(default_factory=list)
-    taken: list[dict[str, Any]] = field(default_factory=list)
+    heartbeats: list[Load] = field(default_factory=list)
+    leases: list[dict[str, Any]] = field(default_factory=list)
     registered: int = 0
     notices_work: bool = False
 
@@ -62,41 +63,41 @@ class FakeDesk(WorkSource):
         self.changed = threading.Condition()
 
     def register(self, offer: Offer) -> str:
-        self._fail_if_told("register")
+        self._fail_if_scripted("register")
         self.registered += 1
         return "worker-1"
 
-    def beat(self, load: Load) -> None:
-        self._fail_if_told("beat")
+    def send_heartbeat(self, load: Load) -> None:
+        self._fail_if_scripted("send_heartbeat")
         with self.changed:
-            self.beats.append(load)
+            self.heartbeats.append(load)
             self.changed.notify_all()
 
-    def take(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
-        self._fail_if_told("take")
+    def lease(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
+        self._fail_if_scripted("lease")
         with self.changed:
-            self.taken.append({"most": most, "free": free, "idle": idle})
-            given, self.tasks = self.tasks[:most], self.tasks[most:]
+            self.leases.append({"most": most, "free": free, "idle": idle})
+            leased, self.tasks = self.tasks[:most], self.tasks[most:]
             self.changed.notify_all()
-            return LeasedTasks(given, self.alone_waiting and not idle)
+            return LeasedTasks(leased, self.alone_waiting and not idle)
 
     def wait(self, seconds: float) -> bool:
         with self.changed:
             self.changed.wait(min(seconds, 0.02))
         return True
 
-    def rest(self) -> None:
+    def pause(self) -> None:
         pass
 
     def close(self) -> None:
         pass
 
-    def keep(self, task: Task) -> LeaseExtended | Fenced:
-        self._fail_if_told("keep")
-        return self.kept.get(task.run_id, LeaseExtended(task.lease_end))
+    def extend_lease(self, task: Task) -> LeaseExtended | Fenced:
+        self._fail_if_scripted("extend_lease")
+        return self.extensions.get(task.run_id, LeaseExtended(task.lease_end))
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        self._fail_if_told("report")
+        self._fail_if_scripted("report")
         with self.changed:
             self.reports.append((task.run_id, answer))
             self.changed.notify_all()
@@ -107,25 +108,25 @@ class FakeDesk(WorkSource):
             self.tasks += tasks
             self.changed.notify_all()
 
-    def wait_until(self, holds: Callable[[], bool]) -> None:
+    def wait_until(self, condition: Callable[[], bool]) -> None:
         with self.changed:
-            assert self.changed.wait_for(holds, PATIENCE), "it did not happen in time"
+            assert self.changed.wait_for(condition, PATIENCE), "it did not happen in time"
 
-    def _fail_if_told(self, method: str) -> None:
+    def _fail_if_scripted(self, method: str) -> None:
         if self.errors.get(method):
             raise self.errors[method].pop(0)
 
 
 class NoTarget(Performer):
     def perform(self, call: Call) -> Answer:
-        raise AssertionError("tasks of a fake desk do their work themselves")
+        raise AssertionError("tasks of a fake source do their work themselves")
 
 
 @contextmanager
 def working(
     source: WorkSource, target: Performer | None = None, offer: Offer | None = None, pace: Pace = HASTY
 ) -> Iterator[Any]:
-    """A runtime at work, stopped at the end; its `run` must end by itself then."""
+    """Run a worker while this lasts, and stop it then. Its `run` must end by itself."""
     runtime = Runtime(source, target or NoTarget(), offer or an_offer(), pace)
     failures: list[BaseException] = []
 

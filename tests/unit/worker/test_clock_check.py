@@ -1,4 +1,4 @@
-"""A worker whose clock is off refuses to work; AWS's own replies tell."""
+"""A worker whose clock is off refuses to work, as the dates of AWS's replies show."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ DATE = "Sun, 01 Mar 2026 12:00:00 GMT"
 
 
 class Events:
-    """As botocore's: handlers by name, called by those who make calls."""
+    """An event system like botocore's: handlers by name, which the test calls."""
 
     def __init__(self) -> None:
         self.handlers: dict[str, Any] = {}
@@ -55,7 +55,7 @@ def test_a_clock_that_is_well_off_is_found_out(millisecond: int, there: int, bac
 
 
 @pytest.mark.parametrize("off_ms", [-2_900, -5_000, 2_300, 60_000])
-def test_a_worker_whose_clock_is_off_is_told_what_to_do(off_ms: int) -> None:
+def test_the_error_of_a_worker_whose_clock_is_off_says_what_to_do(off_ms: int) -> None:
     check = a_reply(NOON + off_ms, NOON + off_ms + 50)
     with pytest.raises(NotAllowed, match=r"ahead of AWS's.*NTP" if off_ms > 0 else r"behind AWS's.*NTP"):
         check.check()

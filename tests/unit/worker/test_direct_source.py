@@ -1,4 +1,4 @@
-"""A worker with access to the tables and queues, on the embedded engine."""
+"""A worker with access to the tables and queues, on the SQLite engine."""
 
 import threading
 from collections.abc import Iterator
@@ -13,16 +13,17 @@ from onthedot.domain.workers.records import Load, Resources, WorkerStatus
 from onthedot.ports import Answer, Call, Performer
 from onthedot.schema import PRIORITIES
 from onthedot.stopping import Stop
+from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.jobs.change_job import cancel_job
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 from onthedot.worker.direct_source import DirectWorkSource
-from onthedot.worker.work_source import Fenced, LeaseExtended, NotAllowed, Task
+from onthedot.worker.work_source import NotAllowed, Task
 from tests.builders import World
 from tests.unit.worker.kit import FINE, PATIENCE, an_offer, working
 from tests.unit.worker.world import a_passing_world
 
-ROOM = Resources(4, 4, 1024)
+FREE = Resources(4, 4, 1024)
 
 
 @pytest.fixture
@@ -47,8 +48,8 @@ def a_job(world: World, tenant: str = "acme", priority: Priority = Priority.MEDI
     return submit_job(world.engine, tenant, request)
 
 
-def take(source: DirectWorkSource, most: int = 1, free: Resources = ROOM) -> list[Task]:
-    return list(source.take(most, PRIORITIES, free, idle=True).tasks)
+def lease(source: DirectWorkSource, most: int = 1, free: Resources = FREE) -> list[Task]:
+    return list(source.lease(most, PRIORITIES, free, idle=True).tasks)
 
 
 def stored(world: World, run: Record) -> Record:
@@ -57,56 +58,56 @@ def stored(world: World, run: Record) -> Record:
     return found
 
 
-def test_it_takes_the_runs_of_every_tenant(world: World, source: DirectWorkSource) -> None:
-    wanted = {a_job(world, tenant).run_id for tenant in ("acme", "globex")}
-    tasks = take(source, most=10)
-    assert {task.run_id for task in tasks} == wanted
+def test_it_leases_the_runs_of_every_tenant(world: World, source: DirectWorkSource) -> None:
+    submitted = {a_job(world, tenant).run_id for tenant in ("acme", "globex")}
+    tasks = lease(source, most=10)
+    assert {task.run_id for task in tasks} == submitted
     assert all(task.attempt == 1 and not task.alone for task in tasks)
 
 
-def test_a_task_says_what_it_takes_and_when_its_lease_ends(world: World) -> None:
+def test_a_task_has_its_needs_and_the_end_of_its_lease(world: World) -> None:
     source = DirectWorkSource(world.engine, "pull", monotonic=lambda: 500.0)
     source.register(an_offer())
     a_job(world, cpu=1.5)
-    [task] = take(source)
+    [task] = lease(source)
     assert (task.needs.cpu, task.needs.seconds) == (1.5, 45)
     assert 529 < task.lease_end <= 530
 
 
-def test_what_does_not_fit_stays_for_others(world: World, source: DirectWorkSource) -> None:
+def test_a_run_that_does_not_fit_stays_for_other_workers(world: World, source: DirectWorkSource) -> None:
     run = a_job(world, cpu=2)
-    assert take(source, free=Resources(4, 1, 1024)) == []
+    assert lease(source, free=Resources(4, 1, 1024)) == []
     assert stored(world, run).status is Status.DISPATCHED
 
 
 def test_a_report_ends_the_run_and_its_message(world: World, source: DirectWorkSource) -> None:
     run = a_job(world)
-    [task] = take(source)
+    [task] = lease(source)
     assert source.report(task, FINE) is None
     assert stored(world, run).status is Status.SUCCEEDED
     world.clock.advance(VISIBILITY_MS / 1000 + 1)
     assert world.received(pool="pull") == []
 
 
-def test_keeping_extends_the_lease_and_the_hiding_of_the_message(world: World, source: DirectWorkSource) -> None:
+def test_an_extension_extends_the_lease_and_the_hiding_of_the_message(world: World, source: DirectWorkSource) -> None:
     run = a_job(world)
-    [task] = take(source)
+    [task] = lease(source)
     for _ in range(5):
         world.clock.advance(20)
-        kept = source.keep(task)
-        assert isinstance(kept, LeaseExtended)
-        assert not kept.cancel_requested
+        extended = source.extend_lease(task)
+        assert isinstance(extended, LeaseExtended)
+        assert not extended.cancel_requested
     assert world.received(pool="pull") == []
     assert (stored(world, run).lease_until or 0) > world.clock.now() + 29_000
 
 
-def test_a_cancel_is_seen_when_the_lease_is_kept(world: World, source: DirectWorkSource) -> None:
+def test_a_cancel_is_seen_when_the_lease_is_extended(world: World, source: DirectWorkSource) -> None:
     run = a_job(world)
-    [task] = take(source)
+    [task] = lease(source)
     cancel_job(world.engine, "acme", run.job_id)
-    kept = source.keep(task)
-    assert isinstance(kept, LeaseExtended)
-    assert kept.cancel_requested
+    extended = source.extend_lease(task)
+    assert isinstance(extended, LeaseExtended)
+    assert extended.cancel_requested
     assert source.report(task, Answer(ok=False, error="stopped")) is None
     assert stored(world, run).status is Status.CANCELLED
 
@@ -115,28 +116,28 @@ def test_another_worker_has_the_run_of_a_dead_one_and_the_late_report_is_fenced_
     world: World, source: DirectWorkSource
 ) -> None:
     run = a_job(world)
-    [task] = take(source)
+    [task] = lease(source)
     world.clock.advance(VISIBILITY_MS / 1000 + 1)
     heir = DirectWorkSource(world.engine, "pull")
     heir.register(an_offer())
-    assert take(heir) == [], "the message of the lost attempt: it takes the run back"
+    assert lease(heir) == [], "the message of the lost attempt: it takes the run back"
     world.clock.advance(10)
-    [again] = take(heir)
+    [again] = lease(heir)
     assert (again.run_id, again.attempt, again.alone) == (run.run_id, 2, True)
-    assert isinstance(source.keep(task), Fenced)
+    assert isinstance(source.extend_lease(task), Fenced)
     assert isinstance(source.report(task, FINE), Fenced)
     assert heir.report(again, FINE) is None
     assert stored(world, run).status is Status.SUCCEEDED
 
 
-def test_what_is_handed_back_is_tried_again_at_once_and_counts_as_nothing(
+def test_a_run_that_is_handed_back_is_tried_again_at_once_and_counts_as_nothing(
     world: World, source: DirectWorkSource
 ) -> None:
     run = a_job(world)
-    [task] = take(source)
+    [task] = lease(source)
     source.report(task, Answer(ok=False, handed_back=True, error="the worker was stopped"))
     assert (stored(world, run).failures, stored(world, run).losses) == (0, 0)
-    [again] = take(source)
+    [again] = lease(source)
     assert not again.alone
 
 
@@ -145,7 +146,7 @@ def test_it_performs_with_the_payload_and_the_signature_of_the_run(world: World)
     source.register(replace(an_offer(), capabilities=frozenset({"http"})))
     definition = Definition(HttpTarget("http://127.0.0.1:9/"), payload={"a": "ü"})
     submit_job(world.engine, "acme", JobRequest(definition, "f", Priority.HIGH, "pull"))
-    [task] = take(source)
+    [task] = lease(source)
     calls: list[Call] = []
 
     class Noting(Performer):
@@ -160,28 +161,28 @@ def test_it_performs_with_the_payload_and_the_signature_of_the_run(world: World)
     assert call.signature["webhook-id"] == task.run_id
 
 
-def test_a_run_handed_to_this_very_worker_is_heard_of_by_the_next_beat(world: World) -> None:
+def test_a_run_assigned_to_this_worker_is_leased_after_the_next_heartbeat(world: World) -> None:
     source = DirectWorkSource(world.engine, "pull", poll_seconds=0.2)
     worker_id = source.register(an_offer())
     job = a_job(world)
     for received in world.received(pool="pull"):
         world.queues.delete(received)
     assert world.registry.assign(worker_id, job.run_id)
-    assert take(source) == []
-    source.beat(Load())
+    assert lease(source) == []
+    source.send_heartbeat(Load())
     assert source.wait(3600) is True
-    [task] = take(source)
+    [task] = lease(source)
     assert task.run_id == job.run_id
     assert source.report(task, FINE) is None
-    assert take(source) == []
+    assert lease(source) == []
 
 
-def test_a_worker_that_was_forgotten_registers_again_with_its_beat(world: World) -> None:
+def test_a_worker_that_was_forgotten_registers_again_with_its_heartbeat(world: World) -> None:
     source = DirectWorkSource(world.engine, "pull")
     worker_id = source.register(an_offer())
     with world.database.transaction() as connection:
         connection.execute("DELETE FROM workers")
-    source.beat(Load(running=("a",)))
+    source.send_heartbeat(Load(running=("a",)))
     worker = world.registry.find(worker_id)
     assert worker is not None
     assert worker.load.running == ("a",)
@@ -201,7 +202,7 @@ def test_a_machine_whose_clock_is_off_does_not_work(world: World) -> None:
 
 
 class Waiting(DirectWorkSource):
-    """Tells when its worker begins to wait."""
+    """A work source that shows when its worker begins to wait."""
 
     waiting = threading.Event()
 

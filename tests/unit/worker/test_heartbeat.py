@@ -1,4 +1,4 @@
-"""What keeps a worker's runs alive, and what stops those that may not go on; in time that the tests move."""
+"""The heartbeat of a pull worker, in time that the tests move."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import pytest
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.workers.pools import Needs
-from onthedot.ports import Answer
-from onthedot.use_cases.attempts.keep_leases import CANCELLED, FENCED, UNHEARD
-from onthedot.worker.heartbeat import OVERRUN, OVERRUN_SECONDS, STOP_PATIENCE, STOPPED, Heartbeat, answer_for_stopped
+from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
+from onthedot.use_cases.attempts.stop_reasons import CANCELLED, FENCED, NOT_EXTENDED, OVERRUN
+from onthedot.worker.heartbeat import OVERRUN_SECONDS, STOP_PATIENCE, Heartbeat
 from onthedot.worker.running_tasks import RunningTask, RunningTasks
-from onthedot.worker.work_source import Fenced, LeaseExtended, NotAllowed
-from tests.unit.worker.kit import FINE, FakeDesk, Seconds, a_task, an_offer
+from onthedot.worker.work_source import NotAllowed
+from tests.unit.worker.kit import FakeSource, Seconds, a_task, an_offer
 
 LEASE = 30
 
@@ -19,7 +19,7 @@ LEASE = 30
 class Scene:
     def __init__(self) -> None:
         self.seconds = Seconds()
-        self.source = FakeDesk()
+        self.source = FakeSource()
         self.running_tasks = RunningTasks(an_offer().resources, self.seconds)
         self.abandoned: list[RunningTask] = []
         self.heartbeat = Heartbeat(self.source, self.running_tasks, self.seconds, self.abandoned.append)
@@ -35,35 +35,35 @@ def scene() -> Scene:
 
 def test_a_beat_extends_every_lease_and_says_what_runs(scene: Scene) -> None:
     first, second = (scene.running(run_id, needs=Needs(frozenset(), 1.5, 100, 60)) for run_id in ("a", "b"))
-    scene.source.kept = {"a": LeaseExtended(5000), "b": LeaseExtended(6000)}
+    scene.source.extensions = {"a": LeaseExtended(5000), "b": LeaseExtended(6000)}
     scene.heartbeat.beat()
     assert (first.lease_end, second.lease_end) == (5000, 6000)
-    [load] = scene.source.beats
+    [load] = scene.source.heartbeats
     assert load.running == ("a", "b")
     assert (load.used.concurrency, load.used.cpu, load.used.memory_mb) == (2, 3.0, 200)
 
 
 def test_a_cancel_comes_back_with_the_beat_and_stops_the_run(scene: Scene) -> None:
     running, other = scene.running("a"), scene.running("b")
-    scene.source.kept = {"a": LeaseExtended(5000, cancel_requested=True)}
+    scene.source.extensions = {"a": LeaseExtended(5000, cancel_requested=True)}
     scene.heartbeat.beat()
     assert running.stop.reason == CANCELLED
     assert other.stop.reason is None
 
 
-def test_a_run_that_is_somebody_elses_is_stopped_and_kept_no_more(scene: Scene) -> None:
+def test_a_run_of_another_worker_is_stopped_and_extended_no_more(scene: Scene) -> None:
     running = scene.running("a")
-    scene.source.kept = {"a": Fenced("another attempt runs")}
+    scene.source.extensions = {"a": Fenced("another attempt runs")}
     scene.heartbeat.beat()
     assert running.stop.reason == FENCED
-    scene.source.errors = {"keep": [Unavailable("must not be asked again")]}
+    scene.source.errors = {"extend_lease": [Unavailable("must not be asked again")]}
     scene.heartbeat.beat()
-    assert scene.source.errors["keep"]
+    assert scene.source.errors["extend_lease"]
 
 
 def test_a_missed_beat_stops_nothing_while_the_lease_lasts(scene: Scene) -> None:
     running = scene.running()
-    scene.source.errors = {"keep": [Unavailable("away")], "beat": [Unavailable("away")]}
+    scene.source.errors = {"extend_lease": [Unavailable("away")], "send_heartbeat": [Unavailable("away")]}
     scene.seconds.now += 10
     scene.heartbeat.beat()
     scene.seconds.now += 14.9
@@ -75,16 +75,16 @@ def test_a_lease_that_cannot_be_extended_stops_its_target_five_seconds_before_it
     running = scene.running()
     scene.seconds.now += LEASE - 5
     scene.heartbeat.watch()
-    assert running.stop.reason == UNHEARD
+    assert running.stop.reason == NOT_EXTENDED
 
 
-def test_a_refused_token_is_told_to_whoever_beats(scene: Scene) -> None:
-    scene.source.errors = {"beat": [NotAllowed("the token is not valid")]}
+def test_a_refused_token_is_raised(scene: Scene) -> None:
+    scene.source.errors = {"send_heartbeat": [NotAllowed("the token is not valid")]}
     with pytest.raises(NotAllowed):
         scene.heartbeat.beat()
 
 
-def test_what_does_not_end_when_asked_is_left_behind_once(scene: Scene) -> None:
+def test_a_task_that_does_not_end_when_asked_is_left_behind_once(scene: Scene) -> None:
     running = scene.running()
     running.ask_to_stop(CANCELLED, scene.seconds.now)
     scene.seconds.now += STOP_PATIENCE - 0.1
@@ -104,20 +104,18 @@ def test_a_target_that_outlasts_its_time_out_is_stopped_from_outside(scene: Scen
     assert running.stop.reason == OVERRUN
 
 
-@pytest.mark.parametrize("reason", [STOPPED, UNHEARD])
-def test_what_the_worker_breaks_off_is_not_held_against_the_run(reason: str) -> None:
-    broken_off = answer_for_stopped(reason, Answer(ok=False, error="stopped: …"))
-    assert broken_off.handed_back
-    assert broken_off.error == reason
+def test_a_beat_returns_whether_every_extension_was_answered(scene: Scene) -> None:
+    scene.running()
+    assert scene.heartbeat.beat() is True
+    scene.source.errors = {"extend_lease": [Unavailable("away")]}
+    assert scene.heartbeat.beat() is False
 
 
-def test_what_ended_well_in_spite_of_being_asked_to_stop_is_well() -> None:
-    assert answer_for_stopped(STOPPED, FINE) is FINE
-
-
-def test_a_process_that_was_killed_on_purpose_is_no_loss() -> None:
-    assert not answer_for_stopped(CANCELLED, Answer(ok=False, error="signal 9", lost=True)).lost
-
-
-def test_an_overrun_is_a_time_out() -> None:
-    assert answer_for_stopped(OVERRUN, None).error_class == "timeout"
+def test_leases_that_cannot_be_extended_are_logged_once_though_heartbeats_arrive(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene.running()
+    scene.source.errors = {"extend_lease": [Unavailable("away")] * 3}
+    for _ in range(3):
+        scene.heartbeat.beat()
+    assert caplog.text.count("lease_not_extended: away") == 1

@@ -1,4 +1,4 @@
-"""Long polls of three queues at the same time: what comes wakes the worker, what it cannot have is given back."""
+"""Long polls of three queues at the same time: a message wakes the worker, or is given back while it pauses."""
 
 import queue
 import threading
@@ -64,7 +64,7 @@ class Queues(RunQueues):
 
 
 def waiting(polled: PolledQueues) -> "queue.SimpleQueue[bool | Exception]":
-    """A wait that goes on beside the test; what it returns or raises."""
+    """Wait in a thread beside the test. The queue gets the value that the wait returns, or its error."""
     returned: queue.SimpleQueue[bool | Exception] = queue.SimpleQueue()
 
     def wait() -> None:
@@ -91,22 +91,22 @@ def test_all_three_queues_are_polled_at_the_same_time_and_the_first_message_ends
     assert polled.receive("pull", Priority.HIGH, 10, visibility_ms=1) == []
     [received] = polled.receive("pull", Priority.LOW, 10, visibility_ms=1)
     assert received.message.run_id == "a"
-    assert polled.receive("pull", Priority.LOW, 10, visibility_ms=1) == [], "it is had once"
+    assert polled.receive("pull", Priority.LOW, 10, visibility_ms=1) == [], "it is received once"
     queues.end_polls()
 
 
-def test_what_was_not_brought_by_a_poll_is_received_as_usual(queues: Queues) -> None:
+def test_without_messages_of_polls_the_queue_is_asked(queues: Queues) -> None:
     queues.there = [a_message("b", Priority.HIGH)]
     assert PolledQueues(queues, "pull").receive("pull", Priority.HIGH, 10, visibility_ms=1) == queues.there
 
 
-def test_what_a_poll_brings_when_nothing_is_wanted_any_more_is_given_back_at_once(queues: Queues) -> None:
+def test_messages_that_arrive_after_a_pause_are_given_back_at_once(queues: Queues) -> None:
     polled = PolledQueues(queues, "pull")
     returned = waiting(polled)
     queues.wait_for_polls()
     queues.answers[Priority.HIGH].put([a_message("a", Priority.HIGH)])
     assert returned.get(timeout=PATIENCE) is True
-    polled.rest()
+    polled.pause()
     queues.answers[Priority.LOW].put([a_message("b", Priority.LOW)])
     given_back = {queues.hidden.get(timeout=PATIENCE) for _ in range(2)}
     assert given_back == {("a", 0), ("b", 0)}
@@ -126,21 +126,21 @@ def test_a_poll_that_still_lasts_is_not_begun_twice(queues: Queues) -> None:
     queues.end_polls()
 
 
-def test_a_wait_that_begins_after_being_woken_ends_at_once(queues: Queues) -> None:
+def test_a_wait_that_begins_after_wake_ends_at_once(queues: Queues) -> None:
     polled = PolledQueues(queues, "pull")
-    polled.rest()
+    polled.pause()
     assert polled.wait(LONG) is True
     queues.end_polls()
 
 
-def test_nothing_in_time_is_nothing(queues: Queues) -> None:
+def test_a_wait_without_a_message_in_time_returns_false(queues: Queues) -> None:
     polled = PolledQueues(queues, "pull")
     assert polled.wait(0.01) is False
     queues.end_polls()
 
 
 @pytest.mark.parametrize("error", [Unavailable("throttled"), KeyError("a bug")])
-def test_polls_that_fail_are_told_to_whoever_waits(queues: Queues, error: Exception) -> None:
+def test_the_error_of_a_poll_is_raised_by_wait(queues: Queues, error: Exception) -> None:
     returned = waiting(PolledQueues(queues, "pull"))
     queues.wait_for_polls()
     queues.answers[Priority.HIGH].put(error)
@@ -148,7 +148,7 @@ def test_polls_that_fail_are_told_to_whoever_waits(queues: Queues, error: Except
     queues.end_polls()
 
 
-def test_a_poll_that_ends_with_nothing_is_begun_anew_while_somebody_waits(queues: Queues) -> None:
+def test_an_empty_poll_is_started_again_while_the_worker_waits(queues: Queues) -> None:
     polled = PolledQueues(queues, "pull")
     returned = waiting(polled)
     queues.wait_for_polls()
@@ -175,7 +175,7 @@ def test_a_wait_that_begins_just_before_the_last_polls_end_is_not_blind(queues: 
 def test_a_worker_that_ends_leaves_no_poll_behind_that_could_swallow_a_message(queues: Queues) -> None:
     polled = PolledQueues(queues, "pull")
     assert polled.wait(0.01) is False
-    polled.rest()
+    polled.pause()
     closing = threading.Thread(target=polled.close)
     closing.start()
     queues.answers[Priority.HIGH].put([a_message("late", Priority.HIGH)])

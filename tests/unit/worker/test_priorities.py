@@ -16,15 +16,15 @@ HIGH, MEDIUM, LOW = PRIORITIES
 
 
 def lease(order: PriorityOrder, waiting: dict[Priority, int], now: float, most: int = 1) -> list[Priority]:
-    """What a lease call would give: from the first queue as much as it has, then from the next."""
-    looked = order.order(now)
-    given: list[Priority] = []
-    for priority in looked:
-        got = min(most - len(given), waiting[priority])
-        waiting[priority] -= got
-        given += [priority] * got
-    order.looked(looked, most, given, now)
-    return given
+    """Lease as a work source does: from the first queue as many runs as it has, then from the next."""
+    asked = order.order(now)
+    leased: list[Priority] = []
+    for priority in asked:
+        number = min(most - len(leased), waiting[priority])
+        waiting[priority] -= number
+        leased += [priority] * number
+    order.record(asked, most, leased, now)
+    return leased
 
 
 def test_full_queues_are_served_six_to_three_to_one() -> None:
@@ -53,7 +53,7 @@ ARRIVALS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(
 
 @given(ARRIVALS)
 def test_between_two_runs_of_low_there_are_at_most_eleven_others(arrivals: list[tuple[int, int, int]]) -> None:
-    """Whatever comes and goes in the other queues, while LOW always holds something."""
+    """Whatever comes and goes in the other queues, while LOW always contains a run."""
     order, waiting = PriorityOrder(0), dict.fromkeys(PRIORITIES, 0)
     others = 0
     for high, medium, low in arrivals:
@@ -65,7 +65,7 @@ def test_between_two_runs_of_low_there_are_at_most_eleven_others(arrivals: list[
 
 @given(ARRIVALS, st.integers(2, 10))
 def test_leases_of_several_runs_keep_lows_share(arrivals: list[tuple[int, int, int]], most: int) -> None:
-    """A call may give all it leases to one queue; over all of them LOW has its tenth, but for one call."""
+    """One call may lease all its runs from one queue. Over all calls LOW has its tenth, except for one call."""
     order, waiting = PriorityOrder(0), dict.fromkeys(PRIORITIES, 0)
     served: Counter[Priority] = Counter()
     for high, medium, low in arrivals:
@@ -75,28 +75,28 @@ def test_leases_of_several_runs_keep_lows_share(arrivals: list[tuple[int, int, i
 
 
 @given(st.integers(1, 8), st.floats(0.05, 90))
-def test_lows_longest_wait_keeps_the_stated_bound(slots: int, seconds: float) -> None:
+def test_lows_longest_wait_keeps_the_stated_bound(concurrency: int, seconds: float) -> None:
     """500 runs at once on a saturated worker, whose runs take so long."""
-    waits = dict(simulate({HIGH: 170, MEDIUM: 165, LOW: 165}, slots, seconds))
+    waits = dict(simulate({HIGH: 170, MEDIUM: 165, LOW: 165}, concurrency, seconds))
     for number, wait in enumerate(waits[LOW], start=1):
-        assert wait <= 10 * number * seconds / slots + AGEING_SECONDS + seconds
+        assert wait <= 10 * number * seconds / concurrency + AGEING_SECONDS + seconds
 
 
 @given(st.integers(1, 8), st.floats(0.05, 90))
-def test_the_median_waits_are_in_the_order_of_the_priorities(slots: int, seconds: float) -> None:
-    medians = {p: statistics.median(w) for p, w in simulate({HIGH: 170, MEDIUM: 165, LOW: 165}, slots, seconds)}
+def test_the_median_waits_are_in_the_order_of_the_priorities(concurrency: int, seconds: float) -> None:
+    medians = {p: statistics.median(w) for p, w in simulate({HIGH: 170, MEDIUM: 165, LOW: 165}, concurrency, seconds)}
     assert medians[HIGH] < medians[MEDIUM] < medians[LOW]
 
 
-def simulate(waiting: dict[Priority, int], slots: int, seconds: float) -> Iterator[tuple[Priority, list[float]]]:
-    """How long each run of a full pool waits, by priority."""
+def simulate(waiting: dict[Priority, int], concurrency: int, seconds: float) -> Iterator[tuple[Priority, list[float]]]:
+    """Yield each priority with the waiting times of its runs in a full pool."""
     order = PriorityOrder(0)
     waits: dict[Priority, list[float]] = {priority: [] for priority in PRIORITIES}
-    free_at = [0.0] * slots
+    free_at = [0.0] * concurrency
     while any(waiting.values()):
         now = heapq.heappop(free_at)
-        [given_priority] = lease(order, waiting, now)
-        waits[given_priority].append(now)
+        [leased] = lease(order, waiting, now)
+        waits[leased].append(now)
         heapq.heappush(free_at, now + seconds)
     yield from waits.items()
 

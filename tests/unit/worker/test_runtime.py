@@ -1,19 +1,20 @@
-"""The life of a worker at a desk that tests control."""
+"""The main loop of a worker, with a work source that tests control."""
 
 import queue
 import threading
+import time
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from onthedot.domain.backoff import Backoff
 from onthedot.domain.errors import Unavailable, WorkerNotFound
 from onthedot.domain.workers.pools import Needs
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
-from onthedot.worker.work_source import LeaseExtended, NotAllowed
-from tests.unit.worker.kit import FINE, HASTY, PATIENCE, FakeDesk, a_task, an_offer, working
+from onthedot.use_cases.attempts.keep_leases import LeaseExtended
+from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.worker.work_source import NotAllowed
+from tests.unit.worker.kit import FINE, HASTY, PATIENCE, FakeSource, a_task, an_offer, working
 
 
 class Gate:
@@ -44,20 +45,20 @@ class Gate:
         self._let_go.set()
 
 
-def ended(source: FakeDesk) -> dict[str, Answer]:
+def ended(source: FakeSource) -> dict[str, Answer]:
     return dict(source.reports)
 
 
-def test_it_takes_what_there_is_and_reports_each() -> None:
-    source = FakeDesk([a_task(str(number)) for number in range(20)])
+def test_it_leases_all_tasks_and_reports_each() -> None:
+    source = FakeSource([a_task(str(number)) for number in range(20)])
     with working(source):
         source.wait_until(lambda: len(source.reports) == 20)
     assert ended(source) == {str(number): FINE for number in range(20)}
 
 
-def test_no_more_run_at_the_same_time_than_there_are_slots() -> None:
+def test_no_more_tasks_run_side_by_side_than_its_concurrency() -> None:
     gate = Gate()
-    source = FakeDesk([a_task(str(number), gate) for number in range(6)])
+    source = FakeSource([a_task(str(number), gate) for number in range(6)])
     with working(source, offer=an_offer(concurrency=2)):
         gate.wait_for(2)
         gate.let_go()
@@ -65,78 +66,78 @@ def test_no_more_run_at_the_same_time_than_there_are_slots() -> None:
     assert gate.most_at_once == 2
 
 
-def test_it_says_what_is_free_beside_what_runs() -> None:
-    gate, source = Gate(), FakeDesk()
+def test_it_asks_for_runs_that_fit_beside_the_running_ones() -> None:
+    gate, source = Gate(), FakeSource()
     with working(source, offer=an_offer(concurrency=3, cpu=4, memory_mb=1000)):
         source.offer(a_task("a", gate, needs=Needs(frozenset(), 1.5, 300, 60)))
         gate.wait_for(1)
-        seen = len(source.taken)
-        source.wait_until(lambda: len(source.taken) > seen + 1)
-        asked = source.taken[-1]
+        seen = len(source.leases)
+        source.wait_until(lambda: len(source.leases) > seen + 1)
+        asked = source.leases[-1]
         gate.let_go()
     assert (asked["most"], asked["free"].cpu, asked["free"].memory_mb, asked["idle"]) == (2, 2.5, 700, False)
 
 
 def test_a_run_that_must_be_alone_has_the_worker_for_itself() -> None:
     gate = Gate()
-    source = FakeDesk([a_task("alone", gate, alone=True)])
+    source = FakeSource([a_task("alone", gate, alone=True)])
     with working(source):
         gate.wait_for(1)
-        seen = len(source.taken)
+        seen = len(source.leases)
         source.offer(a_task("other"))
-        source.wait_until(lambda: len(source.beats) >= 3)
-        assert len(source.taken) == seen
+        source.wait_until(lambda: len(source.heartbeats) >= 3)
+        assert len(source.leases) == seen
         gate.let_go()
         source.wait_until(lambda: "other" in ended(source))
 
 
-def test_for_a_run_that_waits_to_be_alone_it_takes_nothing_until_it_is_idle() -> None:
+def test_for_a_run_that_waits_to_be_alone_it_leases_nothing_until_it_is_idle() -> None:
     gate = Gate()
-    source = FakeDesk([a_task("busy", gate)])
+    source = FakeSource([a_task("busy", gate)])
     with working(source):
         gate.wait_for(1)
         with source.changed:
             source.alone_waiting = True
-            asked = len(source.taken)
-        source.wait_until(lambda: len(source.taken) == asked + 1)
+            asked = len(source.leases)
+        source.wait_until(lambda: len(source.leases) == asked + 1)
         source.offer(a_task("other"))
-        beats = len(source.beats)
-        source.wait_until(lambda: len(source.beats) >= beats + 3)
-        assert len(source.taken) == asked + 1, "it was told that somebody waits, and asked no more"
+        beats = len(source.heartbeats)
+        source.wait_until(lambda: len(source.heartbeats) >= beats + 3)
+        assert len(source.leases) == asked + 1, "it knows that a run waits to be alone, and asked no more"
         gate.let_go()
         source.wait_until(lambda: "other" in ended(source))
-    assert source.taken[asked + 1]["idle"]
+    assert source.leases[asked + 1]["idle"]
 
 
-def test_a_stopped_worker_finishes_what_runs_and_says_so() -> None:
+def test_a_stopped_worker_lets_its_tasks_finish_and_reports_that_it_stops() -> None:
     gate = Gate()
-    source = FakeDesk([a_task("a", gate)])
+    source = FakeSource([a_task("a", gate)])
     with working(source) as runtime:
         gate.wait_for(1)
         runtime.stop()
-        source.wait_until(lambda: any(load.stopping for load in source.beats))
+        source.wait_until(lambda: any(load.stopping for load in source.heartbeats))
         source.offer(a_task("too late"))
         gate.let_go()
     assert ended(source) == {"a": FINE}
-    assert source.beats[-1].stopped
-    assert source.beats[-1].running == ()
+    assert source.heartbeats[-1].stopped
+    assert source.heartbeats[-1].running == ()
 
 
-def test_what_does_not_finish_within_the_grace_is_handed_back() -> None:
+def test_a_task_that_does_not_finish_within_the_grace_is_handed_back() -> None:
     gate = Gate()
-    source = FakeDesk([a_task("a", gate)])
+    source = FakeSource([a_task("a", gate)])
     with working(source, pace=replace(HASTY, grace=0.05)) as runtime:
         gate.wait_for(1)
         runtime.stop()
     answer = ended(source)["a"]
     assert answer.handed_back
     assert answer.error == "the worker was stopped"
-    assert source.beats[-1].stopped
+    assert source.heartbeats[-1].stopped
 
 
 def test_a_worker_that_must_end_at_once_has_no_grace() -> None:
     gate = Gate()
-    source = FakeDesk([a_task("a", gate)])
+    source = FakeSource([a_task("a", gate)])
     with working(source, pace=replace(HASTY, grace=3600)) as runtime:
         gate.wait_for(1)
         runtime.stop_now()
@@ -145,18 +146,18 @@ def test_a_worker_that_must_end_at_once_has_no_grace() -> None:
 
 def test_a_cancel_that_a_heartbeat_brings_stops_the_run() -> None:
     gate = Gate()
-    source = FakeDesk([a_task("a", gate)])
+    source = FakeSource([a_task("a", gate)])
     with working(source):
         gate.wait_for(1)
-        source.kept = {"a": LeaseExtended(1e12, cancel_requested=True)}
+        source.extensions = {"a": LeaseExtended(1e12, cancel_requested=True)}
         source.wait_until(lambda: "a" in ended(source))
     assert ended(source)["a"].error == "stopped: the job was cancelled"
     assert not ended(source)["a"].handed_back
 
 
-@pytest.mark.parametrize("method", ["register", "take", "beat"])
-def test_what_is_unavailable_for_a_while_is_tried_again(method: str, caplog: pytest.LogCaptureFixture) -> None:
-    source = FakeDesk(errors={method: [Unavailable("away")] * 3})
+@pytest.mark.parametrize("method", ["register", "lease", "send_heartbeat"])
+def test_a_call_that_is_unavailable_for_a_while_is_tried_again(method: str, caplog: pytest.LogCaptureFixture) -> None:
+    source = FakeSource(errors={method: [Unavailable("away")] * 3})
     with working(source):
         source.wait_until(lambda: not source.errors[method])
         source.offer(a_task("a"))
@@ -165,16 +166,16 @@ def test_what_is_unavailable_for_a_while_is_tried_again(method: str, caplog: pyt
 
 
 def test_a_worker_that_was_forgotten_registers_again() -> None:
-    source = FakeDesk(errors={"take": [WorkerNotFound("worker-1")]})
+    source = FakeSource(errors={"lease": [WorkerNotFound("worker-1")]})
     with working(source):
         source.offer(a_task("a"))
         source.wait_until(lambda: "a" in ended(source))
     assert source.registered == 2
 
 
-@pytest.mark.parametrize("method", ["register", "take", "beat"])
+@pytest.mark.parametrize("method", ["register", "lease", "send_heartbeat"])
 def test_a_refused_token_ends_the_worker_with_the_reason(method: str) -> None:
-    source = FakeDesk(errors={method: [NotAllowed("the token is not valid")]})
+    source = FakeSource(errors={method: [NotAllowed("the token is not valid")]})
 
     def work() -> None:
         with working(source) as runtime:
@@ -187,7 +188,7 @@ def test_a_refused_token_ends_the_worker_with_the_reason(method: str) -> None:
 def test_a_worker_whose_heartbeat_breaks_does_not_go_on_without(monkeypatch: pytest.MonkeyPatch) -> None:
     bugs: queue.SimpleQueue[threading.ExceptHookArgs] = queue.SimpleQueue()
     monkeypatch.setattr(threading, "excepthook", bugs.put)
-    source = FakeDesk(errors={"beat": [ValueError("a bug")]})
+    source = FakeSource(errors={"send_heartbeat": [ValueError("a bug")]})
 
     def work() -> None:
         with working(source) as runtime:
@@ -199,23 +200,51 @@ def test_a_worker_whose_heartbeat_breaks_does_not_go_on_without(monkeypatch: pyt
 
 
 def test_a_worker_that_is_stopped_before_it_could_register_just_ends() -> None:
-    source = FakeDesk([a_task("a")], errors={"register": [Unavailable("away")] * 10_000})
+    source = FakeSource([a_task("a")], errors={"register": [Unavailable("away")] * 10_000})
     with working(source) as runtime:
         runtime.stop()
-    assert (source.registered, source.taken, source.beats) == (0, [], [])
+    assert (source.registered, source.leases, source.heartbeats) == (0, [], [])
 
 
-class Chance:
-    """Always the whole pause."""
+def test_a_worker_that_is_refused_does_not_ask_without_pause_while_it_ends() -> None:
+    gate = Gate()
+    source = FakeSource([a_task("a", gate)], errors={"send_heartbeat": [NotAllowed("not valid any more")] * 100})
 
-    def uniform(self, _: float, most: float) -> float:
-        return most
+    def work() -> None:
+        with working(source, pace=replace(HASTY, heartbeat=1.0)) as runtime:
+            gate.wait_for(1)
+            assert runtime._stopping.wait(PATIENCE)
+            time.sleep(0.3)
+            assert len(source.errors["send_heartbeat"]) >= 98, "one more, to report that it stops"
+            gate.let_go()
+
+    with pytest.raises(NotAllowed, match="not valid any more"):
+        work()
 
 
-def test_pauses_grow_to_their_most_and_begin_anew() -> None:
-    chance: Any = Chance()
-    backoff = Backoff(0.2, 2.0, chance)
-    assert [backoff.next() for _ in range(6)] == [0.2, 0.4, 0.8, 1.6, 2.0, 2.0]
-    assert not backoff.is_fresh
-    backoff.reset()
-    assert backoff.next() == 0.2
+def test_resources_are_not_kept_free_for_ever_for_a_run_that_must_be_alone() -> None:
+    gate = Gate()
+    source = FakeSource([a_task("long", gate)], alone_waiting=True)
+    with working(source, pace=replace(HASTY, alone=0.05)):
+        source.wait_until(lambda: any(not asked["idle"] for asked in source.leases))
+        source.offer(a_task("other"))
+        try:
+            source.wait_until(lambda: "other" in ended(source))
+        finally:
+            gate.let_go()
+
+
+def test_a_worker_that_must_register_again_keeps_its_id() -> None:
+    class Registry(FakeSource):
+        offers: list[Offer]
+
+        def register(self, offer: Offer) -> str:
+            with self.changed:
+                self.offers = [*getattr(self, "offers", []), offer]
+                self.changed.notify_all()
+            return offer.worker_id or "new-id"
+
+    source = Registry(errors={"lease": [WorkerNotFound("new-id")]})
+    with working(source):
+        source.wait_until(lambda: len(source.offers) == 2)
+    assert [offer.worker_id for offer in source.offers] == [None, "new-id"]

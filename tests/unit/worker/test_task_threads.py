@@ -1,4 +1,4 @@
-"""One task from its beginning to its report: each is reported once, and no report is lost without a word."""
+"""One task from its beginning to its report: each is reported once, and a report that fails is logged."""
 
 import logging
 import queue
@@ -9,26 +9,27 @@ import pytest
 from onthedot.domain.errors import Unavailable
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
+from onthedot.use_cases.attempts.keep_leases import STOP_MARGIN_SECONDS
 from onthedot.worker.running_tasks import RunningTasks
 from onthedot.worker.task_threads import TaskThreads
 from onthedot.worker.work_source import Task
-from tests.unit.worker.kit import FINE, PATIENCE, FakeDesk, NoTarget, Seconds, a_task, an_offer
+from tests.unit.worker.kit import FINE, PATIENCE, FakeSource, NoTarget, Seconds, a_task, an_offer
 
 
 class Scene:
-    """Sleeping moves the clock on."""
+    """A worker's tasks on a clock that sleeping moves on."""
 
     def __init__(self) -> None:
         self.seconds = Seconds()
-        self.source = FakeDesk()
+        self.source = FakeSource()
         self.running_tasks = RunningTasks(an_offer().resources, self.seconds)
-        self.attempts = TaskThreads(self.source, self.running_tasks, NoTarget(), self.seconds, self._sleep)
+        self.task_threads = TaskThreads(self.source, self.running_tasks, NoTarget(), self.seconds, self._sleep)
 
     def _sleep(self, seconds: float) -> None:
         self.seconds.now += seconds
 
     def run(self, task: Task) -> None:
-        self.attempts.begin(task)
+        self.task_threads.begin(task)
         assert self.running_tasks.wait_until(lambda: self.running_tasks.is_idle, PATIENCE)
 
 
@@ -37,18 +38,18 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_what_a_target_answers_is_reported(scene: Scene) -> None:
+def test_the_answer_of_a_target_is_reported(scene: Scene) -> None:
     scene.run(a_task("a"))
     assert scene.source.reports == [("a", FINE)]
 
 
-def test_a_report_is_repeated_until_it_is_heard(scene: Scene) -> None:
+def test_a_report_is_repeated_until_it_is_answered(scene: Scene) -> None:
     scene.source.errors = {"report": [Unavailable("away")] * 7}
     scene.run(a_task("a", lease_end=scene.seconds.now + 30))
     assert scene.source.reports == [("a", FINE)]
 
 
-def test_a_report_that_is_not_heard_before_the_lease_ends_is_given_up_and_told(
+def test_a_report_without_an_answer_before_the_lease_ends_is_given_up_and_logged(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
     began = scene.seconds.now
@@ -60,7 +61,7 @@ def test_a_report_that_is_not_heard_before_the_lease_ends_is_given_up_and_told(
     assert began + 25 < scene.seconds.now < began + 30
 
 
-def test_what_was_fenced_off_is_not_reported(scene: Scene) -> None:
+def test_an_attempt_that_was_fenced_off_is_not_reported(scene: Scene) -> None:
     fenced, goes_on = threading.Event(), threading.Event()
 
     def perform(_: Performer, stop: Stop) -> Answer:
@@ -68,7 +69,7 @@ def test_what_was_fenced_off_is_not_reported(scene: Scene) -> None:
         assert goes_on.wait(PATIENCE)
         return FINE
 
-    scene.attempts.begin(a_task("a", perform))
+    scene.task_threads.begin(a_task("a", perform))
     assert fenced.wait(PATIENCE)
     [running] = scene.running_tasks.running()
     running.fenced = True
@@ -85,11 +86,11 @@ def test_one_that_is_left_behind_is_reported_and_its_late_end_says_nothing(scene
         ended.set()
         return FINE
 
-    scene.attempts.begin(a_task("a", stubborn))
+    scene.task_threads.begin(a_task("a", stubborn))
     [running] = scene.running_tasks.running()
     running.ask_to_stop("the worker was stopped", scene.seconds.now)
     assert running.may_report()
-    scene.attempts.abandon(running)
+    scene.task_threads.abandon(running)
     assert scene.running_tasks.wait_until(lambda: scene.running_tasks.is_idle, PATIENCE)
     goes_on.set()
     assert ended.wait(PATIENCE)
@@ -119,3 +120,15 @@ def test_a_finished_run_is_one_line_in_the_log_without_secrets(scene: Scene, cap
     [line] = [record.getMessage() for record in caplog.records]
     assert line.startswith("run a attempt 1 failed in 0.000 s: ")
     assert "hunter2" not in line
+
+
+def test_a_run_whose_lease_is_about_to_end_when_it_arrives_is_handed_back_unperformed(scene: Scene) -> None:
+    performed: list[str] = []
+
+    def perform(_: Performer, __: Stop) -> Answer:
+        performed.append("it")
+        return FINE
+
+    scene.run(a_task("late", perform, lease_end=scene.seconds.now + STOP_MARGIN_SECONDS))
+    [(run_id, answer)] = scene.source.reports
+    assert (run_id, answer.handed_back, performed) == ("late", True, [])

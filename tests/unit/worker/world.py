@@ -24,7 +24,7 @@ TOKEN = "otd_a-secret-that-nobody-may-see"
 
 
 class PassingClock(VirtualClock):
-    """The machine's clock, and what a test adds to it."""
+    """The machine's clock plus the time that a test adds."""
 
     def __init__(self) -> None:
         super().__init__(0)
@@ -60,18 +60,19 @@ def a_passing_world() -> Iterator[World]:
 
 @dataclass
 class ApiServer:
-    """The API of a world at a URL. `answers`: by a part of the path, what is answered instead, once each."""
+    """The API of a world at a URL."""
 
     world: World
     url: str = ""
     answers: dict[str, list[int]] = field(default_factory=dict)
+    """By a part of the path, the statuses that are answered instead, once each."""
     calls: list[str] = field(default_factory=list)
 
     def answer(self, request: Request) -> Response:
         self.calls.append(request.path)
         for part, statuses in self.answers.items():
             if part in request.path and statuses:
-                return Response(statuses.pop(0), {"error": {"code": "told", "message": "as the test wants"}})
+                return Response(statuses.pop(0), {"error": {"code": "scripted", "message": "as the test wants"}})
         return handle(self.world.engine, request)
 
 

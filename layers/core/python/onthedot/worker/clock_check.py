@@ -1,7 +1,7 @@
-"""Whether this machine's clock can be trusted: compared with the `Date` of AWS's own replies, at no extra call.
+"""Compare this machine's clock with the `Date` of AWS's replies, which costs no extra call.
 
-Leases, fire times and fencing are instants of the wall clock: a worker whose clock is off would start runs early, or
-think that its lease lasts when others see it ended.
+Leases, fire times and fencing are instants of the wall clock. A worker whose clock is off would start runs early, or
+count on a lease that has ended for the other workers.
 """
 
 import threading
@@ -17,9 +17,9 @@ _RESOLUTION_MS: Final = 1_000
 
 
 def clock_offset_ms(sent_at: int, received_at: int, date: str) -> int:
-    """By how much our clock is surely ahead (positive) or behind (negative); 0 if it may be right.
+    """Return by how much our clock is certainly ahead (positive) or behind (negative), 0 if it may be right.
 
-    The reply was made between our sending and our receiving. Raises ValueError for what is no date.
+    The reply was made between our sending and our receiving. Raise ValueError for a text that is no date.
     """
     made_at = round(parsedate_to_datetime(date).timestamp() * 1000)
     if sent_at > made_at + _RESOLUTION_MS:
@@ -28,7 +28,7 @@ def clock_offset_ms(sent_at: int, received_at: int, date: str) -> int:
 
 
 class ClockCheck:
-    """Watches the replies of boto3 clients. Safe to use from several threads."""
+    """An observer of the replies to boto3 clients. Safe to use from several threads."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
@@ -36,12 +36,12 @@ class ClockCheck:
         self._offset_ms = 0
 
     def watch(self, events: Any) -> None:
-        """`events`: of a botocore session or client."""
+        """Observe all calls of a botocore session or client. `events` is its event system."""
         events.register("before-send", self._note_sending)
         events.register("after-call", self._note_reply)
 
     def check(self) -> None:
-        """Raises NotAllowed when the last reply showed that this machine's clock is off."""
+        """Raise NotAllowed when the last reply showed that this machine's clock is off."""
         offset_ms = self._offset_ms
         if abs(offset_ms) > MOST_OFF_MS:
             direction = "ahead of" if offset_ms > 0 else "behind"
@@ -61,4 +61,4 @@ class ClockCheck:
         try:
             self._offset_ms = clock_offset_ms(sent_at, self._now(), date)
         except ValueError:
-            return  # no date, no opinion
+            return  # an unreadable date says nothing about our clock

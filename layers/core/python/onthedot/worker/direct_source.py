@@ -1,9 +1,9 @@
-"""The desk of a worker with AWS credentials: the use cases in its own process, messages straight from the queues."""
+"""The work source of a worker with AWS credentials: use cases in its own process, messages straight from the queues."""
 
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -15,25 +15,19 @@ from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 from onthedot.ports import Answer, Engine, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import perform
+from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.workers.lease_runs import Lease, lease_runs
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
 from onthedot.use_cases.workers.serve_workers import Offer, beat_worker, find_worker, register_worker
 from onthedot.worker.polling import POLL_SECONDS, PolledQueues
-from onthedot.worker.work_source import Fenced, LeasedTasks, LeaseExtended, NotAllowed, Task, WorkSource
+from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
 
-EVERYBODY: Final = None
-"""The operator's worker serves all tenants."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Note:
-    run: Record
-    definition: Definition | None
-    receipt: str | None
+ALL_TENANTS: Final = None
+"""The tenant of the operator's worker, which serves all tenants."""
 
 
 class DirectWorkSource(WorkSource):
-    """Works on an engine, for one pool. `check` raises NotAllowed when this machine's clock cannot be trusted."""
+    """A work source on an engine, for one pool. `check` raises NotAllowed when this machine's clock is off."""
 
     notices_work = True
 
@@ -55,61 +49,69 @@ class DirectWorkSource(WorkSource):
         self._worker: WorkerRecord | None = None
 
     def register(self, offer: Offer) -> str:
+        """Write the worker into the registry."""
         try:
-            self._worker = register_worker(self._engine, EVERYBODY, offer)
+            self._worker = register_worker(self._engine, ALL_TENANTS, offer)
         except InvalidRequest as error:
             raise NotAllowed(str(error)) from error
         self._offer = replace(offer, worker_id=self._worker.worker_id)
         self._check()
         return self._worker.worker_id
 
-    def beat(self, load: Load) -> None:
+    def send_heartbeat(self, load: Load) -> None:
+        """Write the load into the registry. Wake the worker when a run is assigned to it."""
         self._check()
         try:
-            self._worker = beat_worker(self._engine, EVERYBODY, self._me.worker_id, load)
+            self._worker = beat_worker(self._engine, ALL_TENANTS, self._registered.worker_id, load)
         except WorkerNotFound:
             self._register_again()
-            self._worker = beat_worker(self._engine, EVERYBODY, self._me.worker_id, load)
+            self._worker = beat_worker(self._engine, ALL_TENANTS, self._registered.worker_id, load)
         if self._worker.assigned and not load.stopping:
             self._queues.wake()
 
-    def take(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
-        worker = self._me
-        if worker.assigned:  # as of the last beat; what was taken since must not be tried again
-            worker = self._worker = find_worker(self._engine, EVERYBODY, worker.worker_id)
+    def lease(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
+        """Start runs that are assigned to this worker, and runs from the pool's queues."""
+        worker = self._registered
+        if worker.assigned:
+            # The record is as old as the last heartbeat. A run that was leased since then must not be tried again.
+            worker = self._worker = find_worker(self._engine, ALL_TENANTS, worker.worker_id)
         leased = lease_runs(self._engine, worker, most=most, priorities=priorities, free=free, idle=idle)
         return LeasedTasks([self._task(lease) for lease in leased.leases], leased.alone_waiting)
 
     def wait(self, seconds: float) -> bool:
+        """Wait for a message of the pool's queues."""
         return self._queues.wait(seconds)
 
-    def rest(self) -> None:
-        self._queues.rest()
+    def pause(self) -> None:
+        """Give back messages that have arrived or still arrive."""
+        self._queues.pause()
 
     def close(self) -> None:
+        """Wait until the last poll has ended."""
         self._queues.close()
 
-    def keep(self, task: Task) -> LeaseExtended | Fenced:
-        note: _Note = task.source_note
-        asked = self._monotonic()
+    def extend_lease(self, task: Task) -> LeaseExtended | Fenced:
+        """Extend the lease in the store. The new lease counts from before the call."""
+        asked_at = self._monotonic()
         try:
-            run = keep_lease(self._engine, EVERYBODY, task.run_id, task.attempt, note.receipt)
+            run = keep_lease(self._engine, ALL_TENANTS, task.run_id, task.attempt, task.source_note)
         except (StaleAttempt, JobNotFound) as error:
             return Fenced(str(error))
-        return LeaseExtended(asked + lifecycle.LEASE_MS / 1000, run.cancel_requested is not None)
+        return LeaseExtended(asked_at + lifecycle.LEASE_MS / 1000, run.cancel_requested is not None)
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        receipt = task.source_note.receipt
+        """Record the end of the attempt in the store."""
+        receipt = task.source_note
         try:
             complete_run(
-                self._engine, EVERYBODY, task.run_id, task.attempt, answer, receipt=receipt, chance=self._chance
+                self._engine, ALL_TENANTS, task.run_id, task.attempt, answer, receipt=receipt, chance=self._chance
             )
         except (StaleAttempt, JobNotFound) as error:
             return Fenced(str(error))
         return None
 
     @property
-    def _me(self) -> WorkerRecord:
+    def _registered(self) -> WorkerRecord:
         if self._worker is None:
             raise Unavailable("not registered yet")
         return self._worker
@@ -132,7 +134,8 @@ class DirectWorkSource(WorkSource):
             alone=lease.alone,
             lease_end=self._monotonic() + left_ms / 1000,
             perform=partial(self._perform, run, definition),
-            source_note=_Note(run, definition, None if lease.received is None else lease.received.receipt),
+            # A run that was assigned to this worker has no message.
+            source_note=None if lease.received is None else lease.received.receipt,
         )
 
     def _perform(self, run: Record, definition: Definition | None, target: Performer, stop: Stop) -> Answer:

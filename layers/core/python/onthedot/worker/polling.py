@@ -1,4 +1,4 @@
-"""Long polls of a pool's queues at the same time, so that an idle worker hears of a run at once."""
+"""Poll all queues of a pool at the same time, so that an idle worker receives a run as soon as it arrives."""
 
 import threading
 import time
@@ -12,14 +12,14 @@ from onthedot.schema import PRIORITIES
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 
 POLL_SECONDS: Final = 5.0
-"""A worker that is stopped waits for its polls to end."""
+"""The length of a long poll. A worker that is stopped waits for its polls to end."""
 
 
 class PolledQueues(RunQueues):
-    """A pool's queues; what a long poll has brought is received first.
+    """A pool's queues with long polls. `receive` returns messages that a poll has received before it asks the queues.
 
-    Each poll asks for one message, so that little is taken that others could have. A poll cannot be called back: what
-    one brings when nothing is wanted any more is given back at once.
+    Each poll asks for one message, so that it keeps few messages from other workers. A poll cannot be interrupted: a
+    message that arrives after `pause` is given back at once.
     """
 
     def __init__(self, queues: RunQueues, pool: str, poll_seconds: float = POLL_SECONDS) -> None:
@@ -28,46 +28,45 @@ class PolledQueues(RunQueues):
         self._poll_seconds = poll_seconds
         self._pool = pool
         self._changed = threading.Condition()
-        self._brought: list[Received] = []
+        self._arrived: list[Received] = []
         self._polled: set[Priority] = set()
-        self._wanted = False
+        self._accepting = False
         self._woken = False
         self._error: Exception | None = None
 
     def wait(self, seconds: float) -> bool:
-        """Whether something was brought within this time, or somebody woke us. Raises what a poll did."""
+        """Wait for a message or for `wake`, and return whether one came in time. Raise the error of a failed poll."""
         deadline = self._monotonic() + seconds
         with self._changed:
-            self._wanted = True
-            while not (self._brought or self._woken or self._error):
+            self._accepting = True
+            while not (self._arrived or self._woken or self._error):
                 for priority in PRIORITIES:
                     self._start_poll(priority)
-                # A poll that ends with nothing ends this too, and is begun anew: there is always one for each queue.
+                # An empty poll also ends this wait, and is started again: there is always one for each queue.
                 if not self._changed.wait(max(0.0, deadline - self._monotonic())):
                     break
             error, self._error = self._error, None
             woken, self._woken = self._woken, False
-            if error is not None and not (self._brought or woken):
+            if error is not None and not (self._arrived or woken):
                 raise error
-            return bool(self._brought or woken)
+            return bool(self._arrived or woken)
 
     def wake(self) -> None:
-        """End the wait; if there is none, the next one ends at once."""
+        """End the present wait, or else the next one as soon as it begins."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
 
-    def rest(self) -> None:
-        """Give back what was brought, and what is still to come; and `wake`."""
+    def pause(self) -> None:
+        """Give back all messages that have arrived or that running polls still bring, and end the present wait."""
         with self._changed:
-            self._wanted, self._woken = False, True
-            unwanted, self._brought = self._brought, []
+            self._accepting, self._woken = False, True
+            arrived, self._arrived = self._arrived, []
             self._changed.notify_all()
-        for received in unwanted:
-            self._give_back(received)
+        self._give_back(arrived)
 
     def close(self) -> None:
-        """Wait until no poll is under way: what one brought to a process that is gone would be hidden for a lease."""
+        """Wait until no poll is under way. A message for a process that has ended would be hidden for a lease."""
         with self._changed:
             self._changed.wait_for(lambda: not self._polled, self._poll_seconds + 1)
 
@@ -82,40 +81,45 @@ class PolledQueues(RunQueues):
         wait_ms = round(self._poll_seconds * 1000)
         try:
             received = self._queues.receive(self._pool, priority, 1, visibility_ms=VISIBILITY_MS, wait_ms=wait_ms)
-        except Exception as failed:  # noqa: BLE001 (raised by whoever waits)
+        except Exception as failed:  # noqa: BLE001 (`wait` raises it)
             error = failed
         with self._changed:
             self._polled.discard(priority)
             self._error = error or self._error
-            unwanted = () if self._wanted else received
-            if self._wanted:
-                self._brought += received
+            rejected = () if self._accepting else received
+            if self._accepting:
+                self._arrived += received
             self._changed.notify_all()
-        for one in unwanted:
-            self._give_back(one)
+        self._give_back(rejected)
 
-    def _give_back(self, received: Received) -> None:
-        try:
-            self._queues.hide(received, 0)
-        except Unavailable:
-            return  # it comes again by itself, a little later
+    def _give_back(self, messages: Sequence[Received]) -> None:
+        for received in messages:
+            try:
+                self._queues.hide(received, 0)
+            except Unavailable:
+                continue  # the message becomes visible by itself, a little later
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
     ) -> Sequence[Received]:
+        """Return messages of this priority that polls have received. If there are none, ask the queue."""
         with self._changed:
-            mine = [one for one in self._brought if one.message.priority is priority][:maximum]
-            self._brought = [one for one in self._brought if one not in mine]
-        return mine or self._queues.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
+            arrived = [one for one in self._arrived if one.message.priority is priority][:maximum]
+            self._arrived = [one for one in self._arrived if one not in arrived]
+        return arrived or self._queues.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        """Send messages to their queues."""
         return self._queues.send(messages, deadline)
 
     def backlog(self, pool: str, priority: Priority) -> Backlog:
+        """Return the backlog of a queue."""
         return self._queues.backlog(pool, priority)
 
     def delete(self, received: Received) -> None:
+        """Delete a message."""
         self._queues.delete(received)
 
     def hide(self, received: Received, milliseconds: int) -> None:
+        """Hide a message for this time."""
         self._queues.hide(received, milliseconds)

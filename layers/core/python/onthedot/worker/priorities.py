@@ -1,14 +1,16 @@
-"""Which queue a pull worker looks into first: HIGH, MEDIUM and LOW in turns of 6 : 3 : 1, and nobody waits for ever.
+"""Decide which queue a pull worker asks first: HIGH, MEDIUM and LOW in turns of 6 : 3 : 1, and no queue waits for ever.
 
-Each queue has a turn, a point in virtual time; the earliest goes first, and each run that it gave moves its turn on
-by 30 / weight. A queue that was found empty saves up no turns: it goes on from where the others are.
+Each queue has a turn, a point in virtual time. The queue with the earliest turn goes first, and each run that was
+leased from it moves its turn on by 30 / weight. An empty queue saves up no turns: it continues where the others are.
 
-**The bound for LOW.** While LOW holds something, at most 11 other runs (6 + 3, and one of each more where turns fall
-together) are leased between two of LOW's turns; in the long run it gets at least 1 of 10 leases. With runs of R seconds
-on S busy slots the n-th run of LOW therefore starts after at most about 10·n·R / S seconds, plus one ageing time.
+**The bound for LOW.** While LOW contains a run, at most 11 other runs (6 + 3, and one more of each where turns fall
+together) are leased between two of LOW's turns. In the long run it gets at least 1 of 10 leases. On a busy worker of
+concurrency C, with runs of R seconds, the n-th run of LOW therefore starts after at most about 10·n·R / C seconds, plus
+one ageing time.
 
-**Ageing.** Turns count leases, not seconds. A queue that may hold something and was not first for the ageing time
-goes first, whatever the weights say; but not twice in a row, so that long runs do not turn weights into equal shares.
+**Ageing.** Turns count leases, not seconds. A queue that may contain a run and was not first for the ageing time
+goes first, whatever the weights say. It does so not twice in a row, so that long runs do not turn weights into equal
+shares.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +25,7 @@ _STEP: Final = {priority: 30 // weight for priority, weight in WEIGHTS.items()}
 
 
 class PriorityOrder:
-    """The turns of one worker. Time is passed in, in seconds of any clock that only goes on."""
+    """The turns of one worker's queues. Callers pass the time, in seconds of any clock that never goes back."""
 
     def __init__(self, now: float, ageing_seconds: float = AGEING_SECONDS) -> None:
         self._ageing = ageing_seconds
@@ -32,21 +34,21 @@ class PriorityOrder:
         self._aged_before = False
 
     def order(self, now: float) -> list[Priority]:
-        """The queues in the order to look into them."""
+        """Return the queues in the order to ask them."""
         by_turn = sorted(PRIORITIES, key=lambda priority: (self._turn[priority], _STEP[priority]))
         aged = self._longest_waiting(now)
         if aged is None:
             return by_turn
         return [aged, *(priority for priority in by_turn if priority is not aged)]
 
-    def looked(self, order: Sequence[Priority], most: int, given: Sequence[Priority], now: float) -> None:
-        """What came of it: `given` are the priorities of the runs that were had, of `most` that were asked for."""
+    def record(self, order: Sequence[Priority], most: int, leased: Sequence[Priority], now: float) -> None:
+        """Move the turns on after a lease of at most `most` runs. `leased` has the priority of each leased run."""
         self._aged_before = order[0] is self._longest_waiting(now)
         self._waits_since[order[0]] = now
-        for priority in given:
+        for priority in leased:
             self._turn[priority] += _STEP[priority]
-        present = max((self._turn[priority] - _STEP[priority] for priority in given), default=0)
-        for priority in _emptied(order, most, given):
+        present = max((self._turn[priority] - _STEP[priority] for priority in leased), default=0)
+        for priority in _emptied(order, most, leased):
             self._waits_since[priority] = now
             self._turn[priority] = max(self._turn[priority], present)
 
@@ -56,11 +58,11 @@ class PriorityOrder:
         return oldest if is_aged and not self._aged_before else None
 
 
-def _emptied(order: Sequence[Priority], most: int, given: Sequence[Priority]) -> Iterator[Priority]:
-    """Those that were looked into and gave less than was wanted: nothing waits there."""
-    wanted = most
+def _emptied(order: Sequence[Priority], most: int, leased: Sequence[Priority]) -> Iterator[Priority]:
+    """Yield the queues that had fewer runs than the lease asked for, so that none waits there now."""
+    missing = most
     for priority in order:
-        wanted -= given.count(priority)
-        if wanted <= 0:
+        missing -= leased.count(priority)
+        if missing <= 0:
             return
         yield priority

@@ -1,4 +1,4 @@
-"""Calls to the REST API as a worker makes them: bounded in time and in tries, the token in no message."""
+"""Call the REST API: bounded in time and in tries, and with the token in no message."""
 
 import json
 import random
@@ -9,15 +9,18 @@ from typing import Any, Final
 import urllib3
 
 from onthedot import __version__
+from onthedot.domain.backoff import Backoff
 from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.worker.work_source import NotAllowed
 
 TRIES: Final = 3
 CALL_SECONDS: Final = 5.0
 _CONNECT_SECONDS: Final = 3.0
-_PAUSE_SECONDS: Final = 0.3
+_PAUSES: Final = (0.3, 0.6)
+"""Seconds between tries: at first, and at most."""
 _CONNECTIONS: Final = 16
 _PASSING: Final = frozenset({408, 425, 429})
+"""Refusals that pass, beside all statuses from 500."""
 _REFUSED: Final = {
     401: "the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN",
     403: "the token's role does not allow a worker; give a worker's, operator's or admin's as ONTHEDOT_TOKEN",
@@ -25,7 +28,7 @@ _REFUSED: Final = {
 
 
 class ApiRefused(OnthedotError):
-    """The API understood the call and refuses it."""
+    """A refusal of a call that the API has understood."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -33,7 +36,7 @@ class ApiRefused(OnthedotError):
 
 
 class RestClient:
-    """The API at a URL. Safe to use from several threads."""
+    """A client of the API at a URL. Safe to use from several threads."""
 
     def __init__(self, url: str, token: str, sleep: Callable[[float], None] = time.sleep) -> None:
         self._url = url.rstrip("/")
@@ -47,18 +50,20 @@ class RestClient:
         self._chance = random.Random()  # noqa: S311 (jitter, not a secret)
 
     def post(self, path: str, body: Mapping[str, Any], *, seconds: float = CALL_SECONDS, tries: int = TRIES) -> Any:
-        """The JSON of the answer. `tries` is for what may happen twice without harm.
+        """Send a POST and return the JSON of the reply. Pass `tries=1` for a call that must not happen twice.
 
-        Raises Unavailable for what passes, NotAllowed when the token is refused, Refusal for everything else.
+        Raise Unavailable for a failure that passes, NotAllowed when the API refuses the token, and ApiRefused for
+        every other refusal.
         """
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")
+        backoff = Backoff(*_PAUSES, self._chance)
         for number in range(1, tries + 1):
             try:
                 return self._try(path, content, seconds)
             except Unavailable:
                 if number == tries:
                     raise
-                self._sleep(_PAUSE_SECONDS * number * self._chance.uniform(0.5, 1))
+                self._sleep(backoff.next())
         raise AssertionError("there is at least one try")
 
     def _try(self, path: str, content: bytes, seconds: float) -> Any:
@@ -75,10 +80,10 @@ class RestClient:
             )
         except urllib3.exceptions.HTTPError as error:
             raise Unavailable(f"{self._url} cannot be reached: {type(error).__name__}") from error
-        return _judge(reply.status, reply.data)
+        return _json_of(reply.status, reply.data)
 
 
-def _judge(status: int, data: bytes) -> Any:
+def _json_of(status: int, data: bytes) -> Any:
     if status >= 500 or status in _PASSING:
         raise Unavailable(f"the API answered {status}: {_message(data)}")
     if status in _REFUSED:
@@ -92,7 +97,7 @@ def _judge(status: int, data: bytes) -> Any:
 
 
 def _message(data: bytes) -> str:
-    """What the API says about it, in people's words."""
+    """Return the error message of a reply, or the beginning of its text."""
     try:
         error = json.loads(data)["error"]
         details = "; ".join(f"{detail['field']} {detail['message']}" for detail in error.get("details") or ())

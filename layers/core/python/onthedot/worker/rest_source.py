@@ -1,4 +1,4 @@
-"""The desk of a worker that has only a URL and a token."""
+"""The work source of a worker that has only a URL and a token."""
 
 import logging
 import threading
@@ -12,21 +12,24 @@ from onthedot.domain.errors import Unavailable, WorkerNotFound
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer
+from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.workers.serve_workers import Offer
 from onthedot.worker.rest_client import ApiRefused, RestClient
 from onthedot.worker.rest_tasks import report_of, task_from
-from onthedot.worker.work_source import Fenced, LeasedTasks, LeaseExtended, NotAllowed, Task, WorkSource
+from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
 
 LEASE_SECONDS: Final = 20.0
-"""A call that leases may hold a run for the last two seconds before its time, and start ten of them."""
-_GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
-_KEPT_OF_CUT: Final = 500
+"""Time-out of a lease call. The API may wait the last two seconds until a run is due, and starts up to ten runs."""
+_FENCED: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
+"""Replies that say that the run does not belong to this attempt any more."""
+_CUT_CHARACTERS: Final = 500
+"""Length of a result that is cut because the API refused it."""
 
 log = logging.getLogger(__name__)
 
 
 class RestWorkSource(WorkSource):
-    """Works on the REST API."""
+    """A work source on the REST API."""
 
     notices_work = False
 
@@ -35,25 +38,27 @@ class RestWorkSource(WorkSource):
         self._monotonic = monotonic
         self._offer: Offer | None = None
         self._worker_id = ""
-        self._rested = threading.Event()
+        self._paused = threading.Event()
 
     def register(self, offer: Offer) -> str:
-        wanted: dict[str, Any] = {
+        """Register the worker for the token's tenant."""
+        body: dict[str, Any] = {
             "pool": offer.pool,
             "capabilities": sorted(offer.capabilities),
             "resources": asdict(offer.resources),
             "host": offer.host,
         }
         if offer.worker_id is not None:
-            wanted["worker_id"] = offer.worker_id
+            body["worker_id"] = offer.worker_id
         try:
-            self._worker_id = str(self._api.post("/v1/workers/register", wanted)["worker_id"])
+            self._worker_id = str(self._api.post("/v1/workers/register", body)["worker_id"])
         except ApiRefused as refusal:
             raise NotAllowed(f"the API does not take this worker: {refusal}") from refusal
         self._offer = replace(offer, worker_id=self._worker_id)
         return self._worker_id
 
-    def beat(self, load: Load) -> None:
+    def send_heartbeat(self, load: Load) -> None:
+        """Send the worker's load."""
         body = {
             "running": list(load.running),
             "used": asdict(load.used),
@@ -61,76 +66,81 @@ class RestWorkSource(WorkSource):
             "stopped": load.stopped,
         }
         try:
-            self._of_worker("heartbeat", body)
+            self._post("heartbeat", body)
         except WorkerNotFound:
             if self._offer is not None:
                 self.register(self._offer)
-                self._of_worker("heartbeat", body)
+                self._post("heartbeat", body)
 
-    def take(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
-        wanted = {
+    def lease(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
+        """Ask the API for runs."""
+        body = {
             "max": most,
             "priorities": [priority.value for priority in priorities],
             "free": {"cpu": free.cpu, "memory_mb": free.memory_mb},
             "idle": idle,
         }
         asked_at = self._monotonic()
-        # Asked once: when the answer is lost, so is what it leased, until those leases end.
-        given = self._of_worker("lease", wanted, seconds=LEASE_SECONDS, tries=1)
-        return LeasedTasks(list(_tasks(given["runs"], asked_at)), bool(given["alone_waiting"]))
+        # One try: the runs of a lost reply are lost until their leases end. A second try would lease others.
+        reply = self._post("lease", body, seconds=LEASE_SECONDS, tries=1)
+        return LeasedTasks(list(_tasks(reply["runs"], asked_at)), bool(reply["alone_waiting"]))
 
     def wait(self, seconds: float) -> bool:
-        self._rested.wait(seconds)
-        self._rested.clear()
+        """Wait for this time or until `pause`. The API does not notify workers, so a run may always be there."""
+        self._paused.wait(seconds)
+        self._paused.clear()
         return True
 
-    def rest(self) -> None:
-        self._rested.set()
+    def pause(self) -> None:
+        """End the present wait."""
+        self._paused.set()
 
     def close(self) -> None:
-        """Nothing comes that was not asked for."""
+        """Do nothing: runs arrive only with the reply to `lease`."""
 
-    def keep(self, task: Task) -> LeaseExtended | Fenced:
+    def extend_lease(self, task: Task) -> LeaseExtended | Fenced:
+        """Send a heartbeat of the run. The new lease counts from before the call."""
         body = {"attempt": task.attempt, "worker_id": self._worker_id, "receipt": task.source_note.receipt}
         asked_at = self._monotonic()
         try:
-            kept = self._api.post(f"/v1/executions/{task.run_id}/heartbeat", _without_none(body))
+            reply = self._api.post(f"/v1/executions/{task.run_id}/heartbeat", _without_none(body))
         except ApiRefused as refusal:
-            return _fenced(refusal)
-        return LeaseExtended(asked_at + task.source_note.lease_seconds, bool(kept["cancel_requested"]))
+            return _fenced_or_raise(refusal)
+        return LeaseExtended(asked_at + task.source_note.lease_seconds, bool(reply["cancel_requested"]))
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
+        """Complete the attempt."""
         try:
             self._complete(task, answer)
         except ApiRefused as refusal:
-            if refusal.status in _GONE:
+            if refusal.status in _FENCED:
                 return Fenced(str(refusal))
-            return self._report_less(task, answer, refusal)
+            return self._report_shortened(task, answer, refusal)
         return None
 
-    def _report_less(self, task: Task, answer: Answer, refusal: ApiRefused) -> Fenced | None:
-        """The work is done: a result that is refused, for its size most likely, is cut rather than done again."""
-        result = answer.result and f"{answer.result[:_KEPT_OF_CUT]}… (cut: {refusal})"
+    def _report_shortened(self, task: Task, answer: Answer, refusal: ApiRefused) -> Fenced | None:
+        """Report with a shorter result, since the API most likely refused its size. The work need not be repeated."""
+        result = answer.result and f"{answer.result[:_CUT_CHARACTERS]}… (cut: {refusal})"
         try:
             self._complete(task, replace(answer, result=result))
         except ApiRefused as again:
-            return _fenced(again)
+            return _fenced_or_raise(again)
         return None
 
     def _complete(self, task: Task, answer: Answer) -> None:
         self._api.post(f"/v1/executions/{task.run_id}/complete", report_of(task, answer, self._worker_id))
 
-    def _of_worker(self, what: str, body: Mapping[str, Any], **how: Any) -> Any:
+    def _post(self, action: str, body: Mapping[str, Any], **how: Any) -> Any:
         try:
-            return self._api.post(f"/v1/workers/{self._worker_id}/{what}", body, **how)
+            return self._api.post(f"/v1/workers/{self._worker_id}/{action}", body, **how)
         except ApiRefused as refusal:
             if refusal.status == HTTPStatus.NOT_FOUND:
                 raise WorkerNotFound(self._worker_id) from refusal
-            raise NotAllowed(f"the API refuses this worker's {what}: {refusal}") from refusal
+            raise NotAllowed(f"the API refuses this worker's {action}: {refusal}") from refusal
 
 
 def _tasks(views: Sequence[Mapping[str, Any]], asked_at: float) -> Iterator[Task]:
-    """What a newer API says and we cannot read costs that run an attempt, and the others nothing."""
+    """Yield the leases that this version can read. A run that a newer API describes otherwise loses this attempt."""
     for view in views:
         try:
             yield task_from(view, asked_at)
@@ -138,9 +148,9 @@ def _tasks(views: Sequence[Mapping[str, Any]], asked_at: float) -> Iterator[Task
             log.exception("unreadable_lease: run %s; is this worker older than the API?", view.get("execution_id"))
 
 
-def _fenced(refusal: ApiRefused) -> Fenced:
-    """What is stale or gone is not ours; what is refused otherwise may be heard later, or its lease ends."""
-    if refusal.status in _GONE:
+def _fenced_or_raise(refusal: ApiRefused) -> Fenced:
+    """Return Fenced for an attempt that is over. Raise Unavailable otherwise, so that the call is tried again."""
+    if refusal.status in _FENCED:
         return Fenced(str(refusal))
     raise Unavailable(f"refused: {refusal}") from refusal
 

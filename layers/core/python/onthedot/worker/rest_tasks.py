@@ -1,4 +1,4 @@
-"""Leases as the API writes them, read as tasks; and answers as the API reads them."""
+"""Read a lease of the API as a task, and write an answer as the API reads it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,14 +20,18 @@ CLASS_CHARACTERS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What the API wants to have back."""
+    """The parts of a lease that later calls need."""
 
     receipt: str | None
+    """The sealed receipt of the run's message, which the worker sends back with every call about the run."""
     lease_seconds: float
 
 
 def task_from(view: Mapping[str, Any], asked_at: float) -> Task:
-    """Raises KeyError, TypeError or ValueError for what is no lease. The lease counts from when we asked for it."""
+    """Return the task of a lease, which counts from when the worker asked for it.
+
+    Raise KeyError, TypeError or ValueError when the view is not a lease that this version can read.
+    """
     target = targets.from_json(view["target"])
     required = view["requirements"]
     requirements = Requirements(tuple(required["capabilities"]), required["cpu"], required["memory_mb"])
@@ -38,7 +42,8 @@ def task_from(view: Mapping[str, Any], asked_at: float) -> Task:
         attempt=int(view["attempt"]),
         nominal_at=parse_instant(view["fire_time"]),
         definition=definition,
-        payload=_text(view["payload"]),
+        # Byte by byte the text that the API signed.
+        payload=compact_json.to_bytes(view["payload"]),
         timeout_ms=definition.timeout_seconds * 1000,
         signature=dict(view["signature"]),
     )
@@ -55,7 +60,7 @@ def task_from(view: Mapping[str, Any], asked_at: float) -> Task:
 
 
 def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
-    """The body of a `complete`."""
+    """Return the body of a call of `complete`."""
     status = "SUCCEEDED" if answer.ok else "LOST" if answer.lost else "RELEASED" if answer.handed_back else "FAILED"
     whole = {
         "status": status,
@@ -73,8 +78,3 @@ def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
 
 def _perform(call: Call, target: Performer, stop: Stop) -> Answer:
     return target.perform(replace(call, stop=stop))
-
-
-def _text(payload: Any) -> bytes:
-    """Byte by byte what was signed: the spelling of `use_cases.payloads`."""
-    return compact_json.to_bytes(payload)

@@ -1,39 +1,24 @@
-"""What runs on this worker now, and what room is left beside it."""
+"""The tasks that run on this worker now, and the resources that are free beside them."""
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from onthedot.domain.workers.records import Load, Resources
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import STOP_MARGIN_MS
+from onthedot.use_cases.attempts.keep_leases import RunningAttempt
 from onthedot.worker.work_source import Task
 
 
-@dataclass(slots=True, eq=False)
-class RunningTask:
-    """One task on the bench. Of those who want to report it, one may."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class RunningTask(RunningAttempt):
+    """A task that runs on this worker. Two threads may want to report it, and one of them may."""
 
     task: Task
     began: float
-    lease_end: float
-    """As far as we know: what was confirmed last."""
-    stop: Stop = field(default_factory=Stop)
-    asked_to_stop_at: float | None = None
-    fenced: bool = False
     _report: threading.Lock = field(default_factory=threading.Lock)
 
-    def ask_to_stop(self, reason: str, now: float) -> None:
-        if self.asked_to_stop_at is None:
-            self.asked_to_stop_at = now
-            self.stop.ask(reason)
-
-    def ends_soon(self, now: float) -> bool:
-        """Whether its lease is about to end, or has."""
-        return self.lease_end - STOP_MARGIN_MS / 1000 <= now
-
     def may_report(self) -> bool:
-        """True for the first who asks: the thread that ran it, or who gave up waiting for that."""
+        """Return True to the first caller: the thread that ran the task, or the watch that gave up on that thread."""
         return self._report.acquire(blocking=False)
 
 
@@ -47,26 +32,30 @@ class RunningTasks:
         self._running: list[RunningTask] = []
 
     def add(self, task: Task) -> RunningTask:
-        running = RunningTask(task, self._monotonic(), task.lease_end)
+        """Count the task as running from now on."""
+        running = RunningTask(lease_end=task.lease_end, task=task, began=self._monotonic())
         with self._changed:
             self._running.append(running)
         return running
 
     def remove(self, running: RunningTask) -> None:
+        """Free the resources of a task that has ended."""
         with self._changed:
             self._running.remove(running)
             self._changed.notify_all()
 
     def running(self) -> list[RunningTask]:
+        """Return the tasks that run now."""
         with self._changed:
             return list(self._running)
 
     @property
     def is_idle(self) -> bool:
+        """Whether no task runs."""
         return not self._running
 
-    def room(self) -> Resources | None:
-        """What is free; None when nothing more may be taken."""
+    def free_resources(self) -> Resources | None:
+        """Return the resources that are free, None when the worker may lease no more tasks."""
         running = self.running()
         if any(one.task.alone for one in running):
             return None
@@ -74,15 +63,17 @@ class RunningTasks:
         return free if free.concurrency >= 1 else None
 
     def load(self, *, stopping: bool = False, stopped: bool = False) -> Load:
+        """Return the load to report with a heartbeat."""
         running = self.running()
         return Load(tuple(one.task.run_id for one in running), _used(running), stopping, stopped)
 
-    def wait_until(self, holds: Callable[[], bool], seconds: float | None = None) -> bool:
-        """Until it holds; looked at whenever a task ends, and when `nudge`d."""
+    def wait_until(self, condition: Callable[[], bool], seconds: float | None = None) -> bool:
+        """Wait until the condition is true. It is evaluated whenever a task ends, and after `wake`."""
         with self._changed:
-            return self._changed.wait_for(holds, seconds)
+            return self._changed.wait_for(condition, seconds)
 
-    def nudge(self) -> None:
+    def wake(self) -> None:
+        """Let all waiting threads evaluate their condition again."""
         with self._changed:
             self._changed.notify_all()
 

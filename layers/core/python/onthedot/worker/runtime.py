@@ -1,4 +1,4 @@
-"""The life of a pull worker: register, take what there is room for, and when asked to stop, end in order."""
+"""The main loop of a pull worker: register, lease tasks while resources are free, and end in order when stopped."""
 
 import logging
 import random
@@ -12,38 +12,44 @@ from onthedot.domain.backoff import Backoff
 from onthedot.domain.errors import Unavailable, WorkerNotFound
 from onthedot.domain.workers.records import Resources
 from onthedot.ports import Performer
-from onthedot.use_cases.attempts.keep_leases import HEARTBEAT_SECONDS, WATCH_SECONDS
+from onthedot.use_cases.attempts.heartbeat_threads import HEARTBEAT_SECONDS, WATCH_SECONDS, HeartbeatThreads
+from onthedot.use_cases.attempts.stop_reasons import STOPPED
 from onthedot.use_cases.workers.serve_workers import Offer
-from onthedot.worker.heartbeat import STOP_PATIENCE, STOPPED, Heartbeat
-from onthedot.worker.heartbeat_threads import HeartbeatThreads
+from onthedot.worker.heartbeat import STOP_PATIENCE, Heartbeat
 from onthedot.worker.priorities import PriorityOrder
 from onthedot.worker.running_tasks import RunningTasks
 from onthedot.worker.task_threads import TaskThreads
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, WorkSource
 
 MOST_AT_ONCE: Final = 10
+"""Runs that one lease asks for at most."""
 LONG_WAIT_SECONDS: Final = 20.0
-LAST_WORDS_SECONDS: Final = 5.0
-"""For the reports of what was stopped at the end, beyond the targets' own time to end."""
+LAST_REPORTS_SECONDS: Final = 5.0
+"""Time for the reports of tasks that were stopped at the end, after the targets' own time to end."""
+LAST_BEAT_SECONDS: Final = 5.0
+"""Time for a heartbeat that is under way when the worker ends."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long things take, in seconds: between beats, at first and at most between asking; and the grace."""
+    """The intervals and time limits of a worker, in seconds."""
 
     heartbeat: float = HEARTBEAT_SECONDS
     watch: float = WATCH_SECONDS
     idle: tuple[float, float] = (0.2, 2.0)
+    """The first and the longest pause between two leases that find nothing."""
     errors: tuple[float, float] = (0.5, 30.0)
+    """The first and the longest pause after a call that was Unavailable."""
     grace: float = 25.0
+    """How long a stopped worker lets its tasks finish."""
     alone: float = 300.0
-    """How long slots are kept empty for a run that must be alone: another worker may have it by now."""
+    """How long the worker leases nothing for a run that must be alone. Another worker may have it by then."""
 
 
 class Runtime:
-    """One worker. `run` returns when it was stopped; `stop` and `stop_now` may be called from any other thread."""
+    """One pull worker. `run` returns after a stop. Any thread may call `stop` and `stop_now`."""
 
     def __init__(
         self,
@@ -64,10 +70,14 @@ class Runtime:
         self._grace = pace.grace
         self._alone_seconds = pace.alone
         self._running_tasks = RunningTasks(offer.resources, monotonic)
-        self._attempts = TaskThreads(source, self._running_tasks, target, monotonic)
-        heartbeat = Heartbeat(source, self._running_tasks, monotonic, self._attempts.abandon)
-        self._threads = HeartbeatThreads(
-            heartbeat, beat_seconds=pace.heartbeat, watch_seconds=pace.watch, on_refusal=self._be_refused
+        self._task_threads = TaskThreads(source, self._running_tasks, target, monotonic)
+        self._heartbeat = Heartbeat(source, self._running_tasks, monotonic, self._task_threads.abandon)
+        self._heartbeat_threads = HeartbeatThreads(
+            self._beat,
+            self._heartbeat.watch,
+            beat_seconds=pace.heartbeat,
+            watch_seconds=pace.watch,
+            on_failure=self._end_without_heartbeat,
         )
         self._priorities = PriorityOrder(monotonic())
         self._idling = Backoff(*pace.idle, chance)
@@ -77,24 +87,28 @@ class Runtime:
         self._found_nothing = False
 
     def stop(self) -> None:
-        """Take nothing more, finish what runs within the grace, hand back the rest."""
-        self._stopping.set()
-        self._threads.say_stopping()
-        self._source.rest()
-        self._running_tasks.nudge()
+        """Lease nothing more, let running tasks finish within the grace, and hand back the rest.
+
+        The first call sends a heartbeat at once, which reports that the worker is stopping. Later calls send none.
+        """
+        if not self._stopping.is_set():
+            self._stopping.set()
+            self._heartbeat_threads.beat_soon()
+        self._source.pause()
+        self._running_tasks.wake()
 
     def stop_now(self) -> None:
-        """Ask everything that runs to stop, without any grace. What is not reported then is found lost."""
+        """Ask all running tasks to stop, without any grace. A task that is not reported then is found lost."""
         self.stop()
         self._ask_all_to_stop()
 
     def run(self) -> None:
-        """Work until asked to stop. Raises NotAllowed when it cannot work here, or not any more."""
+        """Work until stopped. Raise NotAllowed when the worker may not work here, or not any more."""
         worker_id = self._register()
         if worker_id is None:
             return
         self._on_ready(worker_id)
-        self._threads.start()
+        self._heartbeat_threads.start()
         try:
             while not self._stopping.is_set():
                 self._turn()
@@ -104,56 +118,56 @@ class Runtime:
             raise self._refusal
 
     def _register(self) -> str | None:
-        """None when it was stopped before that succeeded."""
+        """Register until it succeeds, and return the worker's id. Return None when the worker is stopped before."""
         while not self._stopping.is_set():
             try:
                 worker_id = self._source.register(self._offer)
             except Unavailable as error:
                 self._pause_after(error)
             else:
-                # If it must register again it stays who it is: the runs that it has are in this name.
+                # A worker that must register again keeps its id, because its leases are under that id.
                 self._offer = replace(self._offer, worker_id=worker_id)
                 return worker_id
         return None
 
     def _turn(self) -> None:
-        """Take as much as there is room for, or wait until there is room and work."""
-        if self._running_tasks.room() is None:
-            self._source.rest()
-            self._running_tasks.wait_until(lambda: self._stopping.is_set() or self._running_tasks.room() is not None)
+        """Lease as many tasks as the free resources allow, or wait until resources are free and a task is there."""
+        tasks = self._running_tasks
+        if tasks.free_resources() is None:
+            self._source.pause()
+            tasks.wait_until(lambda: self._stopping.is_set() or tasks.free_resources() is not None)
             return
         try:
             if self._found_nothing and not self._source.wait(self._patience()):
                 return
-            if not self._stopping.is_set() and (free := self._running_tasks.room()) is not None:
-                self._go_on_after(self._take(free))
+            if not self._stopping.is_set() and (free := tasks.free_resources()) is not None:
+                self._continue_after(self._lease(free))
         except Unavailable as error:
             self._pause_after(error)
         except WorkerNotFound:
             self._register()
         except NotAllowed as error:
-            self._be_refused(error)
+            self._stop_after(error)
 
     def _patience(self) -> float:
         return LONG_WAIT_SECONDS if self._source.notices_work else self._idling.next()
 
-    def _take(self, free: Resources) -> LeasedTasks:
+    def _lease(self, free: Resources) -> LeasedTasks:
         most = min(free.concurrency, MOST_AT_ONCE)
         order = self._priorities.order(self._monotonic())
-        taken = self._source.take(most, order, free, idle=self._running_tasks.is_idle)
-        for task in taken.tasks:
-            self._attempts.begin(task)
-        given = [task.priority for task in taken.tasks]
-        self._priorities.looked(order, most, given, self._monotonic())
-        return taken
+        leased = self._source.lease(most, order, free, idle=self._running_tasks.is_idle)
+        for task in leased.tasks:
+            self._task_threads.begin(task)
+        self._priorities.record(order, most, [task.priority for task in leased.tasks], self._monotonic())
+        return leased
 
-    def _go_on_after(self, taken: LeasedTasks) -> None:
+    def _continue_after(self, leased: LeasedTasks) -> None:
         self._failing.reset()
-        self._found_nothing = not taken.tasks
-        if taken.tasks:
+        self._found_nothing = not leased.tasks
+        if leased.tasks:
             self._idling.reset()
-        if taken.alone_waiting:
-            self._source.rest()
+        if leased.alone_waiting:
+            self._source.pause()
             self._running_tasks.wait_until(
                 lambda: self._stopping.is_set() or self._running_tasks.is_idle, self._alone_seconds
             )
@@ -163,7 +177,18 @@ class Runtime:
             log.warning("unavailable: %s; trying again until it answers", error)
         self._stopping.wait(self._failing.next())
 
-    def _be_refused(self, refusal: NotAllowed) -> None:
+    def _beat(self) -> bool:
+        try:
+            return self._heartbeat.beat(stopping=self._stopping.is_set())
+        except NotAllowed as error:
+            self._stop_after(error)
+            return True
+
+    def _end_without_heartbeat(self, error: Exception) -> None:
+        """Stop the worker. Without its heartbeat it would lose all the runs that it leases."""
+        self._stop_after(NotAllowed(f"the worker's {threading.current_thread().name} broke: {error!r}"))
+
+    def _stop_after(self, refusal: NotAllowed) -> None:
         self._refusal = self._refusal or refusal
         self.stop()
 
@@ -172,16 +197,17 @@ class Runtime:
             running.ask_to_stop(STOPPED, self._monotonic())
 
     def _end(self) -> None:
-        """Let what runs finish within the grace, hand back the rest, and say good-bye."""
+        """Let running tasks finish within the grace, hand back the rest, and report that the worker has stopped."""
+        tasks = self._running_tasks
         self.stop()
-        if not self._running_tasks.wait_until(lambda: self._running_tasks.is_idle, self._grace):
+        if not tasks.wait_until(lambda: tasks.is_idle, self._grace):
             self._ask_all_to_stop()
-            self._running_tasks.wait_until(lambda: self._running_tasks.is_idle, STOP_PATIENCE + LAST_WORDS_SECONDS)
+            tasks.wait_until(lambda: tasks.is_idle, STOP_PATIENCE + LAST_REPORTS_SECONDS)
         self._source.close()
-        self._threads.end()
-        for left in self._running_tasks.running():
+        self._heartbeat_threads.end(LAST_BEAT_SECONDS)
+        for left in tasks.running():
             log.error("not_reported: run %s; it comes again when its lease ends", left.task.run_id)
         try:
-            self._source.beat(self._running_tasks.load(stopped=True))
+            self._source.send_heartbeat(tasks.load(stopped=True))
         except (Unavailable, NotAllowed) as error:
             log.warning("good_bye_failed: %s", error)

@@ -1,4 +1,4 @@
-"""What a worker can perform without calling AWS: who does it, and how it is called in an offer."""
+"""The performers that a worker can make without AWS, and the capabilities that it offers for them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,27 +10,28 @@ from onthedot.targets.processes.private_process import make_private
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """What the operator of a worker lets it do, beside calling others over the network."""
+    """The targets that the operator of a worker allows, beside calls over the network."""
 
     allow_private: bool = False
-    """Whether loopback and private addresses may be called."""
+    """Whether targets may be called at loopback and private addresses."""
     shell: bool = False
+    """Whether the worker runs shell targets."""
     app: str | None = None
-    """A module whose `@job` handlers it runs."""
+    """The module whose `@job` handlers the worker runs."""
 
 
-def factories(tools: TargetOptions, clock: Clock) -> dict[str, Callable[[], Performer]]:
-    """By target type, for a `TargetRouter`: each is imported and made when it is first called."""
+def factories(options: TargetOptions, clock: Clock) -> dict[str, Callable[[], Performer]]:
+    """Return a factory for each target type, for a `TargetRouter`. A performer is imported at its first call."""
 
     def http() -> Performer:
         from onthedot.targets.http.caller import HttpCaller  # noqa: PLC0415 - made when first called
 
-        return HttpCaller(allow_private=tools.allow_private, clock=clock)
+        return HttpCaller(allow_private=options.allow_private, clock=clock)
 
     def grpc() -> Performer:
         from onthedot.targets.grpc.caller import GrpcCaller  # noqa: PLC0415 - as above
 
-        return GrpcCaller(allow_private=tools.allow_private)
+        return GrpcCaller(allow_private=options.allow_private)
 
     def shell() -> Performer:
         from onthedot.targets.processes.shell import ShellRunner  # noqa: PLC0415 - as above
@@ -38,17 +39,17 @@ def factories(tools: TargetOptions, clock: Clock) -> dict[str, Callable[[], Perf
         return ShellRunner()
 
     made: dict[str, Callable[[], Performer]] = {"http": http, "grpc": grpc} if is_available() else {"http": http}
-    if tools.shell:
-        # Now, not when the first program runs: handlers' processes are as private as this one is when they start.
+    if options.shell:
+        # Now, not at the first program: a handler's process is as private as this process is when the handler's starts.
         make_private()
         made["shell"] = shell
-    if tools.app is not None:
-        made["python"] = _python(tools.app)
+    if options.app is not None:
+        made["python"] = _python(options.app)
     return made
 
 
 def engine_factories(engine: Engine) -> dict[str, Callable[[], Performer]]:
-    """What takes an engine at hand, and so is done by workers on Lambda and by those with AWS credentials."""
+    """Return the factories that need an engine. Workers on Lambda and workers with AWS credentials have one."""
 
     def workflow() -> Performer:
         from onthedot.use_cases.workflows.start_workflow import WorkflowStarter  # noqa: PLC0415 - as above
@@ -68,5 +69,5 @@ def _python(app: str) -> Callable[[], Performer]:
 
 
 def capabilities(types: Iterable[str], handlers: Iterable[str], custom: Iterable[str]) -> frozenset[str]:
-    """What is offered: types of targets, the app's very handlers, and what the operator says."""
+    """Return the capabilities to offer: target types, each handler of the app, and the operator's own words."""
     return frozenset({*types, *custom, *(f"python:{handler}" for handler in handlers)})

@@ -1,4 +1,4 @@
-"""One task from its beginning to its report, in a thread of its own."""
+"""Run each task in a thread of its own, from its beginning to its report."""
 
 import logging
 import random
@@ -11,12 +11,13 @@ from onthedot.domain.backoff import Backoff
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.targets.redaction import redacted
 from onthedot.ports import Answer, Performer
-from onthedot.use_cases.attempts.keep_leases import UNHEARD
-from onthedot.worker.heartbeat import answer_for_stopped
+from onthedot.use_cases.attempts.keep_leases import Fenced
+from onthedot.use_cases.attempts.stop_reasons import NOT_EXTENDED, answer_for_stopped
 from onthedot.worker.running_tasks import RunningTask, RunningTasks
-from onthedot.worker.work_source import Fenced, NotAllowed, Task, WorkSource
+from onthedot.worker.work_source import NotAllowed, Task, WorkSource
 
 LONGEST_REPORTING: Final = 300.0
+"""Seconds after which the worker stops trying to report a task, even if its lease is still extended."""
 
 log = logging.getLogger(__name__)
 
@@ -40,26 +41,29 @@ class TaskThreads:
         self._chance = random.Random()  # noqa: S311 (jitter, not a secret)
 
     def begin(self, task: Task) -> None:
-        """Perform it in a daemon thread: one that never ends must not keep the process."""
+        """Perform the task in a daemon thread: a task that never ends must not keep the process alive."""
         running = self._running_tasks.add(task)
-        threading.Thread(target=self._carry_out, args=(running,), name=f"run-{task.run_id}", daemon=True).start()
+        threading.Thread(target=self._execute, args=(running,), name=f"run-{task.run_id}", daemon=True).start()
 
     def abandon(self, running: RunningTask) -> None:
-        """Its target does not end: report it all the same, and leave the thread behind. Called by who `may_report`."""
+        """Report a task whose target does not end, and leave its thread behind.
+
+        The caller has asked `may_report` before.
+        """
         log.error("left_behind: run %s did not end when it was asked to", running.task.run_id)
         answer = answer_for_stopped(running.stop.reason or "", None)
         threading.Thread(target=self._conclude, args=(running, answer), name="report", daemon=True).start()
 
-    def _carry_out(self, running: RunningTask) -> None:
+    def _execute(self, running: RunningTask) -> None:
         if running.ends_soon(self._monotonic()):
-            # It was long on its way to us: another worker may have it by the time that we had begun.
-            running.ask_to_stop(UNHEARD, self._monotonic())
-            self._end(running, answer_for_stopped(UNHEARD, None))
+            # The lease took long to arrive. Another worker may own the run before this one has begun.
+            running.ask_to_stop(NOT_EXTENDED, self._monotonic())
+            self._end(running, answer_for_stopped(NOT_EXTENDED, None))
             return
         try:
             answer = running.task.perform(self._target, running.stop)
         except Exception as error:
-            # A target that breaks its promise fails this attempt, and the thread shows the bug.
+            # Performers must not raise. The attempt fails, and the thread's traceback shows the bug.
             self._end(running, Answer(ok=False, error=f"the target broke: {error!r}", error_class="internal"))
             raise
         self._end(running, answer)
@@ -72,15 +76,15 @@ class TaskThreads:
     def _conclude(self, running: RunningTask, answer: Answer) -> None:
         try:
             fenced = Fenced("found by the heartbeat") if running.fenced else self._report(running, answer)
-            self._tell(running, answer, fenced)
+            self._log_end(running, answer, fenced)
         except (Unavailable, NotAllowed) as error:
-            # Its lease ends, and the run is found lost and tried again: later, but not forgotten.
+            # The lease ends. The run is then found lost and tried again: later, but not forgotten.
             log.error("report_failed: run %s attempt %d: %s", running.task.run_id, running.task.attempt, error)  # noqa: TRY400
         finally:
             self._running_tasks.remove(running)
 
     def _report(self, running: RunningTask, answer: Answer) -> Fenced | None:
-        """Until it is heard or the lease is over; heartbeats go on extending it meanwhile."""
+        """Repeat the report until it is answered or the lease has ended. Heartbeats extend the lease meanwhile."""
         backoff = Backoff(0.2, 2.0, self._chance)
         last = self._monotonic() + LONGEST_REPORTING
         while True:
@@ -92,9 +96,9 @@ class TaskThreads:
                     raise
                 self._sleep(pause)
 
-    def _tell(self, running: RunningTask, answer: Answer, fenced: Fenced | None) -> None:
+    def _log_end(self, running: RunningTask, answer: Answer, fenced: Fenced | None) -> None:
         task = running.task
-        ended = "fenced off" if fenced else _in_a_word(answer)
+        ended = "fenced off" if fenced else _outcome_word(answer)
         why = fenced.why if fenced else answer.error
         log.info(
             "run %s attempt %d %s in %.3f s%s",
@@ -107,7 +111,7 @@ class TaskThreads:
         )
 
 
-def _in_a_word(answer: Answer) -> str:
+def _outcome_word(answer: Answer) -> str:
     if answer.ok:
         return "succeeded"
     return "lost" if answer.lost else "released" if answer.handed_back else "failed"

@@ -1,6 +1,6 @@
-"""Where a pull worker gets its work and reports it: the one seam between the runtime and the two ways of reaching us.
+"""The interface through which a pull worker gets tasks and reports them: the same for REST and for `--direct`.
 
-Everything may raise Unavailable for what passes, and NotAllowed for what no patience cures.
+Every method may raise Unavailable for a failure that passes, and NotAllowed for one that trying again does not cure.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,91 +13,81 @@ from onthedot.domain.workers.pools import Needs
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
+from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.workers.serve_workers import Offer
 
 
 class NotAllowed(OnthedotError):
-    """The worker cannot work like this, and trying again does not help; the message says what to do."""
+    """A refusal of the worker that trying again does not cure. Its message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A run that this worker has."""
+    """An attempt that this worker has leased and is to perform."""
 
     run_id: str
     attempt: int
     priority: Priority
     needs: Needs
     alone: bool
-    """It lost a worker before: nothing else may run beside it."""
+    """No other task may run beside it, because it lost a worker before."""
     lease_end: float
-    """When the lease ends, on this machine's monotonic clock, in seconds."""
+    """The end of the lease as it was leased, in seconds of this machine's monotonic clock."""
     perform: Callable[[Performer, Stop], Answer]
-    """Does it once. Raises nothing for what the other side does."""
+    """Perform the attempt once. It raises no error for a failure of the target."""
     source_note: Any = field(default=None, repr=False)
-    """What the desk wants to remember about it."""
+    """Data that the work source needs to extend the lease and to report the task."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeasedTasks:
-    """`alone_waiting`: a run that must be alone found the worker busy; take nothing more until it is idle."""
+    """The tasks that one call leased."""
 
     tasks: Sequence[Task] = ()
     alone_waiting: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LeaseExtended:
-    """The lease was extended."""
-
-    lease_end: float
-    cancel_requested: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Fenced:
-    """The attempt is not ours any more: it ended, was lost, or another one has begun."""
-
-    why: str
+    """A run that must be alone found the worker busy. The worker leases no more tasks until it is idle."""
 
 
 class WorkSource(Protocol):
-    """Gives work to one worker and takes its reports."""
+    """The source of one worker's tasks, which also receives its reports."""
 
     notices_work: bool
-    """Whether `wait` ends when there is something to take; if not, the worker asks now and then."""
+    """Whether `wait` ends when a task arrives. If not, the worker asks at intervals."""
 
     def register(self, offer: Offer) -> str:
-        """Say what the worker can do; returns its id. Raises NotAllowed when it may not work here."""
+        """Register the worker with its offer, and return its id. Raise NotAllowed when it may not work here."""
         ...
 
-    def beat(self, load: Load) -> None:
-        """The worker lives, and this is what it does. One that was forgotten is registered again."""
+    def send_heartbeat(self, load: Load) -> None:
+        """Report that the worker lives, and its load. Register a worker again that the registry has forgotten."""
         ...
 
-    def take(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
-        """Up to `most` started runs that fit into what is free, from the queues in this order. Does not wait.
+    def lease(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
+        """Start up to `most` runs that fit into the free resources, from the queues in this order. Do not wait.
 
-        `idle`: nothing runs on the worker now. Raises WorkerNotFound when it must register again.
+        `idle` says that no task runs on the worker now. Raise WorkerNotFound when the worker must register again.
         """
         ...
 
     def wait(self, seconds: float) -> bool:
-        """Whether there may be something to take by now. Ends early when there is, or when `rest` is called."""
+        """Wait until a task may be there, and return whether one may be. `pause` ends the wait early."""
         ...
 
-    def rest(self) -> None:
-        """Nothing is wanted until the next `take` or `wait`: what arrives meanwhile is for others."""
+    def pause(self) -> None:
+        """Accept nothing until the next `lease` or `wait`. A run that arrives meanwhile goes to another worker."""
         ...
 
     def close(self) -> None:
-        """The worker ends: wait until nothing can arrive for it any more."""
+        """Wait until nothing can arrive for this worker any more. The worker calls it once, when it ends."""
         ...
 
-    def keep(self, task: Task) -> LeaseExtended | Fenced:
-        """Extend the lease, and the hiding of its message."""
+    def extend_lease(self, task: Task) -> LeaseExtended | Fenced:
+        """Extend the lease of the run, and hide its message for longer."""
         ...
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        """What became of the task. Saying it again is harmless. Fenced: it was somebody else's, nothing was written."""
+        """Record the end of the attempt. Repeating the report is harmless.
+
+        Return Fenced when the run does not belong to this attempt any more. Nothing was written then.
+        """
         ...

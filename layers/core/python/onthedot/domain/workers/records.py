@@ -31,7 +31,7 @@ class Resources:
     cpu: float = 0
     memory_mb: int = 0
 
-    def holds(self, needs: Needs) -> bool:
+    def fits(self, needs: Needs) -> bool:
         return self.concurrency >= 1 and self.cpu >= needs.cpu and self.memory_mb >= needs.memory_mb
 
     def less(self, needs: Needs) -> "Resources":
@@ -87,7 +87,7 @@ class WorkerRecord:
 
     def can_do(self, needs: Needs) -> bool:
         """Whether it ever could, whatever it does now."""
-        return self.capabilities >= needs.capabilities and self.resources.holds(needs)
+        return self.capabilities >= needs.capabilities and self.resources.fits(needs)
 
     def free(self) -> Resources:
         return self.resources.minus(self.load.used)

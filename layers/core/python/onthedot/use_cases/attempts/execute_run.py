@@ -11,19 +11,19 @@ from typing import Final, Protocol
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Record
-from onthedot.ports import Answer, Engine, Performer, Received
+from onthedot.ports import Engine, Performer, Received
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import perform
 from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.attempts.keep_leases import UNHEARD
 from onthedot.use_cases.attempts.start_run import Done, GiveBack, Started, Verdict, start_run
+from onthedot.use_cases.attempts.stop_reasons import answer_for_stopped
 
 HOLD_MS: Final = 2_000
 """A message that comes earlier than this before its time is given back instead of held."""
 
 
 class Leases(Protocol):
-    """Keeps the lease of a running attempt alive while its target works, and asks it to stop when it must."""
+    """A keeper of leases: it extends the lease of a running attempt, and stops the attempt when it must not go on."""
 
     def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]: ...
 
@@ -57,7 +57,6 @@ def _carry_out(worker: Worker, begun: Started) -> Done:
     stop = Stop()
     with worker.leases.keeping(begun.run, stop):
         answer = perform(worker.engine, worker.target, begun.run, begun.definition, stop)
-        if stop.reason == UNHEARD and not answer.ok:
-            # We broke it off: not held against the run.
-            answer = Answer(ok=False, error=UNHEARD, error_class="released", handed_back=True)
+        if stop.reason is not None:
+            answer = answer_for_stopped(stop.reason, answer)
         return Done(finish_run(worker.engine, begun.run, begun.definition, answer, chance=worker.chance))

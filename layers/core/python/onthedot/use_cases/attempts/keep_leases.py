@@ -1,104 +1,116 @@
-"""Heartbeats: extend the leases of all running attempts of this process every ten seconds, and bring back a cancel."""
+"""Keep the leases of running attempts: extend them at every heartbeat, and stop an attempt that must not go on.
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+Workers on Lambda and pull workers follow this one rule. They differ in how they extend a lease, which is a parameter.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Record
-from onthedot.ports import Clock, Moved, RunStore
 from onthedot.stopping import Stop
+from onthedot.use_cases.attempts.stop_reasons import CANCELLED, FENCED, NOT_EXTENDED
 
-HEARTBEAT_SECONDS: Final = 10.0
-SOONER: Final = 0.2
-"""After a beat that was not heard the next comes after this part of the time: a short outage must not cost a lease."""
-STOP_MARGIN_MS: Final = 5_000
-"""A target is asked to stop this long before a lease ends that could not be extended."""
-WATCH_SECONDS: Final = 1.0
-CANCELLED: Final = "the job was cancelled"
-FENCED: Final = "another attempt owns the run"
-UNHEARD: Final = "the lease could not be extended"
+STOP_MARGIN_SECONDS: Final = 5.0
+"""A target is asked to stop this long before the end of a lease that could not be extended."""
+AT_ONCE: Final = 8
+"""Leases that one heartbeat extends side by side."""
+
+log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Kept:
-    run: Record
-    stop: Stop
-    until: int
-    """The end of the lease as far as we know: what the store confirmed last."""
+@dataclass(frozen=True, slots=True)
+class LeaseExtended:
+    """The reply to an extension that was written."""
+
+    lease_end: float
+    """In seconds of the worker's own clock."""
+    cancel_requested: bool = False
 
 
-class LeaseKeeper:
-    """One thread for any number of attempts; it lives while there is one. Short attempts cost no heartbeat."""
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """The reply for an attempt that does not own its run any more: it ended, was lost, or another one has begun."""
 
-    def __init__(self, store: RunStore, clock: Clock, seconds: float = HEARTBEAT_SECONDS) -> None:
-        self._store = store
-        self._clock = clock
-        self._seconds = seconds
-        self._lock = threading.Lock()
-        self._running: dict[tuple[str, int], _Kept] = {}
-        self._idle = threading.Event()
-        self._idle.set()
+    why: str
 
-    @contextmanager
-    def keeping(self, run: Record, stop: Stop) -> Iterator[None]:
-        self._add(_Kept(run, stop, run.lease_until or self._clock.now()))
+
+@dataclass(slots=True, eq=False)
+class RunningAttempt:
+    """An attempt that runs in this process, and its lease."""
+
+    lease_end: float
+    """The end that was confirmed last, in seconds of the worker's own clock."""
+    stop: Stop = field(default_factory=Stop)
+    asked_to_stop_at: float | None = None
+    fenced: bool = False
+
+    def ask_to_stop(self, reason: str, now: float) -> None:
+        """Ask the target to stop. The first reason counts."""
+        if self.asked_to_stop_at is None:
+            self.asked_to_stop_at = now
+            self.stop.ask(reason)
+
+    def ends_soon(self, now: float) -> bool:
+        """Return whether the lease has ended or is about to end."""
+        return self.lease_end - STOP_MARGIN_SECONDS <= now
+
+    def apply(self, reply: LeaseExtended | Fenced, now: float) -> None:
+        """Take over the new end of the lease. Stop an attempt that was cancelled or that is fenced."""
+        if isinstance(reply, Fenced):
+            self.fenced = True
+            self.ask_to_stop(FENCED, now)
+            return
+        self.lease_end = reply.lease_end
+        if reply.cancel_requested:
+            self.ask_to_stop(CANCELLED, now)
+
+
+Attempt = TypeVar("Attempt", bound=RunningAttempt)
+
+
+class LeaseKeeper(Generic[Attempt]):
+    """The keeper of the leases of all attempts that run in this process."""
+
+    def __init__(
+        self,
+        running: Callable[[], Sequence[Attempt]],
+        extend: Callable[[Attempt], LeaseExtended | Fenced],
+        now: Callable[[], float],
+    ) -> None:
+        self._running = running
+        self._extend = extend
+        self._now = now
+        self._failing = False
+
+    def extend_all(self) -> bool:
+        """Extend every lease once, side by side. Return whether each call was answered.
+
+        A call that raises Unavailable stops no target: the lease outlasts a missed heartbeat. Other errors are raised.
+        """
+        attempts = [attempt for attempt in self._running() if not attempt.fenced]
+        errors: list[Unavailable] = []
+        if attempts:
+            with ThreadPoolExecutor(min(len(attempts), AT_ONCE), "extend-lease") as pool:
+                errors = [error for error in pool.map(self._extend_one, attempts) if error is not None]
+        if errors and not self._failing:
+            log.warning("lease_not_extended: %s", errors[0])
+        self._failing = bool(errors)
+        return not errors
+
+    def _extend_one(self, attempt: Attempt) -> Unavailable | None:
         try:
-            yield
-        finally:
-            self._remove(run)
+            reply = self._extend(attempt)
+        except Unavailable as error:
+            return error
+        attempt.apply(reply, self._now())
+        return None
 
-    def beat(self) -> bool:
-        """Extend every lease once; whether all were heard of. One that is refused is somebody else's: it is let go."""
-        heard = [self._extend(kept) for kept in list(self._running.values())]
-        return all(heard)
-
-    def _extend(self, kept: _Kept) -> bool:
-        now = self._clock.now()
-        try:
-            outcome = self._store.move(lifecycle.extend_lease(kept.run, now))
-        except Unavailable:
-            return False  # the lease outlasts a missed beat, and the watch stops its target before it ends
-        if not isinstance(outcome, Moved):
-            kept.stop.ask(FENCED)
-            self._remove(kept.run)
-            return True
-        kept.until = now + lifecycle.LEASE_MS
-        if outcome.run is not None and outcome.run.cancel_requested is not None:
-            kept.stop.ask(CANCELLED)
-        return True
-
-    def _add(self, kept: _Kept) -> None:
-        with self._lock:
-            self._running[kept.run.run_id, kept.run.attempt] = kept
-            if self._idle.is_set():
-                self._idle.clear()
-                threading.Thread(target=self._beat_until_idle, name="leases", daemon=True).start()
-
-    def _remove(self, run: Record) -> None:
-        with self._lock:
-            self._running.pop((run.run_id, run.attempt), None)
-            if not self._running:
-                self._idle.set()
-
-    def watch(self) -> None:
-        """Ask those to stop whose lease is about to end. Apart from the beats, which may hang in a call."""
-        now = self._clock.now()
-        for kept in list(self._running.values()):
-            if kept.until - STOP_MARGIN_MS <= now:
-                kept.stop.ask(UNHEARD)
-
-    def _beat_until_idle(self) -> None:
-        watching, all_heard = False, True
-        while not self._idle.wait(self._seconds if all_heard else self._seconds * SOONER):
-            if not watching:  # nothing can be about to end before the first beat
-                watching = True
-                threading.Thread(target=self._watch_until_idle, name="lease-watch", daemon=True).start()
-            all_heard = self.beat()
-
-    def _watch_until_idle(self) -> None:
-        while not self._idle.wait(WATCH_SECONDS):
-            self.watch()
+    def stop_expiring(self) -> None:
+        """Ask the targets to stop whose lease is about to end. This makes no call, so it cannot hang."""
+        now = self._now()
+        for attempt in self._running():
+            if attempt.ends_soon(now):
+                attempt.ask_to_stop(NOT_EXTENDED, now)

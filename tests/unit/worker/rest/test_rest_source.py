@@ -1,7 +1,6 @@
-"""A worker that has only a URL and a token, over real HTTP on the embedded engine."""
+"""A worker that has only a URL and a token, over real HTTP on the SQLite engine."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,62 +10,20 @@ from onthedot.domain.runs.records import Status
 from onthedot.domain.targets.webhooks import signature_headers
 from onthedot.domain.workers.records import Load, Resources, WorkerStatus
 from onthedot.ports import Answer, Call, Performer
-from onthedot.schema import PRIORITIES
 from onthedot.stopping import Stop
+from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
-from onthedot.worker.rest_client import RestClient
 from onthedot.worker.rest_source import RestWorkSource
-from onthedot.worker.work_source import Fenced, LeaseExtended, Task
 from tests.builders import World
 from tests.unit.api.kit import Api
 from tests.unit.worker.kit import FINE, HASTY, an_offer, working
-from tests.unit.worker.world import TOKEN, ApiServer, a_passing_world, serving
-
-ROOM = Resources(4, 4, 1024)
-SHELL = {"type": "shell", "argv": ["true"]}
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with a_passing_world() as world:
-        yield world
-
-
-@pytest.fixture
-def server(world: World) -> Iterator[ApiServer]:
-    with serving(world) as server:
-        yield server
-
-
-def a_desk(server: ApiServer, token: str = TOKEN) -> RestWorkSource:
-    return RestWorkSource(RestClient(server.url, token, sleep=lambda _: None))
-
-
-@pytest.fixture
-def source(server: ApiServer) -> RestWorkSource:
-    source = a_desk(server)
-    source.register(an_offer())
-    return source
-
-
-@pytest.fixture
-def api(world: World) -> Api:
-    return Api(world)
-
-
-def take(source: RestWorkSource, most: int = 1, free: Resources = ROOM) -> list[Task]:
-    return list(source.take(most, PRIORITIES, free, idle=True).tasks)
-
-
-def status(world: World, run_id: str) -> Status:
-    run = world.store.get(run_id)
-    assert run is not None
-    return run.status
+from tests.unit.worker.rest.kit import SHELL, a_source, lease, status
+from tests.unit.worker.world import ApiServer
 
 
 def test_what_a_worker_offers_is_in_the_registry(world: World, server: ApiServer) -> None:
     offer = replace(an_offer(concurrency=3, cpu=1.5), worker_id="mine", host="laptop")
-    assert a_desk(server).register(offer) == "mine"
+    assert a_source(server).register(offer) == "mine"
     worker = world.registry.find("mine")
     assert worker is not None
     assert (worker.tenant, worker.pool, worker.capabilities) == ("acme", "pull", frozenset({"http", "shell"}))
@@ -75,7 +32,7 @@ def test_what_a_worker_offers_is_in_the_registry(world: World, server: ApiServer
 
 def test_it_leases_performs_and_completes(world: World, source: RestWorkSource, api: Api) -> None:
     job = api.job(target=SHELL, priority="HIGH", timeout_seconds=45, requirements={"cpu": 0.5, "memory_mb": 64})
-    [task] = take(source)
+    [task] = lease(source)
     assert (task.run_id, task.attempt, task.priority, task.alone) == (job, 1, "HIGH", False)
     assert (task.needs.cpu, task.needs.memory_mb, task.needs.seconds) == (0.5, 64, 45)
     assert source.report(task, FINE) is None
@@ -86,11 +43,11 @@ def test_it_leases_performs_and_completes(world: World, source: RestWorkSource, 
 
 
 def test_the_target_gets_byte_by_byte_what_was_signed(world: World, server: ApiServer, api: Api) -> None:
-    source = a_desk(server)
+    source = a_source(server)
     source.register(replace(an_offer(), capabilities=frozenset({"http"})))
     payload = {"z": 1.10, "a": ["ü", None, 1e20, 12345678901234567890], "€": {"": True}}
     api.job(callback_url="https://example.com/", payload=payload, timeout_seconds=7200)
-    [task] = take(source)
+    [task] = lease(source)
     calls: list[Call] = []
 
     class Noting(Performer):
@@ -117,11 +74,11 @@ def test_the_target_gets_byte_by_byte_what_was_signed(world: World, server: ApiS
         (Answer(ok=False, error="the worker was stopped", handed_back=True), Status.DISPATCHED, (0, 0)),
     ],
 )
-def test_what_became_of_a_run_is_told_as_it_is(
+def test_the_end_of_an_attempt_is_recorded_as_it_was_reported(
     source: RestWorkSource, api: Api, answer: Answer, outcome: Status, counted: tuple[int, int]
 ) -> None:
     job = api.job(target=SHELL)
-    [task] = take(source)
+    [task] = lease(source)
     assert source.report(task, answer) is None
     run = api.world.store.get(job)
     assert run is not None
@@ -131,22 +88,22 @@ def test_what_became_of_a_run_is_told_as_it_is(
 
 def test_a_cancel_comes_with_the_heartbeat(world: World, source: RestWorkSource, api: Api) -> None:
     job = api.job(target=SHELL)
-    [task] = take(source)
-    kept = source.keep(task)
-    assert isinstance(kept, LeaseExtended)
-    assert not kept.cancel_requested
+    [task] = lease(source)
+    extended = source.extend_lease(task)
+    assert isinstance(extended, LeaseExtended)
+    assert not extended.cancel_requested
     assert api.send("PUT", f"/v1/jobs/{job}/cancel").status == 200
-    kept = source.keep(task)
-    assert isinstance(kept, LeaseExtended)
-    assert kept.cancel_requested
+    extended = source.extend_lease(task)
+    assert isinstance(extended, LeaseExtended)
+    assert extended.cancel_requested
 
 
-def test_heartbeats_hold_lease_and_message(world: World, source: RestWorkSource, api: Api) -> None:
+def test_heartbeats_extend_the_lease_and_hide_the_message(world: World, source: RestWorkSource, api: Api) -> None:
     job = api.job(target=SHELL)
-    [task] = take(source)
+    [task] = lease(source)
     for _ in range(4):
         world.clock.advance(25)
-        assert isinstance(source.keep(task), LeaseExtended)
+        assert isinstance(source.extend_lease(task), LeaseExtended)
     assert world.received(pool="pull") == []
     assert source.report(task, FINE) is None
     assert status(world, job) is Status.SUCCEEDED
@@ -156,31 +113,31 @@ def test_a_dead_workers_run_goes_to_another_and_its_late_report_is_fenced_off(
     world: World, server: ApiServer, source: RestWorkSource, api: Api
 ) -> None:
     job = api.job(target=SHELL)
-    [task] = take(source)
+    [task] = lease(source)
     world.clock.advance(VISIBILITY_MS / 1000 + 1)
-    heir = a_desk(server)
+    heir = a_source(server)
     heir.register(an_offer())
-    assert take(heir) == []
+    assert lease(heir) == []
     world.clock.advance(10)
-    [again] = take(heir)
+    [again] = lease(heir)
     assert (again.attempt, again.alone) == (2, True)
     assert isinstance(source.report(task, FINE), Fenced)
-    assert isinstance(source.keep(task), Fenced)
+    assert isinstance(source.extend_lease(task), Fenced)
     assert heir.report(again, FINE) is None
     assert status(world, job) is Status.SUCCEEDED
 
 
 def test_the_run_of_a_deleted_job_is_fenced_off(source: RestWorkSource, api: Api) -> None:
     job = api.job(target=SHELL)
-    [task] = take(source)
+    [task] = lease(source)
     assert api.call("DELETE", f"/v1/jobs/{job}").status == 200
-    assert isinstance(source.keep(task), Fenced)
+    assert isinstance(source.extend_lease(task), Fenced)
 
 
 def test_a_forgotten_worker_registers_again_with_its_heartbeat(world: World, source: RestWorkSource) -> None:
     with world.database.transaction() as connection:
         connection.execute("DELETE FROM workers")
-    source.beat(Load(running=("a",), used=Resources(1)))
+    source.send_heartbeat(Load(running=("a",), used=Resources(1)))
     [worker] = world.registry.workers()
     assert (worker.load.running, worker.load.used.concurrency) == (("a",), 1)
 
@@ -189,11 +146,11 @@ def test_a_forgotten_worker_that_wants_work_must_register_first(world: World, so
     with world.database.transaction() as connection:
         connection.execute("DELETE FROM workers")
     with pytest.raises(WorkerNotFound):
-        take(source)
+        lease(source)
 
 
-def test_it_says_good_bye(world: World, source: RestWorkSource) -> None:
-    source.beat(Load(stopped=True))
+def test_a_worker_that_ends_is_shown_as_stopped(world: World, source: RestWorkSource) -> None:
+    source.send_heartbeat(Load(stopped=True))
     [worker] = world.registry.workers()
     assert worker.status(world.clock.now()) is WorkerStatus.STOPPED
 
@@ -210,7 +167,7 @@ def test_a_whole_worker_over_http_ends_all_runs_and_hands_back_the_last(
 
     jobs = [api.job(target=SHELL) for _ in range(12)]
     long = api.job(target=SHELL, payload="long")
-    with working(a_desk(server), Performing(), pace=replace(HASTY, grace=0.05)):
+    with working(a_source(server), Performing(), pace=replace(HASTY, grace=0.05)):
         while any(status(world, job) is not Status.SUCCEEDED for job in jobs) or status(world, long) != "RUNNING":
             world.clock.advance(0)
     run = world.store.get(long)

@@ -1,0 +1,27 @@
+"""Helpers for tests of a worker that has only a URL and a token."""
+
+from onthedot.domain.runs.records import Status
+from onthedot.domain.workers.records import Resources
+from onthedot.schema import PRIORITIES
+from onthedot.worker.rest_client import RestClient
+from onthedot.worker.rest_source import RestWorkSource
+from onthedot.worker.work_source import Task
+from tests.builders import World
+from tests.unit.worker.world import TOKEN, ApiServer
+
+FREE = Resources(4, 4, 1024)
+SHELL = {"type": "shell", "argv": ["true"]}
+
+
+def a_source(server: ApiServer, token: str = TOKEN) -> RestWorkSource:
+    return RestWorkSource(RestClient(server.url, token, sleep=lambda _: None))
+
+
+def lease(source: RestWorkSource, most: int = 1) -> list[Task]:
+    return list(source.lease(most, PRIORITIES, FREE, idle=True).tasks)
+
+
+def status(world: World, run_id: str) -> Status:
+    run = world.store.get(run_id)
+    assert run is not None
+    return run.status
