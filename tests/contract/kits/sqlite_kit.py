@@ -2,13 +2,16 @@
 
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
+from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.limits import SqliteLimitsStore
 from onthedot.engines.sqlite.messages import Letter, MessageTable
-from onthedot.engines.sqlite.misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
 from onthedot.engines.sqlite.patterns import SqlitePatternStore
+from onthedot.engines.sqlite.progress import SqliteProgressStore
 from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
 

@@ -36,7 +36,7 @@ def test_a_long_wait_is_several_calls(wait_ms: int, seconds: list[int]) -> None:
 
 
 def test_no_call_waits_as_long_as_the_client_has_patience() -> None:
-    patience: float = aws_wiring._CONFIG.read_timeout  # type: ignore[attr-defined]
+    patience: float = aws_wiring.CONFIG.read_timeout  # type: ignore[attr-defined]
 
     assert patience > SHORT_POLL_SECONDS
 
