@@ -30,7 +30,7 @@ URL_VARIABLE: Final = "ONTHEDOT_URL"
 def worker_command(pool: Pool, fargate: Fargate) -> list[str]:
     """What follows the image's entry point, `onthedot`."""
     command = ["worker", "--pool", pool.name, "--shell" if fargate.shell else "--direct", "--json"]
-    command += ["--slots", str(fargate.slots), "--cpu", f"{fargate.cpu / 1024:g}"]
+    command += ["--concurrency", str(fargate.concurrency), "--cpu", f"{fargate.cpu / 1024:g}"]
     command += ["--memory-mb", str(fargate.free_memory_mb), "--grace", str(GRACE_SECONDS)]
     if fargate.app is not None:
         command += ["--app", fargate.app]
