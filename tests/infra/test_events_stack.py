@@ -122,7 +122,7 @@ def test_a_batch_that_fails_in_part_is_repeated_from_there_and_no_poison_blocks_
     assert source["BisectBatchOnFunctionError"] is True
     assert (source["MaximumRetryAttempts"], source["MaximumRecordAgeInSeconds"]) == (100, 12 * 3600)
     assert resolve(source["DestinationConfig"]["OnFailure"]["Destination"]).startswith("<PublisherDlqQueue")
-    # What was written before the first deployment of the publisher is told too.
+    # Changes that were written before the first deployment of the publisher are published too.
     assert (source["StartingPosition"], source["ParallelizationFactor"]) == ("TRIM_HORIZON", 4)
 
 

@@ -1,4 +1,4 @@
-"""The worker's image: what is in it, and that it runs the command which the local tests run as a process."""
+"""The image of the worker: its content, and that it runs the command which the local tests run as a process."""
 
 import json
 import re

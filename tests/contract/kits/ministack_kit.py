@@ -20,7 +20,7 @@ from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue, read_tick
-from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
+from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, TickWithReceipt, Inbox
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
@@ -116,19 +116,19 @@ class SqsTickInbox:
         self._client = client
         self._url = url
 
-    def receive(self) -> list[HeldTick]:
+    def receive(self) -> list[TickWithReceipt]:
         reply = self._client.receive_message(
             QueueUrl=self._url,
             MaxNumberOfMessages=10,
             WaitTimeSeconds=0,
             MessageSystemAttributeNames=["ApproximateReceiveCount"],
         )
-        return [_held(message) for message in reply.get("Messages", [])]
+        return [_received(message) for message in reply.get("Messages", [])]
 
-    def delete(self, held: HeldTick) -> None:
-        self._client.delete_message(QueueUrl=self._url, ReceiptHandle=held.receipt)
+    def delete(self, received: TickWithReceipt) -> None:
+        self._client.delete_message(QueueUrl=self._url, ReceiptHandle=received.receipt)
 
 
-def _held(message: Any) -> HeldTick:
+def _received(message: Any) -> TickWithReceipt:
     receives = int(message["Attributes"]["ApproximateReceiveCount"])
-    return HeldTick(read_tick(message["Body"], message["MessageId"], receives), message["ReceiptHandle"])
+    return TickWithReceipt(read_tick(message["Body"], message["MessageId"], receives), message["ReceiptHandle"])

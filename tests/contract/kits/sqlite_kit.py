@@ -13,7 +13,7 @@ from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerReg
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from tests.builders import VirtualClock
-from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
+from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, TickWithReceipt, Inbox
 
 
 class SqliteKit:
@@ -73,8 +73,8 @@ class SqliteTickInbox:
     def __init__(self, ticks: SqliteTickQueue) -> None:
         self._ticks = ticks
 
-    def receive(self) -> list[HeldTick]:
-        return [HeldTick(held.tick, held.receipt) for held in self._ticks.receive_ticks(10)]
+    def receive(self) -> list[TickWithReceipt]:
+        return [TickWithReceipt(received.tick, received.receipt) for received in self._ticks.receive_ticks(10)]
 
-    def delete(self, held: HeldTick) -> None:
-        self._ticks.delete_tick(ReceivedTick(held.tick, held.receipt))
+    def delete(self, received: TickWithReceipt) -> None:
+        self._ticks.delete_tick(ReceivedTick(received.tick, received.receipt))

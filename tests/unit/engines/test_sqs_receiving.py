@@ -1,4 +1,4 @@
-"""What SQS is asked when somebody receives: no call waits longer than a client does for its answer."""
+"""The calls of SQS that receive messages: none waits longer than the read time-out of its client."""
 
 from typing import Any
 
