@@ -13,7 +13,7 @@ from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerReg
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from tests.builders import VirtualClock
-from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, TickWithReceipt, Inbox
+from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, TickWithReceipt
 
 
 class SqliteKit:

@@ -1,4 +1,4 @@
-"""Tenants' limits, and who is held back by them."""
+"""The limits of tenants, and the throttled tenants and queues."""
 
 from onthedot.domain.runs.fairness import Limits, TenantLimits
 from onthedot.domain.runs.records import Priority
