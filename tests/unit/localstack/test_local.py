@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -192,12 +193,12 @@ def test_up_prints_api_and_token_and_no_console_that_is_not_served(monkeypatch: 
 
 
 def test_a_ministack_for_tests_ends_with_its_block(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), ministack_process.running_ministack(tmp_path) as url:
-        address = urlsplit(url)
-        socket.create_connection((address.hostname or "", address.port or 0)).close()
-        raise KeyError
+    with suppress(KeyError), ministack_process.running_ministack(tmp_path) as url:
+        address = ("127.0.0.1", urlsplit(url).port or 0)
+        socket.create_connection(address).close()
+        raise KeyError("a failed test")
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((address.hostname or "", address.port or 0))
+        socket.create_connection(address)
 
 
 def test_a_deployment_is_needed_when_a_source_or_the_shards_change_and_only_then(tmp_path: Path) -> None:
