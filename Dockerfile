@@ -15,7 +15,7 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
 
 WORKDIR /opt/onthedot
 
-# What changes seldom comes first: exactly these packages, by their hashes, and nothing that must be compiled.
+# Files that change seldom come first: exactly these packages, by their hashes, without any that must be compiled.
 COPY worker.lock ./
 RUN pip install --require-hashes --only-binary :all: -r worker.lock
 
@@ -23,7 +23,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY layers/core/python/onthedot layers/core/python/onthedot
 RUN pip install --no-deps .
 
-# Nobody in particular. The root file system may be read-only; a volume over /tmp gets the rights that /tmp has here.
+# A user without rights. The root file system may be read-only. A volume over /tmp gets the rights that /tmp has here.
 RUN useradd --uid 10001 --no-create-home --home-dir /tmp --shell /usr/sbin/nologin worker
 USER 10001
 WORKDIR /tmp

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from localstack.write_units import computed_units
 from onthedot.domain.runs.records import Move, Record
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.ports import Clock, Deadline, Moved, Refused, Undecided
-from tests.contract.kits.write_units import computed_units
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

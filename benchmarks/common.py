@@ -17,22 +17,12 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.records import Definition, Priority
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import CronSchedule, Schedule, every
 from onthedot.domain.targets.types import HttpTarget
-from onthedot.engines.aws.dynamodb.misc import DynamoLimitsStore
-from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
-from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
-from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.engines.aws.sqs.queues import SqsRunQueues
-from onthedot.engines.limits_cache import CachedLimits
-from onthedot.engines.signing_cache import CachedSigning
-from onthedot.ports import Clock, Engine
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.submit_job import JobRequest
-from onthedot.wiring.aws import NoBlobs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 RESULTS: Final = ROOT / "build" / "benchmarks"
@@ -148,23 +138,6 @@ def quantile(values: Sequence[float], share: float) -> float:
 def spread(values: Sequence[float]) -> float:
     """Return the noise of a measurement: half the distance between the quartiles, as a share of the median."""
     return (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / statistics.median(values)
-
-
-def aws_engine(
-    dynamodb: Any, sqs: Any, table: str, queue_urls: Mapping[str, str], *, clock: Clock, deployment: Deployment
-) -> Engine:
-    """The dispatcher's engine as `bootstrap` wires it, but on these clients and this clock."""
-    return Engine(
-        store=DynamoRunStore(dynamodb, table, clock),
-        queues=SqsRunQueues(sqs, None, queue_urls, clock),
-        blobs=NoBlobs(),
-        clock=clock,
-        deployment=deployment,
-        limits=CachedLimits(DynamoLimitsStore(dynamodb, table), clock),
-        registry=DynamoWorkerRegistry(dynamodb, table, clock),
-        signing=CachedSigning(DynamoSigningStore(dynamodb, table), clock),
-        patterns=DynamoPatternStore(dynamodb, table, clock),
-    )
 
 
 def one_off(at: int) -> JobRequest:

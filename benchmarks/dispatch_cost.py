@@ -22,17 +22,18 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
-from benchmarks.common import TENANT, Bar, aws_engine, cpu_of, finish, one_off, recurring, show, spread
+from benchmarks.common import TENANT, Bar, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_parsing
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot import schema
+from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.pass_progress import PassProgress
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
 from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
-from onthedot.engines.aws.dynamodb.misc import DynamoProgressStore
+from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.ports import Answer, Call, Deadline, Engine, Received, Tick
 from onthedot.settings import WorkerSettings
@@ -43,7 +44,7 @@ from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.jobs.submit_job import submit_job
 from onthedot.wiring import aws as aws_wiring
-from tests.builders import VirtualClock
+from onthedot.wiring.aws_engine import aws_engine
 
 TABLE: Final = "onthedot-bench"
 DEPLOYMENT: Final = Deployment(shards=4, lookahead=3, history_days=7)

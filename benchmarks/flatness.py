@@ -19,28 +19,25 @@ import boto3
 from botocore.config import Config
 
 from benchmarks.capacity import MeasuringStore, spending
-from benchmarks.common import TENANT, Bar, aws_engine, console, cpu_of, finish, one_off, recurring, show, spread
+from benchmarks.common import TENANT, Bar, console, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.stored_jobs import fill_dynamodb, fill_sqlite
+from localstack.ministack_process import running_ministack
+from localstack.table import table_arguments
 from onthedot import schema
+from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.pass_progress import PassProgress
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
 from onthedot.engines.aws.dynamodb.keys import run_key
-from onthedot.engines.aws.dynamodb.misc import DynamoProgressStore
+from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.sqlite.database import MEMORY, Database
-from onthedot.engines.sqlite.misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore
-from onthedot.engines.sqlite.patterns import SqlitePatternStore
-from onthedot.engines.sqlite.queues import SqliteRunQueues
-from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
-from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Deadline, Engine, ProgressStore, Tick
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.jobs.submit_job import submit_job
-from tests.builders import VirtualClock
-from tests.contract.kits.ministack_kit import table_arguments
-from tests.contract.kits.ministack_process import running_ministack
+from onthedot.wiring.aws_engine import aws_engine
+from onthedot.wiring.sqlite import SqliteEngine
 
 DEPLOYMENT: Final = Deployment(shards=4, lookahead=3, history_days=7)
 SHARDS: Final = tuple(range(DEPLOYMENT.shards))
@@ -123,19 +120,8 @@ def sqlite_subjects(sizes: Sequence[int], folder: Path | None) -> Iterator[list[
 def _sqlite_subject(stack: ExitStack, size: int, path: str | Path) -> Subject:
     clock = VirtualClock()
     database = stack.enter_context(Database(clock, path))
-    queues = SqliteRunQueues(database, clock)
-    store = SqliteRunStore(database, clock)
-    engine = Engine(
-        store=store,
-        queues=queues,
-        blobs=SqliteBlobs(database),
-        clock=clock,
-        deployment=DEPLOYMENT,
-        limits=SqliteLimitsStore(database),
-        registry=SqliteWorkerRegistry(database, clock),
-        signing=SqliteSigningStore(database),
-        patterns=SqlitePatternStore(database, clock),
-    )
+    wired = SqliteEngine.on(database, clock, DEPLOYMENT)
+    engine, queues = wired.engine, wired.queues
     with _telling(f"stored {size:,} jobs in SQLite"):
         fill_sqlite(database, engine, size)
 
@@ -149,7 +135,7 @@ def _sqlite_subject(stack: ExitStack, size: int, path: str | Path) -> Subject:
     def count(subject: Subject) -> Counts:
         return _counted_by_sqlite(database, lambda: subject.tick(engine))
 
-    return Subject(size, clock, engine, SqliteProgressStore(database), count, forget)
+    return Subject(size, clock, engine, wired.progress, count, forget)
 
 
 def _counted_by_sqlite(database: Database, act: Callable[[], None]) -> Counts:

@@ -1,74 +1,77 @@
-"""What jobs may call in AWS's name: the context values that become the allow-list, and the grants that come from it."""
+"""The AWS calls that jobs may make: the context values of the allow-list, and the grants that follow from it."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Annotated, Any, Final, Self
 
 from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 from botocore import session
 from botocore.exceptions import UnknownServiceError
+from pydantic import Field, model_validator
 
-from context_fields import Fields, listed
-from context_values import BadContext
+from context_values import ContextModel
 from onthedot.domain.targets.allow_list import AllowedCall, AllowList
 
-_FUNCTION: Final = r"(arn:[a-z-]+:lambda:[a-z0-9-]+:\d{12}:function:)?[A-Za-z0-9_*?-]{1,140}(:[A-Za-z0-9$_*?-]{1,128})?"
-"""A function's name or ARN, with `*` and `?`; a version or an alias may stand behind it."""
-_ACTION: Final = r"[a-z0-9-]+:[A-Z][A-Za-z0-9]*"
-_CALL_FIELDS: Final = ("service", "action", "iam_action", "resources")
+Function = Annotated[
+    str,
+    Field(
+        pattern=r"^(arn:[a-z-]+:lambda:[a-z0-9-]+:[0-9]{12}:function:)?[A-Za-z0-9_*?-]{1,140}(:[A-Za-z0-9$_*?-]{1,128})?$"
+    ),
+]
+"""The name or ARN of a function, with `*` and `?`. A version or an alias may follow."""
+Resource = Annotated[str, Field(pattern=r"^(\*|arn:[\x21-\x7e]+)$")]
 
-# On the local AWS nothing can be harmed, and everything should be there to try.
+# Jobs cannot do harm on the local AWS, so everything is there to try.
 LOCAL_FUNCTIONS: Final = ("*",)
 LOCAL_CALLS: Final = (
-    AllowedCall("sqs", "SendMessage"),
-    AllowedCall("sqs", "ReceiveMessage"),
-    AllowedCall("sns", "Publish"),
-    AllowedCall("events", "PutEvents"),
-    AllowedCall("dynamodb", "PutItem"),
-    AllowedCall("dynamodb", "GetItem"),
-    AllowedCall("dynamodb", "UpdateItem"),
-    AllowedCall("s3", "PutObject"),
-    AllowedCall("s3", "GetObject"),
-    AllowedCall("stepfunctions", "StartExecution", "states:StartExecution"),
+    "sqs:SendMessage",
+    "sqs:ReceiveMessage",
+    "sns:Publish",
+    "events:PutEvents",
+    "dynamodb:PutItem",
+    "dynamodb:GetItem",
+    "dynamodb:UpdateItem",
+    "s3:PutObject",
+    "s3:GetObject",
+    {"service": "stepfunctions", "action": "StartExecution", "iam_action": "states:StartExecution"},
 )
 
 
-def read_functions(key: str, value: Any) -> tuple[str, ...]:
-    names = listed(key, value)
-    return Fields(key, {key: names}, [key]).texts(key, _FUNCTION) if names else ()
+class Call(ContextModel):
+    """One entry of `aws_calls`: `service:Action` as text, or an object."""
 
+    service: str = Field(pattern=r"^[a-z0-9-]+$")
+    action: str = Field(pattern=r"^[A-Z][A-Za-z0-9]*$")
+    iam_action: str = Field(default="", pattern=r"^[a-z0-9-]+:[A-Z][A-Za-z0-9]*$")
+    """The name in IAM, if it differs."""
+    resources: tuple[Resource, ...] = Field(default=("*",), min_length=1)
 
-def read_calls(key: str, value: Any) -> tuple[AllowedCall, ...]:
-    """Raises `BadContext` for a service or an action that boto3 does not know: it would only fail when it is due."""
-    return tuple(_call(key, entry) for entry in listed(key, value))
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        service, _, action = value.partition(":")
+        return {"service": service, "action": action}
 
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        """Refuse a call that boto3 does not know, because it would fail only when a job is due."""
+        try:
+            model = session.get_session().get_service_model(self.service)
+        except UnknownServiceError as error:
+            raise ValueError(f"boto3 knows no service {self.service}") from error
+        if self.action not in model.operation_names:
+            raise ValueError(f"boto3's {self.service} has no action {self.action}")
+        return self
 
-def _call(key: str, entry: Any) -> AllowedCall:
-    if isinstance(entry, str):
-        service, _, action = entry.partition(":")
-        entry = {"service": service, "action": action}
-    fields = Fields(key, entry, _CALL_FIELDS)
-    call = AllowedCall(
-        fields.text("service", r"[a-z0-9-]+"),
-        fields.text("action", r"[A-Z][A-Za-z0-9]*"),
-        fields.text("iam_action", _ACTION, "") if fields.has("iam_action") else "",
-        fields.texts("resources", r"\*|arn:[\x21-\x7e]+", ("*",)),
-    )
-    _check_known(key, call)
-    return call
-
-
-def _check_known(key: str, call: AllowedCall) -> None:
-    try:
-        model = session.get_session().get_service_model(call.service)
-    except UnknownServiceError as error:
-        raise BadContext(key, call.service, "boto3 knows no such service") from error
-    if call.action not in model.operation_names:
-        raise BadContext(key, f"{call.service}:{call.action}", f"boto3's {call.service} has no such action")
+    @property
+    def allowed(self) -> AllowedCall:
+        return AllowedCall(self.service, self.action, self.iam_action, self.resources)
 
 
 def grants(stack: Stack, allowed: AllowList) -> Iterator[iam.PolicyStatement]:
-    """What a worker must be allowed so that its jobs can do what is on the list, and nothing else."""
+    """Yield the grants that a worker needs so that its jobs can make the calls on the list, and no others."""
     if allowed.functions:
         arns = [function_arn(stack, function) for function in allowed.functions]
         yield iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=arns)

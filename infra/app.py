@@ -1,4 +1,4 @@
-"""The CDK app: context in, six stacks out, seven where a pool runs on Fargate; checked by cdk-nag."""
+"""The CDK app: it reads the context, builds six stacks (seven with a Fargate pool), and checks them with cdk-nag."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ from stage_config import StageConfig
 
 @dataclass(frozen=True, slots=True)
 class Stacks:
-    """All of one stage."""
+    """The stacks of one stage."""
 
     data: DataStack
     queues: QueuesStack
@@ -38,7 +38,7 @@ class Stacks:
 
 
 def build(app: App, config: StageConfig, dependencies: Path) -> Stacks:
-    """The stage's stacks; `dependencies` is the directory of the packages' layer."""
+    """Build the stacks of a stage. `dependencies` is the directory of the layer with the packages."""
     env = Environment(account=config.account, region=config.region)
     data, queues = DataStack(app, config, env), QueuesStack(app, config, env)
     dispatch = DispatchStack(app, config, env, data=data, queues=queues, dependencies=dependencies)
@@ -59,7 +59,7 @@ def main() -> None:
     try:
         config = StageConfig.from_context(context)
     except BadContext as error:
-        # What is wrong is in the message; a trace of our own calls would only hide it.
+        # The message says all. A trace of our own calls would only hide it.
         sys.exit(str(error))
     stacks = build(app, config, dependencies_layer(local=config.local))
     nag.check(app, config, stacks.all())

@@ -1,8 +1,11 @@
-"""Readers of single context values: text from `-c key=value` or typed from `cdk.json`, to a checked value."""
+"""The types of context values: text from `-c key=value`, or typed values from `cdk.json`. pydantic checks them."""
 
+import json
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, ValidationError
 
 
 class BadContext(ValueError):
@@ -14,40 +17,64 @@ class BadContext(ValueError):
         self.key = key
 
 
-def text(pattern: str) -> Callable[[str, Any], str]:
-    def read(key: str, value: Any) -> str:
-        if not isinstance(value, str) or not re.fullmatch(pattern, value, re.ASCII):
-            raise BadContext(key, value, f"must match ^{pattern}$")
+class ContextModel(BaseModel):
+    """A context value with fields, or all of them together. It refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Model = TypeVar("Model", bound=ContextModel)
+
+
+def checked(model: type[Model], context: Mapping[str, Any]) -> Model:
+    """Return the model of these context values. Raise BadContext with the first value that it refuses."""
+    try:
+        return model.model_validate(dict(context))
+    except ValidationError as refused:
+        # An unknown field comes first: it explains why the field that it should have been is missing.
+        error = min(refused.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    key, *inside = error["loc"]
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in inside).lstrip(".")
+    why = re.sub(r"\b(frozenset|tuple)\b", "list", error["msg"].removeprefix("Value error, "), flags=re.IGNORECASE)
+    raise BadContext(str(key), context.get(str(key)), f"{where}: {why}" if where else why)
+
+
+def _digits(value: Any) -> Any:
+    # bool is an int in Python, but `-c shards=true` is a mistake. pydantic would also take "1_000" and other digits.
+    if isinstance(value, bool) or not re.fullmatch(r"-?\d{1,12}", str(value), re.ASCII):
+        raise ValueError("must be a whole number")
+    return value
+
+
+def _flag(value: Any) -> Any:
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+
+
+def _listed(value: Any) -> Any:
+    """Read text as JSON, or as values between commas, so that simple lists need no quotes."""
+    if not isinstance(value, str):
         return value
-
-    return read
-
-
-def whole_number(least: int, most: int) -> Callable[[str, Any], int]:
-    def read(key: str, value: Any) -> int:
-        # bool is an int in Python; `-c shards=true` is a mistake all the same.
-        if isinstance(value, bool) or not re.fullmatch(r"-?\d{1,12}", str(value), re.ASCII):
-            raise BadContext(key, value, "must be a whole number")
-        if not least <= (number := int(value)) <= most:
-            raise BadContext(key, value, f"must be from {least} to {most}")
-        return number
-
-    return read
+    if not value.lstrip().startswith(("[", "{")):
+        return [part.strip() for part in value.split(",")]
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"is no JSON: {error}") from error
 
 
-def choice(allowed: tuple[int, ...]) -> Callable[[str, Any], int]:
-    def read(key: str, value: Any) -> int:
-        number = whole_number(min(allowed), max(allowed))(key, value)
-        if number not in allowed:
-            raise BadContext(key, value, f"must be one of {', '.join(map(str, allowed))}")
-        return number
+def parts(form: str) -> BeforeValidator:
+    """Split text at its colons. Refuse a value that has not as many parts as the form, such as `READS:WRITES`."""
+    expected = form.split(",", 1)[0].count(":") + 1
 
-    return read
+    def split(value: Any) -> Any:
+        found = value.split(":") if isinstance(value, str) else value
+        if not isinstance(found, list | tuple) or len(found) != expected:
+            raise ValueError(f"must be {form}")
+        return found
+
+    return BeforeValidator(split)
 
 
-def flag(key: str, value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if value not in ("true", "false"):
-        raise BadContext(key, value, "must be true or false")
-    return bool(value == "true")
+Number = Annotated[int, BeforeValidator(_digits)]
+Flag = Annotated[StrictBool, BeforeValidator(_flag)]
+LISTED = BeforeValidator(_listed)

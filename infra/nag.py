@@ -1,6 +1,6 @@
-"""cdk-nag's AwsSolutions rules over the whole app, and every exception from them, with its reason, in this one place.
+"""The AwsSolutions rules of cdk-nag for the whole app, and every exception from them, with its reason.
 
-A finding that is not listed here fails `cdk synth`; a line here that matches no finding fails the tests.
+A finding that is not listed here fails `cdk synth`. An entry here that matches no finding fails the tests.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,9 +29,9 @@ _BLOBS: Final = "ExportsOutputFnGetAttBlobsF0F01DC6Arn220BCD82"
 _LOGS_POLICY: Final = "arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
 
 _XRAY = "X-Ray has no resources to name: PutTraceSegments takes only *."
-_CALLS = "Some calls on the stage's allow-list name no resources: whoever deploys it leaves them open."
-_STREAMS = "ListStreams takes only *; the event source finds the table's stream by it."
-_METRICS = "GetMetricData takes only *; it reads the age of the queues' oldest messages."
+_CALLS = "Some calls on the stage's allow-list name no resources: the operator leaves them open."
+_STREAMS = "ListStreams takes only *. The event source finds the table's stream by it."
+_METRICS = "GetMetricData takes only *. It reads the age of the queues' oldest messages."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def _data_and_queues() -> Iterator[Suppression]:
         "data",
         "Blobs/Resource",
         "AwsSolutions-S1",
-        "Two roles can reach the bucket, by keys that stand in the table; a log of it would be the larger bucket. "
+        "Two roles can reach the bucket, by keys that are in the table. An access log would be larger than the bucket. "
         "Accounts that must have it turn on CloudTrail data events.",
     )
     yield Suppression(
@@ -86,7 +86,7 @@ def _grants(config: StageConfig) -> Iterator[Suppression]:
             "dispatch",
             f"{role}/DefaultPolicy/Resource",
             f"AwsSolutions-IAM5[Resource::<{function}.Arn>:*]",
-            "Versions and aliases of the one function; the target's construct grants them with the function.",
+            "Versions and aliases of the one function. The target's construct grants them with the function.",
         )
     yield from _blobs(config, "api", "ApiRole/DefaultPolicy/Resource")
     yield from _working(config, "workers", "WorkerRole/DefaultPolicy/Resource", calls=True)
@@ -94,12 +94,12 @@ def _grants(config: StageConfig) -> Iterator[Suppression]:
 
 def _blobs(config: StageConfig, stack: str, path: str, under: str = "") -> Iterator[Suppression]:
     rule = f"AwsSolutions-IAM5[Resource::{config.name('data')}:{_BLOBS}/{under}*]"
-    why = "Objects of the one blob bucket; their keys are hashes of what is in them, or name an attempt."
+    why = "Objects of the one blob bucket. Their keys are hashes of their content, or name an attempt."
     yield Suppression(stack, path, rule, why)
 
 
 def _working(config: StageConfig, stack: str, path: str, *, calls: bool) -> Iterator[Suppression]:
-    """What a worker's role has: blobs, results, and what the stage's allow-list leaves open by a `*`."""
+    """Accept the wildcards in the role of a worker: blobs, results, and the `*` of the stage's allow-list."""
     yield from _blobs(config, stack, path)
     yield from _blobs(config, stack, path, PREFIX)
     if not calls:
@@ -109,7 +109,7 @@ def _working(config: StageConfig, stack: str, path: str, *, calls: bool) -> Iter
     functions = [name if name.startswith("arn:") else here + name for name in config.lambda_functions]
     called = [resource for call in config.aws_calls for resource in call.resources if resource != "*"]
     for resource in dict.fromkeys(r for r in (*functions, *called) if "*" in r):
-        why = "Whoever deploys the stage gave them: its jobs may call these, and the API refuses by the same list."
+        why = "The operator of the stage listed them: its jobs may call these, and the API refuses by the same list."
         yield Suppression(stack, path, f"AwsSolutions-IAM5[Resource::{resource}]", why)
 
 
@@ -133,7 +133,7 @@ def _task(config: StageConfig, pool: Pool, fargate: Fargate) -> Iterator[Suppres
     task = f"{construct_part(pool.name)}Task"
     why = "Names and addresses, no secrets: the one secret comes from Secrets Manager, as one."
     yield Suppression("fargate", f"{task}/Resource", "AwsSolutions-ECS2", why)
-    why = "ecr:GetAuthorizationToken takes only *; with it Fargate, not the task, gets the image."
+    why = "ecr:GetAuthorizationToken takes only *. Fargate, not the task, gets the image with it."
     path = f"{task}/ExecutionRole/DefaultPolicy/Resource"
     yield Suppression("fargate", path, "AwsSolutions-IAM5[Resource::*]", why)
     if fargate.shell:
@@ -153,26 +153,26 @@ def _api(config: StageConfig) -> Iterator[Suppression]:
         "api",
         "Api/Resource",
         "AwsSolutions-APIG2",
-        "The function validates every field and names the wrong one; the gateway's validator would say less.",
+        "The function validates every field and names the wrong one. The gateway's validator would say less.",
     )
     yield Suppression(
         "api",
         "Api/CloudWatchRole/Resource",
         f"AwsSolutions-IAM4[Policy::{_LOGS_POLICY}]",
-        "The policy that AWS documents for this account-wide role; only API Gateway can assume it.",
+        "The policy that AWS documents for this account-wide role. Only API Gateway can assume it.",
     )
     yield Suppression(
         "api",
         f"Api/DeploymentStage.{config.stage}/Resource",
         "AwsSolutions-APIG3",
         "A web ACL costs several times the idle system. Everything but three GETs needs a token, the stage is "
-        "throttled; who faces the open internet associates their own ACL with the stage.",
+        "throttled. An operator who faces the open internet associates an ACL with the stage.",
     )
     for path in _OPEN:
-        why = "Open by contract: health check, API description and the console's page hold no data of anybody."
+        why = "Open by contract: health check, API description and the console's page contain no data of a tenant."
         yield Suppression("api", f"Api/Default/{path}/Resource", "AwsSolutions-APIG4", why)
     for path in (*_OPEN, *_GUARDED):
-        why = "Programs call this API, by bearer tokens that the Lambda authorizer checks; there are no user pools."
+        why = "Programs call this API, by bearer tokens that the Lambda authorizer checks. There are no user pools."
         yield Suppression("api", f"Api/Default/{path}/Resource", "AwsSolutions-COG4", why)
 
 

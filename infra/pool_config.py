@@ -1,25 +1,22 @@
-"""The pools of a stage: those that every stage has, and what the context value `pools` adds to them or changes."""
+"""The context value `pools`: pull pools that a stage adds to the default pools, or changes."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Self
 
-from context_fields import REQUIRED, Fields, listed
+from pydantic import AfterValidator, AliasChoices, Field, StrictBool, field_validator, model_validator
+
+from context_values import ContextModel
 from onthedot.domain.targets import types as targets
 from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, Pool, PoolKind
 
-NAME_PATTERN: Final = r"[a-z][a-z0-9-]{0,19}"
-CAPABILITY_PATTERN: Final = r"[a-z0-9][a-zA-Z0-9._:-]{0,63}"
 SHELL: Final = "shell"
 PYTHON: Final = "python"
 AWS_CALLS: Final = frozenset({"lambda", "aws"})
-"""What is done in AWS's name; a task that runs other people's programs has no name there."""
+"""The capabilities that need a role. A task that runs the programs of other people has no role."""
 TYPES: Final = frozenset(targets.TYPES)
-# What the worker itself takes of its task.
+# The memory that the worker itself needs in its task.
 WORKER_MEMORY_MB: Final = 128
-_POOL_FIELDS: Final = ("name", "capabilities", "cpu", "memory_mb", "longest_seconds", "fargate")
-_FARGATE_FIELDS: Final = ("cpu", "memory_mb", "max_tasks", "slots", "shell", "app", "image")
-# What Fargate offers: CPU units -> the least and the most memory in MiB, and the step between.
+# The sizes of Fargate: CPU units -> the least and the most memory in MiB, and the step between.
 _MEMORY: Final = {
     256: (512, 2048, 512),
     512: (1024, 4096, 1024),
@@ -30,120 +27,129 @@ _MEMORY: Final = {
     16_384: (32_768, 122_880, 8192),
 }
 MOST_TASKS: Final = 1000
-DEFAULT_TASKS: Final = 10
-DEFAULT_SLOTS: Final = 4
+[_PULL] = [pool for pool in DEFAULT_POOLS if pool.kind is PoolKind.PULL]
+
+Capability = Annotated[str, Field(pattern=r"^[a-z0-9][a-zA-Z0-9._:-]{0,63}$")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fargate:
-    """The size and the number of a pool's tasks."""
+class Fargate(ContextModel):
+    """The size and the number of the tasks of a pool."""
 
-    cpu: int
+    cpu: int = Field(strict=True)
     """In units: 1024 are one virtual CPU."""
-    memory_mb: int
-    max_tasks: int = DEFAULT_TASKS
-    slots: int = DEFAULT_SLOTS
-    """Runs that a task does at the same time."""
-    shell: bool = False
-    """Whether they run programs of whoever submits jobs: then they get a token, and no role that could do anything."""
-    app: str | None = None
-    """The module whose `@job` handlers they run."""
+    memory_mb: int = Field(strict=True)
+    max_tasks: int = Field(default=10, strict=True, ge=1, le=MOST_TASKS)
+    concurrency: int = Field(
+        default=4, strict=True, ge=1, le=1000, validation_alias=AliasChoices("concurrency", "slots")
+    )
+    """The runs that a task executes side by side."""
+    shell: StrictBool = False
+    """Whether the tasks run programs of users who submit jobs. Then they get a token, and a role without grants."""
+    app: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$")
+    """The module whose `@job` handlers the tasks run."""
     image: Path | None = None
-    """A directory with a Dockerfile that adds the app, or programs, to our image; without, it is ours as it is."""
+    """A directory with a Dockerfile that adds the app, or programs, to our image. Without it, tasks run our image."""
+
+    @field_validator("cpu")
+    @classmethod
+    def _offered(cls, cpu: int) -> int:
+        if cpu not in _MEMORY:
+            raise ValueError(f"must be one of {', '.join(map(str, _MEMORY))}")
+        return cpu
+
+    @field_validator("image")
+    @classmethod
+    def _with_dockerfile(cls, image: Path | None) -> Path | None:
+        if image is not None and not (image / "Dockerfile").is_file():
+            raise ValueError("must be a directory with a Dockerfile")
+        return image and image.absolute()
+
+    @model_validator(mode="after")
+    def _memory_of_cpu(self) -> Self:
+        least, most, step = _MEMORY[self.cpu]
+        if not least <= self.memory_mb <= most:
+            raise ValueError(f"memory_mb must be from {least} to {most} with {self.cpu} CPU units")
+        # With the smallest CPU, Fargate offers 512 and whole GiB.
+        if self.memory_mb % step or (self.cpu == 256 and self.memory_mb == 1536):
+            raise ValueError(f"memory_mb must be a multiple of {step} that Fargate offers with {self.cpu} CPU units")
+        return self
 
     @property
     def free_memory_mb(self) -> int:
-        """What a task has for its runs."""
+        """The memory that a task has for its runs."""
         return self.memory_mb - WORKER_MEMORY_MB
 
 
-@dataclass(frozen=True, slots=True)
-class StagePool:
-    """A pool, and where its workers come from if that is for us to say."""
+class StagePool(ContextModel):
+    """One entry of `pools`: a pull pool, and its tasks on Fargate if onthedot starts its workers."""
 
-    pool: Pool
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,19}$")
+    capabilities: frozenset[Capability] = Field(min_length=1)
+    cpu: float = Field(strict=True, ge=0.1, le=192)
+    memory_mb: int = Field(strict=True, ge=16, le=2_000_000)
+    longest_seconds: int = Field(default=LONGEST_PULL, strict=True, ge=1, le=LONGEST_PULL)
     fargate: Fargate | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _changed(cls, value: Any) -> Any:
+        """Take the fields that are not given from the default pool of that name."""
+        if not isinstance(value, dict) or value.get("name") != _PULL.name:
+            return value
+        return {"capabilities": _PULL.capabilities, "cpu": _PULL.cpu, "memory_mb": _PULL.memory_mb, **value}
 
-DEFAULT_STAGE_POOLS: Final = tuple(StagePool(pool) for pool in DEFAULT_POOLS)
+    @field_validator("name")
+    @classmethod
+    def _pull_only(cls, name: str) -> str:
+        if name in [pool.name for pool in DEFAULT_POOLS if pool.kind is PoolKind.PUSH]:
+            raise ValueError("is a pool on Lambda, whose shape is fixed. Only pull pools can be given")
+        return name
 
+    @model_validator(mode="after")
+    def _fits_its_tasks(self) -> Self:
+        """Refuse a pool that promises more than its tasks have, and a task with both a shell and a role."""
+        if self.fargate is not None:
+            for problem in _problems(self, self.fargate):
+                raise ValueError(problem)
+        return self
 
-def read_pools(key: str, value: Any) -> tuple[StagePool, ...]:
-    """The default pools with what is changed or added; raises `BadContext` with the field that is wrong."""
-    pools = {known.pool.name: known for known in DEFAULT_STAGE_POOLS}
-    given: set[str] = set()
-    for entry in listed(key, value):
-        fields = Fields(key, entry, _POOL_FIELDS)
-        name = fields.text("name", NAME_PATTERN)
-        if name in given:
-            fields.refuse("name", "is there twice")
-        given.add(name)
-        pools[name] = _stage_pool(key, fields, pools.get(name))
-    return tuple(pools.values())
-
-
-def _stage_pool(key: str, fields: Fields, before: StagePool | None) -> StagePool:
-    if before is not None and before.pool.kind is PoolKind.PUSH:
-        fields.refuse("name", "is that of a pool on Lambda, whose shape is fixed; only pull pools can be given")
-    pool = _pool(fields, before.pool if before else None)
-    if not fields.has("fargate"):
-        return StagePool(pool)
-    fargate = _fargate(Fields(key, fields.raw("fargate"), _FARGATE_FIELDS, "fargate."))
-    _check_together(fields, pool, fargate)
-    return StagePool(pool, fargate)
-
-
-def _pool(fields: Fields, before: Pool | None) -> Pool:
-    def known(name: str) -> Any:
-        return REQUIRED if before is None else getattr(before, name)
-
-    return Pool(
-        fields.text("name", NAME_PATTERN),
-        PoolKind.PULL,
-        frozenset(fields.texts("capabilities", CAPABILITY_PATTERN, known("capabilities"))),
-        cpu=fields.number("cpu", 0.1, 192, known("cpu")),
-        memory_mb=fields.whole("memory_mb", 16, 2_000_000, known("memory_mb")),
-        longest_seconds=fields.whole("longest_seconds", 1, LONGEST_PULL, LONGEST_PULL),
-    )
+    @property
+    def pool(self) -> Pool:
+        return Pool(
+            self.name,
+            PoolKind.PULL,
+            self.capabilities,
+            cpu=self.cpu,
+            memory_mb=self.memory_mb,
+            longest_seconds=self.longest_seconds,
+        )
 
 
-def _fargate(fields: Fields) -> Fargate:
-    cpu = fields.whole("cpu", min(_MEMORY), max(_MEMORY))
-    if cpu not in _MEMORY:
-        fields.refuse("cpu", f"must be one of {', '.join(map(str, _MEMORY))}")
-    least, most, step = _MEMORY[cpu]
-    memory_mb = fields.whole("memory_mb", least, most)
-    # Of the smallest CPU, Fargate offers 512 beside whole GiB.
-    if memory_mb % step or (cpu == 256 and memory_mb == 1536):
-        fields.refuse("memory_mb", f"must be a multiple of {step} that Fargate offers with {cpu} CPU units")
-    return Fargate(
-        cpu=cpu,
-        memory_mb=memory_mb,
-        max_tasks=fields.whole("max_tasks", 1, MOST_TASKS, DEFAULT_TASKS),
-        slots=fields.whole("slots", 1, 1000, DEFAULT_SLOTS),
-        shell=fields.flag("shell", default=False),
-        app=fields.text("app", r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*") if fields.has("app") else None,
-        image=_image(fields) if fields.has("image") else None,
-    )
+def _problems(pool: StagePool, task: Fargate) -> list[str]:
+    without_role = sorted(pool.capabilities & AWS_CALLS) if task.shell else []
+    rules = {
+        f"cpu is {pool.cpu:g}, more than the {task.cpu / 1024:g} of a task": pool.cpu > task.cpu / 1024,
+        f"memory_mb is {pool.memory_mb}, more than the {task.free_memory_mb} that a task has for its runs": (
+            pool.memory_mb > task.free_memory_mb
+        ),
+        "capabilities has shell if, and only if, fargate.shell is true": task.shell != (SHELL in pool.capabilities),
+        "capabilities has python if, and only if, fargate.app names the module of its handlers": (
+            (task.app is None) == (PYTHON in pool.capabilities)
+        ),
+        f"capabilities has {without_role}, for which a pool with a shell has no role": bool(without_role),
+    }
+    return [problem for problem, is_there in rules.items() if is_there]
 
 
-def _image(fields: Fields) -> Path:
-    path = Path(fields.text("image", r"[^\0]+")).absolute()
-    if not (path / "Dockerfile").is_file():
-        fields.refuse("image", "must be a directory with a Dockerfile")
-    return path
+def _different_names(pools: tuple[StagePool, ...]) -> tuple[StagePool, ...]:
+    if len({pool.name for pool in pools}) != len(pools):
+        raise ValueError("name is there twice")
+    return pools
 
 
-def _check_together(fields: Fields, pool: Pool, fargate: Fargate) -> None:
-    """A pool must not promise what its tasks cannot give, and no task may have both a shell and a role."""
-    if pool.cpu > fargate.cpu / 1024:
-        fields.refuse("cpu", f"is {pool.cpu:g}, more than the {fargate.cpu / 1024:g} of a task")
-    if pool.memory_mb > fargate.free_memory_mb:
-        why = f"is {pool.memory_mb}, more than the {fargate.free_memory_mb} that a task has for its runs"
-        fields.refuse("memory_mb", why)
-    if fargate.shell != (SHELL in pool.capabilities):
-        fields.refuse("capabilities", "has shell if, and only if, fargate.shell is true")
-    if (fargate.app is None) == (PYTHON in pool.capabilities):
-        fields.refuse("capabilities", "has python if, and only if, fargate.app names the module of its handlers")
-    if fargate.shell and (impossible := sorted(pool.capabilities & AWS_CALLS)):
-        fields.refuse("capabilities", f"has {impossible[0]}, for which a pool with a shell has no role")
+StagePools = Annotated[tuple[StagePool, ...], AfterValidator(_different_names)]
+
+
+def with_default_pools(pools: tuple[StagePool, ...]) -> tuple[Pool, ...]:
+    """Return the default pools, changed where a pool has the same name, and the added pools."""
+    return tuple(({pool.name: pool for pool in DEFAULT_POOLS} | {pool.name: pool.pool for pool in pools}).values())

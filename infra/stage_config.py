@@ -1,28 +1,27 @@
-"""What may differ between two deployments, read once from the CDK context and checked before anything is built.
+"""The parameters of a deployment, read once from the CDK context and checked before anything is built.
 
-Everything here can be given as `-c key=value` (text) or in `cdk.json` (typed). A wrong value, or a key that
-nobody knows, stops the synthesis with the key's name: a typo must not deploy the default in silence.
+Each can be given as `-c key=value` (text) or in `cdk.json` (typed). A wrong value or an unknown key stops the synthesis
+with the name of the key, so that a typo does not deploy the default.
 """
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Final, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, NamedTuple, Self
 
-from allowed_calls import LOCAL_CALLS, LOCAL_FUNCTIONS, read_calls, read_functions
-from context_fields import listed
-from context_values import BadContext, choice, flag, text, whole_number
+from pydantic import Field, field_validator
+
+from allowed_calls import LOCAL_CALLS, LOCAL_FUNCTIONS, Call, Function
+from context_values import LISTED, BadContext, ContextModel, Flag, Number, checked, parts
 from onthedot.domain.runs.records import Priority
-from onthedot.domain.targets.allow_list import AllowedCall, AllowList
+from onthedot.domain.targets.allow_list import AllowList
 from onthedot.domain.workers.pools import Pool
 from onthedot.schema import PRIORITIES
-from pool_config import DEFAULT_STAGE_POOLS, StagePool, read_pools
+from pool_config import StagePools, with_default_pools
 from shares import LEAST_CONCURRENCY, MOST_CONCURRENCY, share_out
 
-STAGE_PATTERN: Final = r"[a-z][a-z0-9-]{0,19}"
 DISPOSABLE_STAGE: Final = re.compile(r"(local|dev|test|ci)(-.*)?")
-# What CloudWatch Logs accepts up to a year, by CDK's names.
+# The retention times that CloudWatch Logs accepts, up to a year, with the names of CDK.
 RETENTION: Final = {
     1: "ONE_DAY",
     3: "THREE_DAYS",
@@ -34,7 +33,7 @@ RETENTION: Final = {
     180: "SIX_MONTHS",
     365: "ONE_YEAR",
 }
-# What the local stage has unless told otherwise. Its one token belongs to the tenant `local`.
+# The defaults of the local stage. Its one token belongs to the tenant `local`.
 _LOCAL: Final[Mapping[str, Any]] = {
     "lambda_functions": LOCAL_FUNCTIONS,
     "aws_calls": LOCAL_CALLS,
@@ -45,109 +44,127 @@ _LOCAL: Final[Mapping[str, Any]] = {
 _CDK_KEYS: Final = frozenset({"acknowledged-issue-numbers"})
 _OURS: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarmThroughput:
-    """Request units a second that the table can take at once, instead of growing into them."""
-
-    reads: int
-    writes: int
+Weight = Annotated[Number, Field(ge=1, le=1000)]
+Subnet = Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]
+Bucket = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageConfig:
-    """One deployment. Build it with `from_context`, which validates."""
+class WarmThroughput(NamedTuple):
+    """The request units a second that the table can take at once, without growing first.
 
-    stage: str
-    region: str | None = None
-    account: str | None = None
-    shards: int = 16
-    shards_per_group: int = 4
-    lookahead: int = 3
-    """Buckets (minutes) that runs are handed to SQS ahead of their time."""
-    worker_concurrency: int = 100
-    """Batches that Lambda workers run at the same time, over all priorities."""
-    worker_weights: tuple[int, int, int] = (6, 3, 1)
-    """HIGH:MEDIUM:LOW shares of it."""
-    long_concurrency: int = 20
-    """Runs of the `long` pool that Lambda workers do at the same time."""
-    backlog_limit: int = 50_000
-    """Messages waiting in a queue above which no more runs are claimed for it."""
-    history_days: int = 30
-    log_retention_days: int = 30
-    api_rate: int = 200
-    """Requests a second that the API lets through, and how many at once:"""
-    api_burst: int = 400
-    warm_throughput: WarmThroughput | None = None
-    pools: tuple[StagePool, ...] = DEFAULT_STAGE_POOLS
-    backlog_per_task: int = 10
-    """Runs that may wait for each task of a Fargate pool before another task is started."""
-    vpc_id: str | None = None
-    """An existing network for Fargate's tasks, with those of its subnets that lead out; without, they get their own."""
-    vpc_subnets: tuple[str, ...] = ()
-    lambda_functions: tuple[str, ...] = ()
-    """Names or ARNs of the functions that jobs may call, with `*` and `?`."""
-    aws_calls: tuple[AllowedCall, ...] = ()
-    """What else jobs may do in AWS's name."""
-    bus_tenant: str = "default"
-    """Whose jobs hear the events of the stage's bus."""
-    s3_event_buckets: tuple[str, ...] = ()
-    """Buckets whose uploads are events for that tenant's jobs; each has EventBridge notifications turned on."""
-    publish_all_changes: bool = False
-    """Whether the bus hears of every change of a job's or run's state, or of ends only."""
-    publish_results: bool = False
-    """Whether those events carry payloads and results."""
-    local: bool = False
+    A new on-demand table has 12,000 reads and 4,000 writes anyway, and DynamoDB refuses less.
+    """
+
+    reads: Annotated[Number, Field(ge=12_000, le=10_000_000)]
+    writes: Annotated[Number, Field(ge=4_000, le=10_000_000)]
+
+
+class StageConfig(ContextModel):
+    """One deployment. Build it with `from_context`, which also checks the values together."""
+
+    stage: str = Field(pattern=r"^[a-z][a-z0-9-]{0,19}$")
+    region: str | None = Field(default=None, pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")
+    account: str | None = Field(default=None, pattern=r"^[0-9]{12}$")
+    shards: Number = Field(default=16, ge=1, le=1024)
+    shards_per_group: Number = Field(default=4, ge=1, le=1024)
+    lookahead: Number = Field(default=3, ge=1, le=10)
+    """The buckets (minutes) before its fire time in which a run is sent to SQS."""
+    worker_concurrency: Number = Field(
+        default=100, ge=LEAST_CONCURRENCY * len(PRIORITIES), le=len(PRIORITIES) * MOST_CONCURRENCY
+    )
+    """The batches that Lambda workers run at the same time, over all priorities."""
+    worker_weights: Annotated[tuple[Weight, Weight, Weight], parts("HIGH:MEDIUM:LOW, e.g. 6:3:1")] = (6, 3, 1)
+    """The shares of the priorities in `worker_concurrency`."""
+    long_concurrency: Number = Field(default=20, ge=LEAST_CONCURRENCY, le=MOST_CONCURRENCY)
+    """The runs of the `long` pool that Lambda workers execute at the same time."""
+    backlog_limit: Number = Field(default=50_000, ge=100, le=120_000)
+    """The number of waiting messages of a queue above which no more runs are claimed for it."""
+    # The tombstone of a deleted job lives 14 days. A shorter history would forget a key that is still promised.
+    history_days: Number = Field(default=30, ge=14, le=3650)
+    log_retention_days: Number = 30
+    api_rate: Number = Field(default=200, ge=1, le=10_000)
+    """The requests a second that the API accepts."""
+    api_burst: Number = Field(default=400, ge=1, le=10_000)
+    """The requests at one moment that the API accepts."""
+    warm_throughput: Annotated[WarmThroughput, parts("READS:WRITES a second, e.g. 12000:40000")] | None = None
+    pools: Annotated[StagePools, LISTED] = ()
+    """The pools that the stage adds to the default pools, or changes."""
+    backlog_per_task: Number = Field(default=10, ge=1, le=10_000)
+    """The runs that may wait for each task of a Fargate pool before another task is started."""
+    vpc_id: str | None = Field(default=None, pattern=r"^vpc-[0-9a-f]{8,17}$")
+    """An existing network for the tasks on Fargate. Without it, they get their own."""
+    vpc_subnets: Annotated[tuple[Subnet, ...], LISTED] = ()
+    """The subnets of that network that lead to the internet."""
+    lambda_functions: Annotated[tuple[Function, ...], LISTED] = ()
+    """The names or ARNs of the functions that jobs may call, with `*` and `?`."""
+    aws_calls: Annotated[tuple[Call, ...], LISTED] = ()
+    """The other AWS calls that jobs may make."""
+    bus_tenant: str = Field(default="default", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
+    """The tenant whose jobs receive the events of the stage's bus."""
+    s3_event_buckets: Annotated[tuple[Bucket, ...], LISTED] = ()
+    """The buckets whose uploads are events for that tenant's jobs. Each must have EventBridge notifications on."""
+    publish_all_changes: Flag = False
+    """Whether every change of a job's or run's state is published, or ends only."""
+    publish_results: Flag = False
+    """Whether published events contain payloads and results."""
+    local: Flag = False
     """For the local AWS: layers for this machine's interpreter, callbacks to loopback, nothing retained."""
+
+    @field_validator("log_retention_days")
+    @classmethod
+    def _accepted_by_cloudwatch(cls, days: int) -> int:
+        if days not in RETENTION:
+            raise ValueError(f"must be one of {', '.join(map(str, RETENTION))}")
+        return days
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Self:
-        """Raises `BadContext` naming the key that is missing, unknown or out of range."""
+        """Read the context. Raise BadContext with the key that is missing, unknown or out of range."""
         ours = {key: value for key, value in context.items() if _is_ours(key)}
-        _refuse_unknown(ours, [field.name for field in fields(cls)])
-        values: dict[str, Any] = {key: _READERS[key](key, value) for key, value in ours.items() if value is not None}
-        if "stage" not in values:
+        _refuse_unknown(ours, list(cls.model_fields))
+        given = {key: value for key, value in ours.items() if value is not None}
+        if "stage" not in given:
             raise BadContext("stage", None, "is required, e.g. -c stage=dev")
-        if values.get("local"):
-            values = {**_LOCAL, **values}
-        config = cls(**values)
+        config = checked(cls, given)
+        if config.local:
+            config = checked(cls, {**_LOCAL, **given})
         _check_together(config)
         return config
 
     @property
     def disposable(self) -> bool:
-        """Whether the data may go when the stack goes."""
+        """Whether the data may be deleted together with the stack."""
         return self.local or DISPOSABLE_STAGE.fullmatch(self.stage) is not None
 
     @property
     def shard_groups(self) -> int:
-        """Tick messages a minute, each for one dispatcher."""
+        """The tick messages a minute, each for one dispatcher."""
         return -(-self.shards // self.shards_per_group)
 
     @property
     def all_pools(self) -> tuple[Pool, ...]:
-        return tuple(known.pool for known in self.pools)
+        return with_default_pools(self.pools)
 
     @property
     def allow_list(self) -> AllowList:
-        """Refuses at the API, is obeyed by workers, and is what they are granted."""
-        return AllowList(self.lambda_functions, self.aws_calls)
+        """The list by which the API refuses, workers obey, and roles are granted."""
+        return AllowList(self.lambda_functions, tuple(call.allowed for call in self.aws_calls))
 
     @property
     def bus_name(self) -> str:
         return f"onthedot-{self.stage}"
 
     def name(self, part: str) -> str:
-        """The physical name of a part of this stage."""
+        """Return the physical name of a part of this stage."""
         return f"onthedot-{self.stage}-{part}"
 
     def concurrency_by_priority(self) -> dict[Priority, int]:
-        """The total shared out by weight; nobody gets less than SQS allows, so LOW always moves."""
+        """Share out the total by weight. Each priority gets at least the minimum of SQS, so LOW always moves."""
         return dict(zip(PRIORITIES, share_out(self.worker_concurrency, self.worker_weights), strict=True))
 
 
 def _is_ours(key: str) -> bool:
-    # CDK's own keys carry a prefix with a colon, a slash or an @.
+    # CDK's own keys have a prefix with a colon, a slash or an @.
     return _OURS.fullmatch(key) is not None and key not in _CDK_KEYS
 
 
@@ -171,59 +188,3 @@ def _check_together(config: StageConfig) -> None:
     if (config.vpc_id is None) != (not config.vpc_subnets):
         key = "vpc_subnets" if config.vpc_id is None else "vpc_id"
         raise BadContext(key, getattr(config, key), "vpc_id and vpc_subnets are given together, or neither")
-
-
-def _weights(key: str, value: Any) -> tuple[int, int, int]:
-    parts = value.split(":") if isinstance(value, str) else value
-    if not isinstance(parts, list) or len(parts) != len(PRIORITIES):
-        raise BadContext(key, value, "must be HIGH:MEDIUM:LOW, e.g. 6:3:1")
-    high, medium, low = (whole_number(1, 1000)(key, part) for part in parts)
-    return high, medium, low
-
-
-def _warm_throughput(key: str, value: Any) -> WarmThroughput:
-    parts = value.split(":") if isinstance(value, str) else value
-    if not isinstance(parts, list) or len(parts) != 2:
-        raise BadContext(key, value, "must be READS:WRITES a second, e.g. 12000:40000")
-    # A new on-demand table has 12,000 reads and 4,000 writes anyway, and DynamoDB refuses less.
-    reads, writes = whole_number(12_000, 10_000_000), whole_number(4_000, 10_000_000)
-    return WarmThroughput(reads=reads(key, parts[0]), writes=writes(key, parts[1]))
-
-
-def _subnets(key: str, value: Any) -> tuple[str, ...]:
-    return tuple(text(r"subnet-[0-9a-f]{8,17}")(key, subnet) for subnet in listed(key, value))
-
-
-def _buckets(key: str, value: Any) -> tuple[str, ...]:
-    return tuple(text(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")(key, bucket) for bucket in listed(key, value))
-
-
-_READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
-    "stage": text(STAGE_PATTERN),
-    "region": text(r"[a-z]{2}(-[a-z]+)+-\d"),
-    "account": text(r"\d{12}"),
-    "shards": whole_number(1, 1024),
-    "shards_per_group": whole_number(1, 1024),
-    "lookahead": whole_number(1, 10),
-    "worker_concurrency": whole_number(LEAST_CONCURRENCY * len(PRIORITIES), 3 * MOST_CONCURRENCY),
-    "worker_weights": _weights,
-    "long_concurrency": whole_number(LEAST_CONCURRENCY, MOST_CONCURRENCY),
-    # A deleted job's tombstone lives 14 days: shorter history would forget a key that is still promised.
-    "history_days": whole_number(14, 3650),
-    "backlog_limit": whole_number(100, 120_000),
-    "log_retention_days": choice(tuple(RETENTION)),
-    "api_rate": whole_number(1, 10_000),
-    "api_burst": whole_number(1, 10_000),
-    "warm_throughput": _warm_throughput,
-    "pools": read_pools,
-    "backlog_per_task": whole_number(1, 10_000),
-    "vpc_id": text(r"vpc-[0-9a-f]{8,17}"),
-    "vpc_subnets": _subnets,
-    "lambda_functions": read_functions,
-    "aws_calls": read_calls,
-    "bus_tenant": text(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"),
-    "s3_event_buckets": _buckets,
-    "publish_all_changes": flag,
-    "publish_results": flag,
-    "local": flag,
-}

@@ -1,8 +1,8 @@
-"""Builds the dependencies layer without Docker, for AWS or for the local AWS.
+"""The build of the dependencies layer without Docker, for AWS or for the local AWS.
 
-Promises: the directory that comes back holds `python/` with exactly what `layers/dependencies/requirements.txt`
-pins, checked against its hashes; the same requirements for the same target are built once, into `build/`.
-The core layer needs no build: `layers/core` is its content as it stands.
+The built directory has `python/` with exactly the packages that `layers/dependencies/requirements.txt` pins, checked
+against their hashes. The same requirements for the same target are built once, into `build/`. The core layer needs no
+build: `layers/core` is its content.
 """
 
 import argparse
@@ -24,43 +24,43 @@ BUILD = ROOT / "build" / "layers"
 LAMBDA_PYTHON = "3.14"
 LAMBDA_PLATFORM = "aarch64-manylinux_2_28"
 RECIPE = "1"
-"""Part of the cache key: raise it when this file builds something else from the same requirements."""
+"""A part of the cache key. Raise it when this file builds something else from the same requirements."""
 
 
 class LayerBuildError(RuntimeError):
-    """The layer could not be built; the message is what the installer said."""
+    """The layer could not be built. The message is the output of the installer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a layer is going to run."""
+    """The interpreter and platform on which a layer will run."""
 
     name: str
     python: str
     install_options: tuple[str, ...]
 
     def key(self, requirements: bytes) -> str:
-        """The same for the same packages on the same target, and for nothing else."""
+        """Return a key that is the same only for the same packages on the same target."""
         parts = [RECIPE.encode(), self.name.encode(), self.python.encode(), requirements]
         return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def aws_target() -> Target:
-    """Lambda on arm64. Wheels only: a source build here would be for the wrong machine."""
+    """Return Lambda on arm64. It takes wheels only: a source build on this machine would be for the wrong one."""
     options = ("--python-platform", LAMBDA_PLATFORM, "--python-version", LAMBDA_PYTHON)
     return Target("lambda-arm64", LAMBDA_PYTHON, (*options, "--only-binary", ":all:"))
 
 
 def local_target() -> Target:
-    """This interpreter, which is also the one that runs the functions of the local AWS."""
+    """Return this interpreter, which also runs the functions of the local AWS."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return Target(f"local-{sys.platform}", version, ("--python", sys.executable))
 
 
 def dependencies_layer(*, local: bool) -> Path:
-    """The directory of the dependencies layer, built now unless it is there already.
+    """Return the directory of the dependencies layer, and build it if it does not exist.
 
-    :raises LayerBuildError: a package cannot be installed for the target.
+    Raise LayerBuildError when a package cannot be installed for the target.
     """
     target = local_target() if local else aws_target()
     finished = BUILD / f"{target.name}-{target.key(REQUIREMENTS.read_bytes())}"
@@ -70,7 +70,7 @@ def dependencies_layer(*, local: bool) -> Path:
 
 
 def _build(target: Target, finished: Path) -> None:
-    # Built aside and renamed: a build that is interrupted, or runs twice at once, leaves no half layer.
+    # Built in another directory and renamed, so that an interrupted or concurrent build leaves no half layer.
     BUILD.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix="draft-", dir=BUILD))
     try:
@@ -79,7 +79,7 @@ def _build(target: Target, finished: Path) -> None:
         draft.chmod(0o755)
         draft.rename(finished)
     except OSError:
-        # Somebody else was faster: theirs is as good.
+        # A concurrent build finished first, and its layer is the same.
         if not finished.is_dir():
             raise
     finally:
@@ -97,10 +97,10 @@ def _install(target: Target, into: Path) -> None:
 
 
 def _compile(target: Target, directory: Path) -> None:
-    """Lambda mounts layers read-only, so without bytecode every cold start compiles all of it again.
+    """Add bytecode. Lambda mounts layers read-only, so without it every cold start compiles the packages again.
 
-    Only bytecode of the target's own Python version is of use; times of files do not survive the archive,
-    hence the mode that does not look at them.
+    Only bytecode of the target's own Python version is useful. The archive does not keep the times of files, so the
+    bytecode must not be checked against them.
     """
     if target.python == f"{sys.version_info.major}.{sys.version_info.minor}":
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH

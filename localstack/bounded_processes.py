@@ -1,9 +1,9 @@
-"""A bound on the processes of functions that nothing else bounds.
+"""A limit on the number of processes of a function that has no event source.
 
-MiniStack, like AWS, starts another process whenever all of a function are busy. A machine is no data centre: a
-hundred calls of the API within a second start ninety processes, which then take the processor from each other
-for seconds. Here a call waits for one of a few to be free. Functions that are fed by an event source are left
-alone: it has a bound of its own.
+MiniStack, like AWS, starts another process when all processes of a function are busy. On one machine, a hundred calls
+of the API within a second start ninety processes, which then compete for the processor for seconds. With this limit a
+call waits until one of a few processes is free. A function with an event source is not limited here, because the event
+source has its own limit.
 """
 
 import time
@@ -12,14 +12,14 @@ from typing import Any
 
 PROCESSES = 4
 PATIENCE_SECONDS = 2.0
-"""After this a call gets a process of its own, as a function that waits for itself would never be free."""
+"""The wait after which a call gets its own process. Without it, a function that calls itself would wait for ever."""
 LOOK_AGAIN_SECONDS = 0.01
 
 Lease = tuple[Any, str]
 
 
 def bounded(acquire: Callable[..., Lease], is_fed: Callable[[str], bool]) -> Callable[..., Lease]:
-    """MiniStack's `acquire_worker`, but patient; `is_fed` tells whether a function has an event source."""
+    """Return MiniStack's `acquire_worker` with the limit. `is_fed` returns whether a function has an event source."""
 
     def acquire_worker(
         func_name: str,

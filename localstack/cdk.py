@@ -1,7 +1,7 @@
-"""The stacks on the local AWS, by the same `cdk` and the same app that deploy to an account.
+"""Deployment to the local AWS, with the same `cdk` and the same app that deploy to an account.
 
-Synthesis and deployment are skipped when nothing that they depend on has changed. What is deployed is written
-down in the local AWS itself, so that the note and the stacks are kept, and forgotten, together.
+Synthesis and deployment are skipped when none of their inputs has changed. The digest of the deployed inputs is stored
+in the local AWS itself, so that it is kept and deleted together with the stacks.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ from localstack.ministack_process import tail
 INPUTS = ("infra", "functions", "layers", "cdk.json", "requirements.lock", "package-lock.json")
 NOTE = f"/onthedot/{STAGE}/deployed"
 CDK_SECONDS = 600
-# A process each: more than a laptop's cores can use would only make the first jobs wait for their start.
+# Each is a process. More processes than a laptop has cores would only make the first jobs wait for their start.
 WORKER_CONCURRENCY = 20
 LONG_CONCURRENCY = 2
 
 
 def client(home: Home, service: str) -> Any:
-    """A boto3 client of the local AWS, whatever the host's AWS settings are."""
+    """Make a boto3 client of the local AWS that ignores the AWS settings of the host."""
     session = boto3.session.Session(
         aws_access_key_id="test",
         aws_secret_access_key="test",  # noqa: S106 - the local AWS takes any
@@ -42,7 +42,7 @@ def client(home: Home, service: str) -> Any:
 
 
 def inputs_digest(shards: int, root: Path = ROOT) -> str:
-    """Changes whenever a deployment could come out differently."""
+    """Return a digest of everything that a deployment depends on."""
     digest = hashlib.sha256(f"{sys.version_info[:2]}:{shards}:{WORKER_CONCURRENCY}:{LONG_CONCURRENCY}".encode())
     for path in _input_files(root):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -58,7 +58,7 @@ def _input_files(root: Path) -> Iterator[Path]:
 
 
 def is_deployed(home: Home, digest: str) -> bool:
-    """Whether the local AWS says that exactly this was deployed to it."""
+    """Return whether these inputs are deployed, according to the local AWS."""
     try:
         noted = client(home, "ssm").get_parameter(Name=NOTE)["Parameter"]["Value"]
     except ClientError:
@@ -71,18 +71,18 @@ def note_deployed(home: Home, digest: str) -> None:
 
 
 def prepare(home: Home, shards: int, digest: str) -> None:
-    """Bootstrap the local account and synthesize the stacks, side by side, where either is needed.
+    """Bootstrap the local account and synthesize the stacks, side by side, if needed.
 
-    :raises LocalStackError: one of them failed; the message holds what it said.
+    Raise LocalStackError with the output of the command when one of them fails.
     """
-    # Built here and only picked up by the app: fetching packages needs the caller's environment, proxies and all.
+    # Built here, and only used by the app: fetching packages needs the environment of the caller with its proxies.
     try:
         dependencies_layer(local=True)
     except LayerBuildError as error:
         raise LocalStackError(str(error)) from error
     steps = []
     if _needs_bootstrap(home):
-        # Not from the repository: with an app in sight, bootstrap would synthesize it first.
+        # Not in the repository: there, bootstrap would find the app and synthesize it first.
         steps.append(Cdk(home, "bootstrap", f"aws://{ACCOUNT}/{REGION}", directory=home.data))
     stamp = home.assembly / ".digest"
     synthesize = not stamp.is_file() or stamp.read_text() != digest
@@ -97,10 +97,7 @@ def prepare(home: Home, shards: int, digest: str) -> None:
 
 
 def deploy(home: Home) -> None:
-    """Deploy every stack of the assembly.
-
-    :raises LocalStackError: CDK failed; the message holds what it said.
-    """
+    """Deploy every stack of the assembly. Raise LocalStackError with the output of CDK when it fails."""
     options = ["--all", "--require-approval", "never", "--method", "direct"]
     options += ["--concurrency", "4", "--asset-parallelism", "--progress", "events"]
     finish_all([Cdk(home, "deploy", "--app", str(home.assembly), *options)])
@@ -115,7 +112,7 @@ def _needs_bootstrap(home: Home) -> bool:
 
 
 class Cdk:
-    """One run of the `cdk` command, in a process group of its own so that it can be ended with its children."""
+    """One call of the `cdk` command, in its own process group, so that it can be killed with its children."""
 
     def __init__(self, home: Home, *arguments: str, directory: Path = ROOT) -> None:
         self._name = arguments[0]
@@ -133,7 +130,7 @@ class Cdk:
             )
 
     def finish(self) -> None:
-        """:raises LocalStackError: it failed or took too long."""
+        """Wait for the end. Raise LocalStackError when the command fails or takes too long."""
         try:
             code = self._process.wait(timeout=CDK_SECONDS)
         except subprocess.TimeoutExpired as error:
@@ -142,7 +139,7 @@ class Cdk:
             raise LocalStackError(f"cdk {self._name} failed:\n{tail(self._log, 30)}\n(all of it: {self._log})")
 
     def end(self) -> None:
-        """Kill it, if it still runs."""
+        """Kill the command if it still runs."""
         if self._process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -150,7 +147,7 @@ class Cdk:
 
 
 def finish_all(steps: list[Cdk]) -> None:
-    """Wait for all of them; if one fails, or we are interrupted, none goes on."""
+    """Wait for all of them. If one fails, or this process is interrupted, kill the others."""
     try:
         for step in steps:
             step.finish()
@@ -160,7 +157,7 @@ def finish_all(steps: list[Cdk]) -> None:
 
 
 def cdk_environment(home: Home) -> dict[str, str]:
-    """Node and Python of this environment first, dummy credentials, and the local AWS as the endpoint."""
+    """Return an environment with our Node and Python first, dummy credentials, and the local AWS as the endpoint."""
     tools = f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
     return clean_environment(
         home,
@@ -173,7 +170,7 @@ def cdk_environment(home: Home) -> dict[str, str]:
         CDK_DEFAULT_ACCOUNT=ACCOUNT,
         CDK_DEFAULT_REGION=REGION,
         CDK_DISABLE_CLI_TELEMETRY="true",
-        # Unpacking the CDK library takes longer than synthesis: all homes share it.
+        # Unpacking the CDK library takes longer than synthesis, so all homes share it.
         JSII_RUNTIME_PACKAGE_CACHE_ROOT=str(ROOT / "build" / "jsii-cache"),
         NO_COLOR="1",
         JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION="true",

@@ -1,4 +1,4 @@
-"""The demonstration at the end of `up`: one job a few seconds ahead, and how late its callback came."""
+"""The demonstration at the end of `up`: one job that is due in a few seconds, and the lateness of its callback."""
 
 import json
 import queue
@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """A job of the demonstration, when it was due and when its callback arrived (epoch milliseconds)."""
+    """A job of the demonstration, with the instants of its fire time and its callback in epoch milliseconds."""
 
     job_id: str
     due: float
@@ -36,7 +36,7 @@ class Fired:
 def fire_one(stack: LocalStack) -> Fired:
     """Schedule one job on the stack and wait for its callback.
 
-    :raises LocalStackError: the API refused it, or the callback did not come.
+    Raise LocalStackError when the API refuses the job, or when the callback does not come.
     """
     with _listener() as (url, arrivals):
         job = _schedule(stack, url)
@@ -78,7 +78,7 @@ def _listener() -> Iterator[tuple[str, "queue.Queue[float]"]]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: the panel does."""
+            """Print nothing, because `up` prints the result."""
 
     server = HTTPServer(("127.0.0.1", 0), Receiver)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()

@@ -1,7 +1,7 @@
-"""IAM as AWS enforces it, where MiniStack's `AUTH=true` asks for other names: for proving the functions' grants.
+"""IAM checks under the names that AWS uses, where MiniStack's `AUTH=true` uses others. They prove the roles' grants.
 
-AWS checks batch calls under the names of their single calls, and PartiQL by the kind of its statements. And the local
-AWS speaks plain HTTP, so TLS-only policies must take it for TLS; that they are there, the infra tests assert.
+AWS checks a batch call under the name of the single call, and PartiQL by the kind of its statements. The local AWS uses
+plain HTTP, so the check must treat it as TLS to pass TLS-only policies. The infra tests assert those policies.
 """
 
 import json
@@ -20,7 +20,7 @@ _TABLE = re.compile(r'^(INSERT INTO|UPDATE) "([^"]+)"')
 
 
 def adjust_iam(with_parameters: Any, replace_value: Any) -> None:
-    """Give MiniStack AWS's names. The launcher passes its own checked ways to look and to replace."""
+    """Make MiniStack use the names of AWS. The launcher passes its checked functions for reading and replacing."""
     actions = import_module("ministack.core.iam_actions")
     evaluator = import_module("ministack.core.iam_evaluator")
     request = ["service", "method", "path", "headers", "body", "query_params"]
@@ -49,5 +49,5 @@ def adjust_iam(with_parameters: Any, replace_value: Any) -> None:
 
 
 def _first_statement(body: bytes) -> str:
-    """We never mix kinds or tables in one batch."""
+    """Return the first statement. A batch of onthedot never mixes kinds or tables."""
     return str(json.loads(body)["Statements"][0]["Statement"])

@@ -1,6 +1,6 @@
-"""Where one local stack keeps its things, and how it is chosen.
+"""The home of one local stack: its directory and port, chosen by the environment.
 
-Everything that a local stack writes is under its home, so that two of them never meet.
+A local stack writes only under its home, so that two stacks never share a file.
 """
 
 import os
@@ -18,7 +18,7 @@ DEFAULT_SHARDS = 4
 
 
 class LocalStackError(RuntimeError):
-    """The local stack cannot do what was asked; the message says why and what helps."""
+    """The local stack cannot execute the command. The message says why, and how to help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Home:
     path: Path
     port: int
     enforce_iam: bool = False
-    """Whether functions may do only what their roles allow, as on AWS; slower, and for tests."""
+    """Whether functions are limited to the grants of their roles, as on AWS. This is slower, and for tests."""
 
     @property
     def endpoint_url(self) -> str:
@@ -36,7 +36,7 @@ class Home:
 
     @property
     def lock(self) -> Path:
-        """Held by the local AWS as long as it lives."""
+        """The file that the local AWS keeps locked while it is alive."""
         return self.path / "ministack.lock"
 
     @property
@@ -44,39 +44,33 @@ class Home:
         return self.path / "ministack.log"
 
     def cdk_log(self, command: str) -> Path:
-        """What `cdk <command>` said the last time."""
+        """Return the file with the output of the last `cdk <command>`."""
         return self.path / f"cdk-{command}.log"
 
     @property
     def assembly(self) -> Path:
-        """What `cdk synth` wrote: a cache, not data."""
+        """The output of `cdk synth`: a cache, not data."""
         return self.path / "cdk.out"
 
     @property
     def data(self) -> Path:
-        """What `reset` forgets: the state of the local AWS, its objects and its temporary files."""
+        """The directory that `reset` deletes: the state of the local AWS, its objects and its temporary files."""
         return self.path / "data"
 
     @property
     def description(self) -> Path:
-        """`local.json`: how clients find the stack."""
+        """`local.json`, by which clients find the stack."""
         return self.path / "local.json"
 
 
 def home_from(environment: Mapping[str, str]) -> Home:
-    """The home that `ONTHEDOT_HOME` and `ONTHEDOT_PORT` name.
-
-    :raises LocalStackError: the port is no port.
-    """
+    """Return the home that `ONTHEDOT_HOME` and `ONTHEDOT_PORT` name. Raise LocalStackError for an invalid port."""
     path = Path(environment.get("ONTHEDOT_HOME") or ROOT / ".onthedot")
     return Home(path.expanduser().absolute(), _number(environment, "ONTHEDOT_PORT", DEFAULT_PORT, 65535))
 
 
 def shards_from(environment: Mapping[str, str]) -> int:
-    """The number of shards that `ONTHEDOT_SHARDS` names.
-
-    :raises LocalStackError: it is not a number that makes sense.
-    """
+    """Return the number of shards that `ONTHEDOT_SHARDS` names. Raise LocalStackError when it is out of range."""
     return _number(environment, "ONTHEDOT_SHARDS", DEFAULT_SHARDS, 4096)
 
 
@@ -88,8 +82,8 @@ def _number(environment: Mapping[str, str], name: str, default: int, most: int) 
 
 
 def clean_environment(home: Home, **more: str) -> dict[str, str]:
-    """A process environment of ours: nothing of the host's AWS settings, proxies or `ONTHEDOT_*` in it."""
+    """Return a process environment without the AWS settings, proxies and `ONTHEDOT_*` variables of the host."""
     kept = ("PATH", "LANG", "LC_ALL", "TZ", "TERM", "USER", "SYSTEMROOT")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    # A home without `~/.aws`, so that no profile of the host is picked up.
+    # This HOME has no `.aws`, so that no profile of the host is used.
     return environment | {"HOME": str(home.data), "TMPDIR": str(home.data / "tmp")} | more

@@ -1,8 +1,8 @@
-"""MiniStack in this process, with the few adjustments that make it a truer AWS for a scheduler.
+"""MiniStack in this process, with a few adjustments that make it behave more like AWS.
 
-Run by `local.py` as a process of its own. The adjustments touch private names of MiniStack, so its version is
-pinned, and every name is looked at before it is changed: another version fails here, loudly, instead of running
-half adjusted. What is adjusted, and why, stands on each `adjust_` function.
+`ministack_process.start` runs this module as a separate process. The adjustments change private names of MiniStack, so
+its version is pinned, and every name is checked before it is changed. Another version fails here, instead of running
+half adjusted. Each `adjust_` function says what it changes and why.
 """
 
 import argparse
@@ -30,12 +30,12 @@ from localstack.streams import adjust_streams
 PINNED_MINISTACK = "1.5.33"
 
 POLL_SECONDS = 0.025
-"""How often event sources look for messages whose delay has ended."""
+"""The interval at which event sources look for messages whose delay has ended."""
 POLL_GAP_SECONDS = 0.01
 LOG_WAIT_SECONDS = 0.004
 SCHEDULE_TICK_SECONDS = 1
 
-# What a function may see of the process that started it. Its own variables are set after this runs.
+# Removes the variables of the process that started a function. The function's own variables are set after this.
 FORGET_THE_HOST = """
 import os
 for _name in list(os.environ):
@@ -46,7 +46,7 @@ for _name in list(os.environ):
 
 
 class MinistackChangedError(RuntimeError):
-    """MiniStack is not the version that the adjustments were written for."""
+    """The installed MiniStack is not the version that the adjustments were written for."""
 
 
 def refuse(what: str) -> NoReturn:
@@ -57,9 +57,9 @@ def refuse(what: str) -> NoReturn:
 
 
 def existing(owner: ModuleType | type, name: str, kind: type | tuple[type, ...]) -> Any:
-    """The private attribute that is about to be adjusted.
+    """Return the private attribute that is about to be adjusted.
 
-    :raises MinistackChangedError: it is gone, or it is not what it was.
+    Raise MinistackChangedError when it does not exist or has another type.
     """
     value = getattr(owner, name, None)
     if not isinstance(value, kind):
@@ -68,7 +68,7 @@ def existing(owner: ModuleType | type, name: str, kind: type | tuple[type, ...])
 
 
 def with_parameters(owner: ModuleType | type, name: str, parameters: list[str]) -> Callable[..., Any]:
-    """The private function that is about to be replaced, if it still takes these parameters."""
+    """Return the private function that is about to be replaced, if it still has these parameters."""
     function: Callable[..., Any] = existing(owner, name, type(refuse))
     found = list(inspect.signature(function).parameters)
     if found != parameters:
@@ -77,13 +77,13 @@ def with_parameters(owner: ModuleType | type, name: str, parameters: list[str]) 
 
 
 def replace_value(owner: ModuleType | type, name: str, value: object) -> None:
-    """Put ours in place of a private value of the same kind."""
+    """Replace a private value by one of the same type."""
     existing(owner, name, type(value))
     setattr(owner, name, value)
 
 
 def adjust_event_sources() -> None:
-    """The end of an SQS delay wakes nobody in MiniStack: its poller looks once a second, we look at once."""
+    """Deliver a delayed message as soon as its delay ends. MiniStack's poller would look only once a second."""
     concurrency = import_module("ministack.core.concurrency")
     lambda_svc = import_module("ministack.services.lambda_svc")
     wake: threading.Event = existing(concurrency, "esm_wake", threading.Event)
@@ -100,7 +100,7 @@ def adjust_event_sources() -> None:
 
 
 def adjust_function_environment(function_python: Path) -> None:
-    """Functions run on boto3 and their layers, not on MiniStack's own packages and variables.
+    """Run functions with boto3 and their layers only, without the packages and variables of MiniStack.
 
     So a package missing from a layer, or a variable missing from a function, fails here as it does on AWS.
     """
@@ -121,7 +121,7 @@ def adjust_function_environment(function_python: Path) -> None:
 
 
 def adjust_layers(layers: SharedLayers) -> None:
-    """A layer is unpacked once and not for each process: a cold start takes a third of the time."""
+    """Unpack a layer once instead of once for each process. A cold start then takes a third of the time."""
     lambda_svc = import_module("ministack.services.lambda_svc")
     resolve = with_parameters(lambda_svc, "_resolve_layer_zip", ["attachment"])
 
@@ -133,7 +133,7 @@ def adjust_layers(layers: SharedLayers) -> None:
 
 
 def adjust_process_pool() -> None:
-    """A burst of calls waits for a few processes instead of starting one each."""
+    """Let a burst of calls wait for a few processes instead of starting one process for each call."""
     lambda_svc = import_module("ministack.services.lambda_svc")
     parameters = ["func_name", "config", "code_zip", "qualifier", "max_concurrency"]
     acquire = with_parameters(lambda_svc, "acquire_worker", parameters)
@@ -146,7 +146,7 @@ def adjust_process_pool() -> None:
 
 
 def adjust_log_wait() -> None:
-    """MiniStack waits 50 ms for the first log line of each call; a handler that logs nothing is not that slow."""
+    """Shorten the 50 ms that MiniStack waits for the first log line of each call, even if the handler logs nothing."""
     worker_class: type = existing(import_module("ministack.core.lambda_runtime"), "Worker", type)
     parameters = ["self", "first_line_wait", "idle_confirm", "hard_cap"]
     drain = with_parameters(worker_class, "_drain_stderr_bounded", parameters)
@@ -159,7 +159,7 @@ def adjust_log_wait() -> None:
 
 
 def adjust_schedules() -> None:
-    """Schedules are looked at every second, so that a tick per minute comes within a second of its time."""
+    """Check schedules every second, so that the tick of each minute comes within a second of its time."""
     scheduler = import_module("ministack.services.scheduler")
     replace_value(scheduler, "_SCHEDULE_TICK_INTERVAL", SCHEDULE_TICK_SECONDS)
 
@@ -167,7 +167,7 @@ def adjust_schedules() -> None:
 def adjust(function_python: Path) -> None:
     """Make every adjustment.
 
-    :raises MinistackChangedError: MiniStack is another version, or its inside is not as expected.
+    Raise MinistackChangedError when MiniStack has another version, or its private names differ.
     """
     if version("ministack") != PINNED_MINISTACK:
         refuse("another version of MiniStack is installed")
@@ -183,9 +183,9 @@ def adjust(function_python: Path) -> None:
 
 
 def hold_lock(path: Path, port: int) -> None:
-    """Take the home's lock for the life of this process, and write into it who holds it.
+    """Lock the file for the life of this process, and write our pid and port into it.
 
-    The lock, unlike a pid file, is gone when the process is, however it ended.
+    The operating system releases the lock when the process ends, however it ends. A pid file would stay.
     """
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

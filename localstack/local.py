@@ -2,7 +2,7 @@
 
     python -m localstack.local up | down | reset
 
-`up` and `down` can also be called from Python; the end-to-end tests bring up their own stack this way.
+`up` and `down` are also Python functions. The end-to-end tests start their own stack with them.
 """
 
 import argparse
@@ -37,12 +37,10 @@ console = Console()
 
 
 def up(home: Path, port: int, shards: int, demo: bool, enforce_iam: bool = False) -> LocalStack:
-    """Bring the local stack of `home` up to the present state of the sources, and return when its API answers.
+    """Start the local stack of `home`, deploy the present sources, and return when its API answers.
 
-    Where it runs already, only what changed is deployed. If anything fails, or this is interrupted, a process
-    that this call started is ended again; one that ran before is left as it was.
-
-    :raises LocalStackError: with a message for a person.
+    If it runs already, only changed stacks are deployed. If a step fails or is interrupted, a process that this call
+    started is ended, and a process that ran before goes on. Raise LocalStackError with a message for the user.
     """
     at = Home(home.absolute(), port, enforce_iam)
     at.path.mkdir(parents=True, exist_ok=True)
@@ -65,12 +63,12 @@ def up(home: Path, port: int, shards: int, demo: bool, enforce_iam: bool = False
 
 
 def down(home: Path) -> bool:
-    """Stop the local stack of `home`, keeping its data, and say whether it ran."""
+    """Stop the local stack of `home`, keep its data, and return whether it was running."""
     return ministack_process.stop(Home(home.absolute(), DEFAULT_PORT))
 
 
 def reset(home: Path) -> None:
-    """Stop the local stack of `home` and forget everything that was stored in it."""
+    """Stop the local stack of `home` and delete its data."""
     at = Home(home.absolute(), DEFAULT_PORT)
     ministack_process.stop(at)
     shutil.rmtree(at.data, ignore_errors=True)
@@ -112,7 +110,7 @@ def _stopped_on_failure(at: Home, *, already_up: bool) -> Iterator[None]:
 
 @contextmanager
 def _step(done: str) -> Iterator[None]:
-    """A spinner while it lasts, a line with its duration when it is done."""
+    """Show a spinner during the step, and a line with its duration afterwards."""
     began = time.monotonic()
     with console.status(f"{done} …"):
         yield
@@ -129,9 +127,9 @@ def _demonstrate(stack: LocalStack) -> None:
 def _show(stack: LocalStack) -> None:
     lines = Text("\n").join(
         Text.assemble((f"{name:<9}", "bold"), (value, "cyan"))
-        for name, value in (("API", stack.api_url), ("Console", stack.console_url), ("Token", stack.token))
+        for name, value in (("API", stack.api_url), ("Token", stack.token))
     )
-    # A frame where it fits; otherwise bare lines, since what is broken by a frame cannot be copied.
+    # A frame if the lines fit into it. A value that a frame breaks into two lines cannot be copied.
     panel = Panel(lines, title="onthedot is up", border_style="green", expand=False)
     fits = console.measure(lines).maximum + 4 <= console.width
     console.print(panel if fits else lines, soft_wrap=not fits)
@@ -151,7 +149,7 @@ def _clock(milliseconds: float) -> str:
 
 
 def run(command: str) -> None:
-    """One of the three commands, for the stack that the environment names."""
+    """Execute one of the three commands on the stack that the environment names."""
     home = home_from(os.environ)
     if command == "up":
         up(home.path, home.port, shards_from(os.environ), demo=True)
@@ -171,7 +169,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="local", description=__doc__)
     parser.add_argument("command", choices=["up", "down", "reset"])
     command = parser.parse_args().command
-    # Whoever ends us by a signal other than Ctrl-C gets the same cleaning up.
+    # A signal other than Ctrl-C cleans up in the same way.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(143))
     try:

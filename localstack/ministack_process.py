@@ -1,4 +1,7 @@
-"""The process of the local AWS: starting it apart from ours, finding it again, and ending it for certain."""
+"""The process of MiniStack: start it, find it again, and end it for certain.
+
+`make up`, the contract tests and the benchmarks all start MiniStack here.
+"""
 
 import fcntl
 import json
@@ -9,7 +12,8 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,64 +23,83 @@ from localstack.home import ROOT, Home, LocalStackError, clean_environment
 
 FUNCTION_PYTHON = ROOT / "build" / "function-env" / "bin" / "python"
 
-# It is meant to outlive us; a handle that is collected while its process runs would complain about that.
+# A process may outlive the one that started it. Python warns when a handle is collected while its process runs.
 _started: list[subprocess.Popen[bytes]] = []
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
 DIE_SECONDS = 0.5
-"""The killed are dead well within this; some machines only take longer to strike them off the list."""
+"""The time after which a killed process is no longer in the process table."""
 KEEP_WARM_SECONDS = 3600
-"""How long a function's surplus processes stay: a job should not pay a cold start after a quiet hour."""
+"""The time for which unused processes of a function stay, so that a job after a quiet hour pays no cold start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A local AWS that is alive; it leads a process group of its own, the functions' processes included."""
+    """A local AWS that is alive. It leads a process group, which includes the processes of functions."""
 
     pid: int
     port: int
 
 
 def find(home: Home) -> Running | None:
-    """The local AWS of this home, if it is alive: it holds the lock as long as it is."""
+    """Return the local AWS of this home, or None. It holds the lock while it is alive."""
     try:
         with home.lock.open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return None
     except BlockingIOError:
-        return _holder(home.lock)
+        return _lock_owner(home.lock)
     return None
 
 
-def _holder(lock: Path) -> Running:
-    # The holder writes its name right after it took the lock.
+def _lock_owner(lock: Path) -> Running:
+    # The process writes its pid right after it takes the lock.
     for _ in range(50):
         with suppress(ValueError):
-            held = json.loads(lock.read_text())
-            return Running(pid=int(held["pid"]), port=int(held["port"]))
+            written = json.loads(lock.read_text())
+            return Running(pid=int(written["pid"]), port=int(written["port"]))
         time.sleep(0.02)
-    raise LocalStackError(f"{lock} is held by a process that did not sign it")
+    raise LocalStackError(f"{lock} is locked by a process that did not write its pid into it")
 
 
 def start(home: Home) -> Running:
-    """Start the local AWS of this home and return when it answers.
+    """Start the local AWS of this home, with our adjustments, and return when it answers.
 
-    :raises LocalStackError: the port is taken, or it ended or kept silent; then nothing is left running.
+    Raise LocalStackError when the port is in use, or when it ends or does not answer. Then no process is left.
     """
     _require_free_port(home.port)
-    # The functions' processes unpack their layers there, and nobody clears up after those that were killed.
+    # The functions' processes unpack their layers there, and killed processes leave the files behind.
     shutil.rmtree(home.data / "tmp", ignore_errors=True)
+    adjusted = ["localstack.launcher", "--lock", str(home.lock), "--function-python", str(FUNCTION_PYTHON)]
+    return Running(_spawn(home, adjusted, ROOT, ministack_environment(home)), home.port)
+
+
+@contextmanager
+def running_ministack(path: Path) -> Iterator[str]:
+    """Run MiniStack on a free port while the block lasts, and yield the URL of its endpoint.
+
+    It has none of our adjustments and keeps no data, for the contract tests and the benchmarks.
+    """
+    home = Home(path, _free_port())
+    no_data = {"PERSIST_STATE": "0", "S3_PERSIST": "0"}
+    leader = _spawn(home, ["ministack"], home.path, ministack_environment(home) | no_data)
+    try:
+        yield home.endpoint_url
+    finally:
+        end_group(leader)
+
+
+def _spawn(home: Home, module: list[str], directory: Path, environment: Mapping[str, str]) -> int:
+    """Start a module as the leader of a process group, and return its pid when it answers."""
     for name in ("state", "s3", "tmp"):
         (home.data / name).mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "localstack.launcher", "--lock", str(home.lock)]
-    command += ["--function-python", str(FUNCTION_PYTHON)]
     with home.log.open("ab") as log:
         process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=ministack_environment(home),
+            [sys.executable, "-m", *module],
+            cwd=directory,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -88,11 +111,11 @@ def start(home: Home) -> Running:
     except BaseException:
         end_group(process.pid)
         raise
-    return Running(pid=process.pid, port=home.port)
+    return process.pid
 
 
 def ministack_environment(home: Home) -> dict[str, str]:
-    """Loopback only, no listener that we do not use, and every file under the home."""
+    """Return an environment for loopback only, without unused listeners, with every file under the home."""
     return clean_environment(
         home,
         BIND_HOST="127.0.0.1",
@@ -110,9 +133,9 @@ def ministack_environment(home: Home) -> dict[str, str]:
 
 
 def stop(home: Home, grace_seconds: float = STOP_SECONDS) -> bool:
-    """End the local AWS of this home, its functions included, and say whether there was one.
+    """End the local AWS of this home with its functions, and return whether it was running.
 
-    It is asked first, so that it keeps its data; after the grace it is killed.
+    It gets SIGTERM first, so that it saves its data, and SIGKILL after the grace period.
     """
     running = find(home)
     if running is None:
@@ -129,20 +152,26 @@ def stop(home: Home, grace_seconds: float = STOP_SECONDS) -> bool:
 
 
 def _reap(pid: int) -> None:
-    """Collect what is left of the process, where it was our own child."""
+    """Wait for the process if it is a child of this one, so that no zombie is left."""
     for process in [process for process in _started if process.pid == pid]:
         process.wait()
         _started.remove(process)
 
 
 def end_group(leader: int) -> None:
-    """Kill a process group of ours, whatever of it is left, and return when it is gone."""
+    """Kill a process group that we started, and return when all of it is gone."""
     deadline = time.monotonic() + DIE_SECONDS
     with suppress(ProcessLookupError, PermissionError):
         while time.monotonic() < deadline:
             os.killpg(leader, signal.SIGKILL)
             _reap(leader)
             time.sleep(0.01)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _require_free_port(port: int) -> None:
@@ -176,7 +205,7 @@ def _answers(url: str) -> bool:
 
 
 def tail(log: Path, lines: int = 15) -> str:
-    """The last lines of a log, for a message to a person."""
+    """Return the last lines of a log, for an error message."""
     try:
         return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Layers unpacked once, for all processes of all functions.
+"""Layers that are unpacked once for all processes of all functions.
 
-MiniStack unpacks every layer anew for each process of a function, which is most of what a cold start costs there.
-With this, a process gets a tiny archive that only says where the layer is, and looks there instead. The order
-of its search path stays as it was.
+MiniStack unpacks every layer again for each process of a function, which is most of the cost of a cold start. With this
+module a process gets a small archive that contains only the path of the unpacked layer, and imports from that path. The
+order of the search path does not change.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pathlib import Path
 
 POINTER = "onthedot-layer-is-at"
 
-# Runs first in a function's process. MiniStack's own code then puts these directories on the search path.
+# Runs first in the process of a function. The code of MiniStack then puts these directories on the search path.
 FOLLOW_POINTERS = f"""
 import os
 def _onthedot_layer(directory):
@@ -32,16 +32,16 @@ if os.environ.get("_LAMBDA_LAYERS_DIRS"):
 
 
 class SharedLayers:
-    """Layers by their content, unpacked under one directory."""
+    """Layers in one directory, each in a directory named by the hash of its content."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._lock = threading.Lock()
 
     def pointer_to(self, archive: bytes) -> bytes:
-        """An archive that stands for this one: it says where the content is unpacked.
+        """Return an archive that contains only the path at which this one is unpacked.
 
-        :raises zipfile.BadZipFile: it is no archive.
+        Raise zipfile.BadZipFile when the content is not an archive.
         """
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w") as pointer:

@@ -1,4 +1,4 @@
-"""A deployed local stack: what it is made of, its token, its warm functions, and `local.json` about it."""
+"""A deployed local stack: its names and URLs, its token, its warm functions, and `local.json`."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import urllib3
 from localstack.cdk import client
 from localstack.home import STAGE, Home, LocalStackError
 from onthedot.clock import SystemClock
-from onthedot.engines.aws.dynamodb.misc import DynamoTokenStore
+from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal
 from onthedot.use_cases.access.issue_token import issue_token
 
@@ -24,7 +24,7 @@ API_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class LocalStack:
-    """What `local.json` says."""
+    """The content of `local.json`."""
 
     api_url: str
     token: str
@@ -33,13 +33,14 @@ class LocalStack:
     queues: dict[str, str]
     bus: str
     console_url: str
+    """The address reserved for the console. Nothing is served there yet, so `up` does not print it."""
     pid: int
 
 
 def describe(home: Home, pid: int) -> LocalStack:
-    """The stack that is deployed in this home, not yet with a token.
+    """Return the stack that is deployed in this home, without a token.
 
-    :raises LocalStackError: an output that we rely on is not there.
+    Raise LocalStackError when the deployed stacks lack a required output.
     """
     api_url = _api_url(home, _outputs(home, "api"))
     return LocalStack(
@@ -65,13 +66,13 @@ def _outputs(home: Home, part: str) -> dict[str, str]:
 
 
 def _api_url(home: Home, outputs: dict[str, str]) -> str:
-    """The path form: the host form would need a name server that answers for `*.localhost`."""
+    """Return the URL in path form. The host form would need a name server that resolves `*.localhost`."""
     stage = urlsplit(outputs["ApiUrl"]).path.strip("/")
     return f"{home.endpoint_url}/restapis/{outputs['ApiId']}/{stage}/_user_request_"
 
 
 def wait_until_api_answers(stack: LocalStack) -> None:
-    """:raises LocalStackError: the health call does not answer 200 in time."""
+    """Wait for the health check. Raise LocalStackError when it does not answer 200 in time."""
     deadline = time.monotonic() + API_SECONDS
     answer = "nothing"
     while time.monotonic() < deadline:
@@ -85,10 +86,10 @@ def wait_until_api_answers(stack: LocalStack) -> None:
 
 
 def warm(home: Home) -> None:
-    """Have all processes running that the event sources may use, before the first job waits for one.
+    """Start all processes that the event sources may use, so that the first job does not wait for one.
 
-    A batch without records is nothing to do, for a worker as for a dispatcher and the publisher. Calls at the same
-    moment get a process each, as on AWS.
+    An empty batch gives a worker, a dispatcher and the publisher nothing to do. Calls at the same moment get one
+    process each, as on AWS.
     """
     functions = client(home, "lambda")
     mappings = functions.list_event_source_mappings()["EventSourceMappings"]
@@ -100,7 +101,7 @@ def warm(home: Home) -> None:
 
 
 def _a_name_for_each_process(mapping: dict[str, Any]) -> list[str]:
-    """One for a stream, which is read in order."""
+    """Return the function's name once for each process. A stream, which is read in order, has one."""
     return [mapping["FunctionArn"]] * int(mapping.get("ScalingConfig", {}).get("MaximumConcurrency", 1))
 
 
@@ -112,13 +113,13 @@ def _invoke_without_records(functions: Any, arn: str) -> None:
 
 
 def token_for(home: Home, stack: LocalStack) -> str:
-    """The token of an earlier `up` if it is still good, otherwise a new one."""
+    """Return the token of an earlier `up` if it is still valid, otherwise a new one."""
     previous = read_description(home).get("token", "")
     return previous if previous and _is_accepted(stack, previous) else _issue_token(home, stack)
 
 
 def _is_accepted(stack: LocalStack, token: str) -> bool:
-    # A job that cannot exist: the authorizer has its say first, and nothing is read but one key.
+    # This job cannot exist. The authorizer checks the token first, and the API then reads only one key.
     url = f"{stack.api_url}/v1/jobs/no-such-job/status"
     headers = {"Authorization": f"Bearer {token}"}
     status = urllib3.request("GET", url, headers=headers, retries=False, timeout=30).status
@@ -126,13 +127,13 @@ def _is_accepted(stack: LocalStack, token: str) -> bool:
 
 
 def _issue_token(home: Home, stack: LocalStack) -> str:
-    """A new token of the local tenant, made and kept as every other one: only its hash is stored."""
+    """Make a token of the local tenant. As for every token, only its hash is stored."""
     tokens = DynamoTokenStore(client(home, "dynamodb"), stack.table)
     return issue_token(tokens, SystemClock(), LOCAL_USER)
 
 
 def read_description(home: Home) -> dict[str, Any]:
-    """What `local.json` says, or nothing."""
+    """Return the content of `local.json`, or an empty dict."""
     try:
         return dict(json.loads(home.description.read_text()))
     except (FileNotFoundError, ValueError):
@@ -140,7 +141,7 @@ def read_description(home: Home) -> dict[str, Any]:
 
 
 def write_description(home: Home, stack: LocalStack) -> None:
-    """Write `local.json` in one move, for its owner only: it holds a token."""
+    """Write `local.json` in one step, readable by its owner only, because it contains a token."""
     draft = home.description.with_suffix(".draft")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

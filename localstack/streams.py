@@ -1,7 +1,7 @@
-"""The table's stream as DynamoDB has it: PartiQL's writes are in it too, and reading it holds up no queue.
+"""The stream of the table as in DynamoDB: it includes writes by PartiQL, and reading it delays no queue.
 
-MiniStack writes no stream record for a PartiQL statement, and invokes a stream's function in the very thread that
-polls the queues: every run would wait for the publisher.
+MiniStack writes no stream record for a PartiQL statement. It also invokes the function of a stream in the thread that
+polls the queues, so every run would wait for the publisher.
 """
 
 import threading
@@ -11,22 +11,22 @@ from importlib import import_module
 from typing import Any
 
 POLL_SECONDS = 0.1
-_HOLD_SECONDS = 1.0
+_PAUSE_SECONDS = 1.0
 
 
 def adjust_streams(with_parameters: Any, replace_value: Any) -> None:
-    """The launcher passes its own checked ways to look and to replace."""
+    """Adjust the streams. The launcher passes its checked functions for reading and replacing."""
     dynamodb = import_module("ministack.services.dynamodb")
     insert = with_parameters(dynamodb, "_partiql_insert", ["table", "parsed"])
     update = with_parameters(dynamodb, "_partiql_update", ["table", "parsed", "data"])
     set_item = with_parameters(dynamodb, "_set_item", ["table", "pk_val", "sk_val", "item"])
-    tell = with_parameters(
+    emit = with_parameters(
         dynamodb, "_emit_stream_event", ["table_name", "event_name", "old_item", "new_item", "replicate"]
     )
     under_way = threading.local()
 
     def noting(statement: Callable[..., Any]) -> Callable[..., Any]:
-        """Both end in `_set_item`, which knows the item before and after."""
+        """Note the table of a statement. Both statements end in `_set_item`, which sees the item before and after."""
 
         def run(table: Any, parsed: Any, *data: Any) -> Any:
             under_way.table = parsed["table"]
@@ -37,15 +37,15 @@ def adjust_streams(with_parameters: Any, replace_value: Any) -> None:
 
         return run
 
-    def set_and_tell(table: Any, pk_val: Any, sk_val: Any, item: Any) -> Any:
+    def set_and_emit(table: Any, pk_val: Any, sk_val: Any, item: Any) -> Any:
         name = getattr(under_way, "table", None)
         before = table["items"].get(pk_val, {}).get(sk_val)
         done = set_item(table, pk_val, sk_val, item)
         if name is not None:
-            tell(name, "MODIFY" if before else "INSERT", before, item)
+            emit(name, "MODIFY" if before else "INSERT", before, item)
         return done
 
-    # With the names and defaults of those that they replace: the next start looks at them again.
+    # They keep the parameters and defaults of the functions that they replace, because `with_parameters` checks them.
     def partiql_insert(table: Any, parsed: Any) -> Any:
         return noting(insert)(table, parsed)
 
@@ -54,7 +54,7 @@ def adjust_streams(with_parameters: Any, replace_value: Any) -> None:
 
     replace_value(dynamodb, "_partiql_insert", partiql_insert)
     replace_value(dynamodb, "_partiql_update", partiql_update)
-    replace_value(dynamodb, "_set_item", set_and_tell)
+    replace_value(dynamodb, "_set_item", set_and_emit)
     _poll_beside(with_parameters, replace_value)
 
 
@@ -66,9 +66,9 @@ def _poll_beside(with_parameters: Any, replace_value: Any) -> None:
         while True:
             try:
                 worked = poll()
-            except Exception:  # as MiniStack's own loop: logged, and tried again
+            except Exception:  # like the loop of MiniStack: log, and try again
                 lambda_svc.logger.exception("stream poller")
-                time.sleep(_HOLD_SECONDS)
+                time.sleep(_PAUSE_SECONDS)
                 continue
             if not worked:
                 time.sleep(POLL_SECONDS)

@@ -1,11 +1,12 @@
 """Builders that read as sentences, a clock that tests move, and a whole embedded engine in memory."""
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from onthedot.clock import NOON as NOON  # noqa: PLC0414 - tests import the clock from here
+from onthedot.clock import VirtualClock as VirtualClock  # noqa: PLC0414
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import fresh_generation, fresh_job_id
 from onthedot.domain.runs import lifecycle
@@ -14,37 +15,12 @@ from onthedot.domain.runs.records import Definition, Move, Priority, Record, Ret
 from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
-from onthedot.engines.sqlite.patterns import SqlitePatternStore
-from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
-from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
-from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Clock, Engine, Received, RunStore
+from onthedot.ports import Clock, Received, RunStore
 from onthedot.schema import DEFAULT_POOL
+from onthedot.wiring.sqlite import SqliteEngine
 
 DEPLOYMENT = Deployment(shards=2, lookahead=3, history_days=7)
 VISIBILITY_MS = 960_000
-NOON = 1_772_366_400_000
-"""2026-03-01T12:00:00Z: where virtual time begins, at the start of a bucket."""
-
-
-class VirtualClock:
-    """A clock that stands still until somebody sleeps or moves it."""
-
-    def __init__(self, now: int = NOON) -> None:
-        self._now = now
-        self._lock = threading.Lock()
-
-    def now(self) -> int:
-        return self._now
-
-    def sleep_until(self, instant: int) -> None:
-        with self._lock:
-            self._now = max(self._now, instant)
-
-    def advance(self, seconds: float) -> None:
-        with self._lock:
-            self._now += round(seconds * 1000)
 
 
 class RunBuilder:
@@ -136,36 +112,10 @@ def the_start_of(run: Record, now: int) -> Move:
 
 
 @dataclass(frozen=True)
-class World:
+class World(SqliteEngine):
     """The embedded engine in memory, in virtual time."""
 
     clock: VirtualClock
-    database: Database
-    store: SqliteRunStore
-    queues: SqliteRunQueues
-    ticks: SqliteTickQueue
-    progress: SqliteProgressStore
-    tokens: SqliteTokenStore
-    blobs: SqliteBlobs
-    deployment: Deployment
-    limits: SqliteLimitsStore
-    registry: SqliteWorkerRegistry
-    signing: SqliteSigningStore
-    patterns: SqlitePatternStore
-
-    @property
-    def engine(self) -> Engine:
-        return Engine(
-            store=self.store,
-            queues=self.queues,
-            blobs=self.blobs,
-            clock=self.clock,
-            deployment=self.deployment,
-            limits=self.limits,
-            registry=self.registry,
-            signing=self.signing,
-            patterns=self.patterns,
-        )
 
     def received(self, priority: Priority = Priority.MEDIUM, pool: str = DEFAULT_POOL) -> Sequence[Received]:
         """Up to ten messages, hidden as a queue of the push pools hides them."""
@@ -174,21 +124,7 @@ class World:
 
 @contextmanager
 def a_world(deployment: Deployment = DEPLOYMENT, page_size: int = 10) -> Iterator[World]:
-    """Pages are small, so that whoever takes the first for the whole is found out."""
+    """Pages are small, so that code which reads only the first page fails a test."""
     clock = VirtualClock()
     with Database(clock) as database:
-        yield World(
-            clock,
-            database,
-            SqliteRunStore(database, clock, page_size),
-            SqliteRunQueues(database, clock),
-            SqliteTickQueue(database, clock),
-            SqliteProgressStore(database),
-            SqliteTokenStore(database),
-            SqliteBlobs(database),
-            deployment,
-            SqliteLimitsStore(database),
-            SqliteWorkerRegistry(database, clock),
-            SqliteSigningStore(database),
-            SqlitePatternStore(database, clock, page_size),
-        )
+        yield World.on(database, clock, deployment, page_size)

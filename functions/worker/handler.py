@@ -14,7 +14,8 @@ from onthedot.settings import WorkerSettings
 from onthedot.use_cases.attempts.execute_run import Worker, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.use_cases.attempts.store_leases import StoreLeases
-from onthedot.wiring.aws import push_targets, worker_engine
+from onthedot.wiring.aws import worker_engine
+from onthedot.wiring.workers import push_targets
 
 _settings = WorkerSettings.from_environment(os.environ)
 _engine = worker_engine(_settings)

@@ -1,4 +1,4 @@
-"""Alarms, all of one kind: a number that should not be above its threshold."""
+"""The two kinds of alarms: a number above its threshold, and an event that did not happen."""
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
@@ -7,7 +7,7 @@ from constructs import Construct
 def alarm_above(
     scope: Construct, construct_id: str, *, name: str, metric: cloudwatch.Metric, threshold: float, why: str
 ) -> cloudwatch.Alarm:
-    """In alarm as soon as one period is above the threshold; silence is well."""
+    """Make an alarm that goes off when one period is above the threshold. Missing data is no alarm."""
     return cloudwatch.Alarm(
         scope,
         construct_id,
@@ -24,7 +24,7 @@ def alarm_above(
 def alarm_on_silence(
     scope: Construct, construct_id: str, *, name: str, metric: cloudwatch.Metric, periods: int, why: str
 ) -> cloudwatch.Alarm:
-    """In alarm when something that must happen in every period did not happen for that many in a row."""
+    """Make an alarm for an event that must happen in every period. It goes off after that many periods without it."""
     return cloudwatch.Alarm(
         scope,
         construct_id,

@@ -1,18 +1,18 @@
-"""Tasks by backlog: none while nothing waits, one as soon as something does, more by how much waits for each.
+"""Scaling of tasks by backlog: no task without messages, one task for the first message, more for a longer backlog.
 
-Target tracking cannot leave zero, since a backlog divided by no tasks is no number; so there are two alarms on
-metric math, each with a step policy of its own.
+Target tracking cannot leave zero, since a backlog divided by zero tasks is no number. So there are two alarms on metric
+math, each with its own step policy.
 
-- *Missing tasks* = ceil(waiting / backlog per task) - running, and one is missing as soon as one run waits. Steps
-  double, so that any number is reached within a few minutes; while tasks start, the cooldown keeps the same want
-  from being met twice. *Waiting* are the messages that are visible **and those still delayed**: runs are handed to
-  SQS minutes ahead of their time, and so the task is there when they are due, instead of starting then.
-- *Idle* = nothing waits and nothing is in flight, ten minutes long: then all tasks go. Never some of them: ECS would
-  choose which, and it might be the one in the tenth hour of its run.
+- *Missing tasks* = ceil(waiting / backlog per task) - running. One task is missing as soon as one run waits. Steps
+  double, so that any number is reached within a few minutes. While tasks start, the cooldown prevents a second start
+  for the same backlog. *Waiting* includes visible **and delayed** messages: runs are sent to SQS minutes ahead of their
+  fire time, so the task has started when they are due.
+- *Idle* = no message waits or is in flight for ten minutes. Then all tasks stop. Never only some of them: ECS would
+  choose which, and it might choose the one in the tenth hour of its run.
 
-Running tasks are counted by the samples of `CPUUtilization`, which is free and needs nothing to be turned on. SQS
-sends no metric of a queue that nobody touched for six hours, and takes up to 15 minutes to send it again: a touch
-every few hours (`queue_touch`) keeps it from falling asleep.
+Running tasks are counted by the samples of `CPUUtilization`, which is free and always on. SQS sends no metrics of a
+queue that was unused for six hours, and takes up to 15 minutes to send them again. A touch every few hours
+(`queue_touch`) prevents this.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from aws_cdk import aws_sqs as sqs
 
 MINUTE: Final = Duration.minutes(1)
 IDLE_MINUTES: Final = 10
-# A task is pulled and started within this.
+# The time within which the image of a task is pulled and the task is started.
 START_TIME: Final = Duration.minutes(2)
 WAITING: Final = ("ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesDelayed")
 IN_FLIGHT: Final = "ApproximateNumberOfMessagesNotVisible"
@@ -38,7 +38,7 @@ _ROLE: Final = (
 
 
 class BacklogScaling:
-    """Scales one service by the backlog of its pool's queues. `name` is the prefix of what it makes."""
+    """The scaling of one service by the backlog of its pool's queues. `name` is the prefix of its constructs."""
 
     def __init__(
         self, stack: Stack, name: str, service: ecs.FargateService, queues: Sequence[sqs.IQueue], max_tasks: int
@@ -79,27 +79,27 @@ class BacklogScaling:
         alarm.add_alarm_action(actions.ApplicationScalingAction(action))
 
     def stop_when_idle(self, alarm_name: str) -> None:
-        at_all, metrics = self._sum((*WAITING, IN_FLIGHT))
+        messages, metrics = self._sum((*WAITING, IN_FLIGHT))
         alarm = cloudwatch.Alarm(
             self._stack,
             f"{self._name}IdleAlarm",
             alarm_name=alarm_name,
             alarm_description="Not a fault: nothing waits or runs, and the tasks are stopped",
-            metric=_math(at_all, metrics, "waiting and in flight"),
+            metric=_math(messages, metrics, "waiting and in flight"),
             threshold=0,
             evaluation_periods=IDLE_MINUTES,
             comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
-            # No number is no reason to stop anybody.
+            # Missing data is no reason to stop a task.
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         action = self._action("Stop", scaling.AdjustmentType.EXACT_CAPACITY, MINUTE)
         action.add_adjustment(adjustment=0, upper_bound=0)
         alarm.add_alarm_action(actions.ApplicationScalingAction(action))
 
-    def _action(self, what: str, kind: scaling.AdjustmentType, cooldown: Duration) -> scaling.StepScalingAction:
+    def _action(self, name: str, kind: scaling.AdjustmentType, cooldown: Duration) -> scaling.StepScalingAction:
         return scaling.StepScalingAction(
             self._stack,
-            f"{self._name}{what}",
+            f"{self._name}{name}",
             scaling_target=self._target,
             adjustment_type=kind,
             cooldown=cooldown,
@@ -107,7 +107,7 @@ class BacklogScaling:
         )
 
     def _sum(self, names: Sequence[str]) -> tuple[str, dict[str, cloudwatch.IMetric]]:
-        """The sum over all queues as an expression; SQS leaves out what is zero, so gaps are filled."""
+        """Return the sum over all queues as an expression. SQS leaves out zeros, so gaps are filled."""
         metrics: dict[str, cloudwatch.IMetric] = {
             f"q{number}": queue.metric(name, statistic="Maximum", period=MINUTE)
             for number, (name, queue) in enumerate((name, queue) for name in names for queue in self._queues)
@@ -126,5 +126,5 @@ def _math(expression: str, metrics: dict[str, cloudwatch.IMetric], label: str) -
 
 
 def _doubling(most: int) -> list[int]:
-    """1, 2, 4 … up to the most that there may be."""
+    """Return 1, 2, 4 … up to the maximum."""
     return [2**power for power in range(most.bit_length())]

@@ -1,4 +1,4 @@
-"""Dead-letter queues: what nobody could deliver. One message in one of them is already worth a look."""
+"""Dead-letter queues, for messages that could not be delivered. An operator should look at each of them."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ DLQ_RETENTION: Final = Duration.days(14)
 
 
 def dead_letter_queue(scope: Construct, config: StageConfig, key: str) -> sqs.Queue:
-    """With an alarm on its first message."""
+    """Make a dead-letter queue with an alarm on its first message."""
     queue = sqs.Queue(
         scope,
         construct_id(key),

@@ -1,4 +1,4 @@
-"""What API Gateway answers by itself, in the same shape as the API's own errors."""
+"""The errors that API Gateway answers by itself, in the same shape as the errors of the API."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,13 +6,13 @@ from typing import Final
 from aws_cdk import aws_apigateway as apigateway
 
 _TYPES: Final = apigateway.ResponseType
-# `messageString` is the gateway's own message, already quoted as JSON.
-_ITS_OWN_MESSAGE: Final = "$context.error.messageString"
+# `messageString` is the message of the gateway, already quoted as JSON.
+_GATEWAYS_MESSAGE: Final = "$context.error.messageString"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayError:
-    """One kind of refusal. Without a status the gateway keeps its own."""
+    """One kind of refusal. Without a status the gateway uses its own."""
 
     kind: apigateway.ResponseType
     code: str
@@ -20,7 +20,7 @@ class GatewayError:
     status: int | None = None
 
     def template(self) -> str:
-        message = _ITS_OWN_MESSAGE if self.message is None else f'"{self.message}"'
+        message = _GATEWAYS_MESSAGE if self.message is None else f'"{self.message}"'
         return f'{{"error": {{"code": "{self.code}", "message": {message}, "details": []}}}}'
 
 
@@ -31,7 +31,7 @@ ERRORS: Final = {
     "AccessDenied": GatewayError(
         kind=_TYPES.ACCESS_DENIED, code="forbidden", status=403, message="your token does not allow this"
     ),
-    # The gateway says "Missing Authentication Token" when it means that there is no such route.
+    # The gateway says "Missing Authentication Token" when a route does not exist.
     "NoRoute": GatewayError(
         kind=_TYPES.MISSING_AUTHENTICATION_TOKEN, code="not_found", status=404, message="there is nothing here"
     ),

@@ -1,4 +1,4 @@
-"""A log group that forgets."""
+"""Log groups with the retention time of the stage."""
 
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
@@ -8,7 +8,10 @@ from stage_config import RETENTION, StageConfig
 
 
 def log_group(scope: Construct, construct_id: str, name: str, config: StageConfig) -> logs.LogGroup:
-    """Goes with its stack: the name is fixed, so a retained group would be in the way of the next deployment."""
+    """Make a log group that is deleted with its stack.
+
+    Its name is fixed, so a retained group would make the next deployment fail.
+    """
     return logs.LogGroup(
         scope,
         construct_id,

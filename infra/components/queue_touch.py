@@ -1,8 +1,8 @@
-"""A touch every few hours for queues whose metrics start tasks.
+"""A call every few hours for each queue whose metrics start tasks.
 
-SQS stops sending metrics of a queue that nobody used for six hours, and takes up to 15 minutes to send them again:
-the first run after a quiet night would wait that long for its task. Setting a tag that is there already changes
-nothing and counts as use. (Reading calls would be plainer; EventBridge Scheduler does not make them.)
+SQS stops sending the metrics of a queue that was unused for six hours, and takes up to 15 minutes to send them again.
+The first run after a quiet night would wait that long for its task. Setting an existing tag again changes nothing and
+counts as use. A reading call would be simpler, but EventBridge Scheduler does not make reading calls.
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ def touch(stack: Stack, construct_id: str, name: str, queue: sqs.Queue, role: ia
             input=scheduler.ScheduleTargetInput.from_object({"QueueUrl": queue.queue_url, "Tags": TAG}),
             policy_statements=[iam.PolicyStatement(actions=["sqs:TagQueue"], resources=[queue.queue_arn])],
             role=role,
-            # The next one is as good.
+            # The next touch has the same effect.
             retry_attempts=1,
         ),
     )

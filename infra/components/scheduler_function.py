@@ -1,4 +1,4 @@
-"""The one way to make a Lambda function here: same runtime, tracing, logs and layers, and a role of its own."""
+"""The factory of all Lambda functions: same runtime, tracing, logs and layers, and one role for each function."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,39 +14,39 @@ from onthedot.settings import Settings
 from stage_config import StageConfig
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-# The interpreter that the dependencies layer holds compiled packages for; another one could not import them.
+# The dependencies layer has packages that are compiled for this interpreter. Another one could not import them.
 RUNTIME: Final = lambda_.Runtime(f"python{LAMBDA_PYTHON}", lambda_.RuntimeFamily.PYTHON)
 ARCHITECTURE: Final = lambda_.Architecture.ARM_64
-# What tests and editors leave behind would change the asset's hash, and with it the function, for nothing.
+# Files that tests leave behind would change the hash of the asset, and so update the function without need.
 LEFTOVERS: Final = ["**/__pycache__"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionShape:
-    """How much of Lambda a function gets."""
+    """The memory and the time-out of a function."""
 
     memory_mb: int
     timeout: Duration
 
 
 class FunctionFactory:
-    """Makes the functions of one stack.
+    """The factory of the functions of one stack.
 
-    Each stack publishes its own layer versions from the same two assets (uploaded once): a layer version
-    exported to other stacks could never be replaced, since CloudFormation refuses to change an export in use.
+    Each stack publishes its own layer versions from the same two assets, which are uploaded once. A layer version that
+    is exported to other stacks could never be replaced, since CloudFormation refuses to change an export in use.
     """
 
     def __init__(self, stack: Stack, config: StageConfig, dependencies: Path) -> None:
         self._stack = stack
         self._config = config
         self._layers = [
-            # With its bytecode, which the build made on purpose.
+            # Bytecode is not excluded: `layers.build` compiled it for a faster cold start.
             self._layer("DependenciesLayer", lambda_.Code.from_asset(str(dependencies))),
             self._layer("CoreLayer", _source("layers", "core")),
         ]
 
     def make(self, name: str, settings: Settings, shape: FunctionShape) -> lambda_.Function:
-        """The function whose code is `functions/<name>`; grants come from the caller."""
+        """Make the function whose code is `functions/<name>`. The caller adds the grants."""
         function_name = self._config.name(name)
         role = self._role(name)
         logs = log_group(self._stack, f"{name.capitalize()}Logs", f"/aws/lambda/{function_name}", self._config)
@@ -91,14 +91,15 @@ def _source(*path: str) -> lambda_.Code:
 
 
 def environment(name: str, settings: Settings) -> dict[str, str]:
-    """Rendered by the same class that parses it at the function's start, so that the two cannot drift.
+    """Return the variables of a function. The class that writes them also reads them when the function starts.
 
-    Time zones come from the layer alone: with the machine's own data a run could be judged by two calendars.
+    The empty PYTHONTZPATH makes time zones come from the layer only. With the data of the machine, two parts could
+    compute different fire times for one run.
     """
     common = {"POWERTOOLS_SERVICE_NAME": name, "LOG_LEVEL": "INFO", "PYTHONTZPATH": ""}
     return {**settings.to_environment(), **common}
 
 
 def allow(function: lambda_.Function, actions: list[str], resources: list[str]) -> None:
-    """Let the function do exactly this; CDK's ready-made grants allow a good deal more than is needed."""
+    """Grant the function exactly these actions. The ready-made grants of CDK allow more than is needed."""
     function.add_to_role_policy(iam.PolicyStatement(actions=actions, resources=resources))

@@ -1,4 +1,4 @@
-"""What every part that schedules, and every worker, is told, once."""
+"""The settings that all functions that schedule, and all workers, have in common."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from stage_config import StageConfig
 
 
 def store_settings(config: StageConfig, data: DataStack, queues: QueuesStack) -> dict[str, Any]:
-    """The fields of `StoreSettings`."""
+    """Return the fields of `StoreSettings`."""
     return {
         "stage": config.stage,
         "table": data.table.table_name,
@@ -25,7 +25,7 @@ def store_settings(config: StageConfig, data: DataStack, queues: QueuesStack) ->
 
 
 def worker_settings(config: StageConfig, data: DataStack, queues: QueuesStack) -> WorkerSettings:
-    """The same for a function, a task, and a process somewhere else that has AWS credentials."""
+    """Return the settings of a worker: a function, a task, or a process elsewhere that has AWS credentials."""
     return WorkerSettings(
         **store_settings(config, data, queues),
         blob_bucket=data.blobs.bucket_name,

@@ -1,4 +1,4 @@
-"""What those who run jobs may do, in one place: on Lambda, where Lambda takes the messages, and in tasks that pull."""
+"""The grants of workers: on Lambda, where Lambda receives the messages, and in tasks that pull messages."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,38 +25,38 @@ CONSUME = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibili
 
 
 def working(data: DataStack, queues: QueuesStack) -> Iterator[iam.PolicyStatement]:
-    """Start and finish runs, read payloads and parents' results, put results away, send retries, make workflows."""
+    """Allow to start and finish runs, read payloads and results, store results, send retries, make workflows."""
     yield _allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], [data.table.table_arn])
-    # A workflow's graph is made by whoever runs it, and waiting jobs hear of their parents' end together.
+    # The worker that runs a workflow makes its graph. Waiting jobs are notified of the end of their parents in batches.
     yield _allow(["dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"], [data.table.table_arn])
-    # What is placed anew asks for the limits; what another worker must do, for the workers.
+    # Placing a run reads the limits. Assigning a run to another worker reads the workers.
     yield _allow(["dynamodb:Query"], [data.table.table_arn], _only_under([LIMITS_PARTITION, WORKERS_PARTITION]))
-    # A tenant's first signed call makes its key.
+    # The first signed call of a tenant makes its key.
     yield _allow(["dynamodb:PutItem"], [data.table.table_arn], _only_under([f"{SIGNING_PREFIX}*"]))
     yield _allow(["sqs:SendMessage"], queues.run_queue_arns())
     yield _allow(["s3:GetObject"], [data.blobs.arn_for_objects("*")])
     yield _allow(["s3:PutObject"], [data.blobs.arn_for_objects(f"{PREFIX}*")])
-    # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
+    # Without it S3 answers 403 to a missing key, which looks the same as a wrong policy.
     yield _allow(["s3:ListBucket"], [data.blobs.bucket_arn])
     yield no_tokens(data)
 
 
 def pulling(data: DataStack, queues: QueuesStack, pool: Pool) -> Iterator[iam.PolicyStatement]:
-    """Take messages of one's own pool, and be known as its worker."""
+    """Allow to receive messages of this pool, and to register as its worker."""
     yield _allow(CONSUME, queues.pool_queue_arns(pool))
     yield _allow(["dynamodb:PutItem"], [data.table.table_arn], _only_under([WORKERS_PARTITION]))
 
 
 def indexing_patterns(data: DataStack) -> iam.PolicyStatement:
-    """Enter event jobs into the index of patterns, and take them out."""
+    """Allow to write event jobs into the index of patterns, and to delete them."""
     return _allow(["dynamodb:BatchWriteItem"], [data.table.table_arn], _only_under([f"{PATTERN_PREFIX}*"]))
 
 
 def calling(stack: Stack, config: StageConfig, data: DataStack) -> Iterator[iam.PolicyStatement]:
-    """Do in a job's name what is on the stage's list, and nothing of what the same role may do in its own.
+    """Allow the calls on the stage's list to jobs, and deny jobs the other grants of the same role.
 
-    A job that may get an item gets it with the role that reads the table of all tenants. So what is ours is closed to
-    jobs' calls, which are known by their user agent: it is our own code that sends it, and no input can change it.
+    A job that may read an item reads it with the role that reads the table of all tenants. So the calls of jobs are
+    denied on our own resources. IAM recognises these calls by their user agent, which only our code sets.
     """
     allowed = config.allow_list
     yield from grants(stack, allowed)
@@ -67,7 +67,7 @@ def calling(stack: Stack, config: StageConfig, data: DataStack) -> Iterator[iam.
         by_jobs = {"StringLike": {"aws:UserAgent": f"{USER_AGENT}/*"}}
         yield _deny(["dynamodb:*", "s3:*", "sqs:*"], ours, by_jobs)
     if allowed.functions or allowed.calls:
-        # The API's function believes what its event says about who calls.
+        # The function of the API trusts the caller that its event names, so a job must not invoke it.
         functions = stack.format_arn(
             service="lambda",
             resource="function",
@@ -78,7 +78,10 @@ def calling(stack: Stack, config: StageConfig, data: DataStack) -> Iterator[iam.
 
 
 def no_tokens(data: DataStack) -> iam.PolicyStatement:
-    """Tokens are for the authorizer to read, and for people to make: who could write one could be anybody."""
+    """Deny access to tokens. Only the authorizer reads them and only operators make them.
+
+    A role that could write a token could act as any tenant.
+    """
     under = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": [f"{TOKEN_PREFIX}*"]}}
     return _deny(["dynamodb:*"], [data.table.table_arn], under)
 

@@ -1,7 +1,7 @@
-"""The task of a Fargate pool: our image, running the same `onthedot worker` that anybody can start as a process.
+"""The task of a Fargate pool: our image with the same `onthedot worker` that runs as a process elsewhere.
 
-An ordinary pool's task works on the queues and the table itself. One with a shell runs programs of whoever submits
-jobs: it gets its runs through the API by a token, and its role allows nothing at all.
+The task of an ordinary pool uses the queues and the table itself. A task with a shell runs programs of users who submit
+jobs, so it gets its runs through the API with a token, and its role has no grants.
 """
 
 from pathlib import Path
@@ -19,18 +19,18 @@ from stage_config import StageConfig
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CONTAINER: Final = "worker"
-# The longest that Fargate waits after SIGTERM; the worker finishes within less, and hands back in what is left.
+# The longest time that Fargate waits after SIGTERM. The worker finishes within less, and hands back in the rest.
 STOP_TIMEOUT: Final = Duration.seconds(120)
 GRACE_SECONDS: Final = 105
-SCRATCH: Final = "/tmp"  # noqa: S108 - a volume of the task's own
+SCRATCH: Final = "/tmp"  # noqa: S108 - a volume of this task only
 TOKEN_VARIABLE: Final = "ONTHEDOT_TOKEN"  # noqa: S105 - a name, not a token
 URL_VARIABLE: Final = "ONTHEDOT_URL"
 
 
 def worker_command(pool: Pool, fargate: Fargate) -> list[str]:
-    """What follows the image's entry point, `onthedot`."""
+    """Return the arguments of the image's entry point, `onthedot`."""
     command = ["worker", "--pool", pool.name, "--shell" if fargate.shell else "--direct", "--json"]
-    command += ["--slots", str(fargate.slots), "--cpu", f"{fargate.cpu / 1024:g}"]
+    command += ["--concurrency", str(fargate.concurrency), "--cpu", f"{fargate.cpu / 1024:g}"]
     command += ["--memory-mb", str(fargate.free_memory_mb), "--grace", str(GRACE_SECONDS)]
     if fargate.app is not None:
         command += ["--app", fargate.app]
@@ -40,7 +40,7 @@ def worker_command(pool: Pool, fargate: Fargate) -> list[str]:
 
 
 def worker_image(fargate: Fargate) -> ecs.ContainerImage:
-    """Built from the `Dockerfile` at deployment; synthesis only looks at what goes into it."""
+    """Return the image. `cdk deploy` builds it from the `Dockerfile`, and synthesis only hashes its files."""
     return ecs.ContainerImage.from_asset(str(fargate.image or ROOT), platform=ecr_assets.Platform.LINUX_ARM64)
 
 
@@ -53,7 +53,7 @@ def worker_task(
     environment: dict[str, str],
     token: secretsmanager.ISecret | None = None,
 ) -> ecs.FargateTaskDefinition:
-    """Its role is empty; grants come from the caller."""
+    """Make the task definition. Its role is empty, and the caller adds the grants."""
     name = pool.name
     task = ecs.FargateTaskDefinition(
         stack,
@@ -82,8 +82,11 @@ def worker_task(
 
 
 def _few_powers(stack: Stack, name: str, *, init: bool) -> ecs.LinuxParameters:
-    """An init process collects what killed children leave behind. Not beside a shell: it is of the same user, and
-    programs could read the token in its environment; the worker hides its own, and collects by itself."""
+    """Drop all capabilities, and add an init process, which collects killed children, unless the task has a shell.
+
+    The init process has the same user as the programs of a shell, so they could read the token in its environment. The
+    worker hides its own environment, and collects its children itself.
+    """
     parameters = ecs.LinuxParameters(stack, f"{construct_part(name)}Linux", init_process_enabled=init)
     parameters.drop_capabilities(ecs.Capability.ALL)
     return parameters
@@ -91,7 +94,7 @@ def _few_powers(stack: Stack, name: str, *, init: bool) -> ecs.LinuxParameters:
 
 def _logs(stack: Stack, config: StageConfig, name: str) -> ecs.LogDriver:
     group = log_group(stack, f"{construct_part(name)}Logs", f"/onthedot/{config.stage}/worker-{name}", config)
-    # A worker must not stand still because its log does.
+    # A worker must not stop because its log is slow.
     return ecs.LogDrivers.aws_logs(
         stream_prefix=CONTAINER,
         log_group=group,
@@ -101,5 +104,5 @@ def _logs(stack: Stack, config: StageConfig, name: str) -> ecs.LogDriver:
 
 
 def construct_part(name: str) -> str:
-    """A pool's name as part of a construct's."""
+    """Return the name of a pool as a part of a construct id."""
     return "".join(part.capitalize() for part in name.split("-"))

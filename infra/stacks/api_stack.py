@@ -1,4 +1,4 @@
-"""The way in: a REST API in front of one function, guarded by a token authorizer, with shaped errors and logs."""
+"""The REST API in front of one function, with a token authorizer, errors of one shape, and logs."""
 
 import json
 from pathlib import Path
@@ -24,11 +24,11 @@ from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig
 
-# API Gateway gives up after 29 s; the function should be the one to say so.
+# API Gateway gives up after 29 s. The function should be the one that reports the time-out.
 API: Final = FunctionShape(memory_mb=1024, timeout=Duration.seconds(28))
 AUTHORIZER: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(5))
 OPEN_PATHS: Final = ("/v1/health", "/openapi.json", "/console")
-# Who called what with which outcome; never a header or a body, which may hold secrets.
+# The caller, the request and the outcome. Never a header or a body, which may contain secrets.
 ACCESS_LOG: Final = {
     "request_id": "$context.requestId",
     "time": "$context.requestTimeEpoch",
@@ -47,7 +47,7 @@ ACCESS_LOG: Final = {
 
 
 class ApiStack(Stack):
-    """Everything under `/v1` needs a token but the health check; the function does the routing."""
+    """The API. Everything under `/v1` except the health check needs a token. The function does the routing."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ApiStack(Stack):
         self.base_url = (
             f"https://{self.rest_api.rest_api_id}.execute-api.{self.region}.{self.url_suffix}/{config.stage}"
         )
-        """Where the paths of the API begin, without a slash at the end."""
+        """The URL before the paths of the API, without a slash at the end."""
         CfnOutput(self, "ApiId", value=self.rest_api.rest_api_id)
         CfnOutput(self, "ApiUrl", value=self.rest_api.url)
 
@@ -86,11 +86,11 @@ class ApiStack(Stack):
         function.add_to_role_policy(indexing_patterns(self._data))
         allow(function, ["dynamodb:Query"], [self._data.index_arn(index) for index in schema.INDEXES])
         allow(function, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
-        # Workers that have only a token get their runs through the API.
+        # A worker that has only a token gets its runs through the API.
         pulled = [pool for pool in self._config.all_pools if pool.kind is PoolKind.PULL]
         allow(function, CONSUME, [arn for pool in pulled for arn in self._queues.pool_queue_arns(pool)])
         allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
-        # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
+        # Without it S3 answers 403 to a missing key, which looks the same as a wrong policy.
         allow(function, ["s3:ListBucket"], [self._data.blobs.bucket_arn])
         function.add_to_role_policy(no_tokens(self._data))
         return function
@@ -109,9 +109,9 @@ class ApiStack(Stack):
             "TokenAuthorizer",
             handler=function,
             identity_source=apigateway.IdentitySource.header("Authorization"),
-            # What cannot be a token is refused by the gateway, at no cost to us.
+            # The gateway refuses a header that cannot be a token, at no cost to us.
             validation_regex=r"^[Bb]earer +\S+$",
-            # How long a withdrawn token goes on working, against a function call for every request.
+            # A withdrawn token goes on working for this time. Without the cache, every request would call the function.
             results_cache_ttl=Duration.seconds(60),
         )
 
@@ -122,7 +122,7 @@ class ApiStack(Stack):
             rest_api_name=self._config.name("api"),
             description="onthedot, the job scheduler",
             endpoint_types=[apigateway.EndpointType.REGIONAL],
-            # Access logs need a role in the account's API Gateway settings; a fresh account has none.
+            # Access logs need a role in the account's API Gateway settings, and a new account has none.
             cloud_watch_role=True,
             cloud_watch_role_removal_policy=RemovalPolicy.RETAIN,
             deploy_options=self._stage_options(),
@@ -148,12 +148,12 @@ class ApiStack(Stack):
         root = self.rest_api.root
         for path in OPEN_PATHS:
             root.resource_for_path(path).add_method("GET", integration)
-        # `/v1` exists as the parent of the health check, so it gets its own catch-all beside the root's.
+        # `/v1` exists as the parent of the health check, so it needs its own catch-all beside the one of the root.
         for parent in (root, root.resource_for_path("/v1")):
             parent.add_resource("{proxy+}").add_method("ANY", integration, authorizer=authorizer)
 
     def _bound_execution_logs(self) -> None:
-        # API Gateway would make this group itself, by this name, and keep it for ever.
+        # API Gateway would make this group itself, with this name, and never delete its logs.
         name = f"API-Gateway-Execution-Logs_{self.rest_api.rest_api_id}/{self._config.stage}"
         group = log_group(self, "ExecutionLogs", name, self._config)
         self.rest_api.deployment_stage.node.add_dependency(group)

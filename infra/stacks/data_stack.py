@@ -1,4 +1,4 @@
-"""What is remembered: the table with its indexes, and the bucket for what is too large for a record."""
+"""The stored data: the table with its indexes, and the bucket for content that is too large for a record."""
 
 from aws_cdk import CfnOutput, Duration, Environment, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
@@ -15,7 +15,7 @@ _TYPES = {"S": dynamodb.AttributeType.STRING, "N": dynamodb.AttributeType.NUMBER
 
 
 class DataStack(Stack):
-    """Everything whose loss would lose a run."""
+    """The table and the bucket. Losing either would lose runs."""
 
     def __init__(self, scope: Construct, config: StageConfig, env: Environment) -> None:
         super().__init__(
@@ -45,13 +45,13 @@ class DataStack(Stack):
             partition_key=_key(schema.PARTITION_KEY, "S"),
             sort_key=_key(schema.SORT_KEY, "S"),
             time_to_live_attribute=schema.TTL_ATTRIBUTE,
-            # What the world hears of jobs and runs comes from here: telling it costs no write.
+            # The publisher reads changes of jobs and runs from the stream, so publishing costs no write.
             stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
             warm_throughput=self._warm_throughput(),
             # The account's own aws/dynamodb key: its use is in CloudTrail and it cannot be lost or disabled.
-            # A customer key would cost more a month than the whole idle system, and wants a key policy for
-            # every role; who needs one for compliance changes this line.
+            # A customer key would cost more a month than the whole idle system, and needs a key policy for
+            # every role. An operator who needs one for compliance changes this line.
             encryption=dynamodb.TableEncryption.AWS_MANAGED,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
@@ -68,7 +68,7 @@ class DataStack(Stack):
             sort_key=_key(index.sort_key, index.sort_type),
             projection_type=dynamodb.ProjectionType.INCLUDE if included else dynamodb.ProjectionType.KEYS_ONLY,
             non_key_attributes=included or None,
-            # An index that throttles holds up the table's writes: it must be as warm as the table.
+            # An index that throttles delays the writes of the table, so it must be as warm as the table.
             warm_throughput=self._warm_throughput(),
         )
 
@@ -92,13 +92,15 @@ class DataStack(Stack):
 
 
 def _lifecycle(history_days: int) -> list[s3.LifecycleRule]:
-    """Results go with the history that shows them. Payloads get cheaper, and are never deleted by age: a job may be
-    years ahead, and its payload must still be there."""
+    """Return the rules of the bucket. Results are deleted with the history that shows them.
+
+    Payloads move to cheaper storage, and are never deleted by age: a job may be due in years and needs its payload.
+    """
     to_cheaper = s3.Transition(storage_class=s3.StorageClass.INTELLIGENT_TIERING, transition_after=Duration.days(30))
     return [
         s3.LifecycleRule(id="old-blobs-get-cheaper", transitions=[to_cheaper]),
         s3.LifecycleRule(id="results-are-history", prefix=results.PREFIX, expiration=Duration.days(history_days)),
-        # An event's run begins within days of it, or never; then it is history.
+        # The run of an event begins within days, or never. After that the event is history.
         s3.LifecycleRule(
             id="events-are-history",
             prefix=event_payloads.PREFIX,

@@ -1,7 +1,4 @@
-"""What makes time pass: a schedule every minute, the planner that hands out shard groups, the dispatchers.
-
-And what checks it: the auditor, once an hour.
-"""
+"""The functions that run by time: the planner every minute, the dispatchers by its ticks, the auditor every hour."""
 
 from pathlib import Path
 
@@ -29,15 +26,15 @@ from stage_config import StageConfig
 
 PLANNER = FunctionShape(memory_mb=256, timeout=Duration.seconds(30))
 DISPATCHER = FunctionShape(memory_mb=512, timeout=DISPATCHER_TIMEOUT)
-# The next audit covers what this one would have.
+# The next audit covers the same fire times.
 AUDIT_MAX_AGE = Duration.hours(1)
-# Long enough for some ten thousand recurring jobs an hour; what it has no time for is counted.
+# Long enough for some ten thousand recurring jobs an hour. Jobs that it has no time for are counted.
 AUDITOR = FunctionShape(memory_mb=512, timeout=Duration.minutes(10))
 SILENT_MINUTES = 3
 
 
 class DispatchStack(Stack):
-    """Once a minute, look at every shard."""
+    """The planner, the dispatcher and the auditor, with their schedules and alarms."""
 
     def __init__(
         self,
@@ -69,7 +66,7 @@ class DispatchStack(Stack):
         )
         planner = self._functions.make("planner", settings, PLANNER)
         allow(planner, ["sqs:SendMessage"], [self._queues.tick.queue_arn])
-        # Scheduler only hands the event over; it is Lambda that retries a planner that failed.
+        # Scheduler only delivers the event. Lambda retries a planner that failed.
         planner.configure_async_invoke(
             retry_attempts=1,
             max_event_age=TICK_MAX_AGE,
@@ -94,16 +91,16 @@ class DispatchStack(Stack):
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLInsert"]
         # Query on the table itself reads the limits.
         allow(dispatcher, ["dynamodb:Query", *reads, *writes], [table])
-        # A group without progress begins at the table's birth, before which nothing can have been due.
+        # A group without progress begins at the creation of the table, before which nothing was due.
         allow(dispatcher, ["dynamodb:DescribeTable"], [table])
         allow(dispatcher, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
-        # A tick that ran out of time puts its own continuation on the queue.
+        # A tick that runs out of time sends its own continuation to the queue.
         allow(dispatcher, ["sqs:SendMessage"], [self._queues.tick.queue_arn])
-        # The age of a queue's oldest message is only to be had as a metric.
+        # The age of the oldest message of a queue is available only as a metric.
         allow(dispatcher, ["cloudwatch:GetMetricData"], ["*"])
 
     def _tick_source(self) -> event_sources.SqsEventSource:
-        # Twice the groups: a slow minute must not keep the next one waiting.
+        # Twice the number of groups, so that a slow minute does not delay the next one.
         concurrency = min(MOST_CONCURRENCY, max(LEAST_CONCURRENCY, 2 * self._config.shard_groups))
         return event_sources.SqsEventSource(
             self._queues.tick,
@@ -149,7 +146,7 @@ class DispatchStack(Stack):
             name=self._config.name(f"{name}-errors"),
             metric=function.metric_errors(period=Duration.minutes(5)),
             threshold=0,
-            why=f"The {name} failed; it is tried again, but somebody should know why",
+            why=f"The {name} failed. Lambda retries it, and its log says why",
         )
 
     def _alarm_on_silence(self, planner: lambda_.Function) -> None:
@@ -159,7 +156,7 @@ class DispatchStack(Stack):
             name=self._config.name("planner-silent"),
             metric=planner.metric_invocations(period=Duration.minutes(1)),
             periods=SILENT_MINUTES,
-            why="No tick for minutes: nothing that lies ahead will fire",
+            why="No tick for minutes: runs that are not yet sent to a queue will not fire",
         )
 
     def _alarm_on_holes(self) -> None:
@@ -177,5 +174,5 @@ class DispatchStack(Stack):
                 period=Duration.hours(1),
             ),
             threshold=0,
-            why="Fire times without an outcome: runs were lost; the auditor's log names them, `onthedot audit` too",
+            why="Fire times without an outcome: runs were lost. The auditor's log and `onthedot audit` name them",
         )

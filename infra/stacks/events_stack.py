@@ -1,4 +1,4 @@
-"""Events in and out: the stage's bus, the function that hears it, and the publisher that tells it of jobs and runs."""
+"""The bus of the stage, the function that receives its events, and the publisher of changes of jobs and runs."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -30,20 +30,20 @@ from stage_config import StageConfig
 
 EVENTS: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(60))
 PUBLISHER: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(60))
-# An event that nobody could take in for hours is a matter for people: it waits in the dead-letter queue.
+# An event that could not be processed for hours goes to the dead-letter queue, for an operator to look at.
 EVENT_MAX_AGE: Final = Duration.hours(6)
 RETRIES: Final = 2
-# The stream keeps its records for a day; a bus that is down for hours must not lose what was to be told.
+# The stream keeps its records for a day. A bus that is down for hours must not lose events.
 PUBLISH_RETRIES: Final = 100
 PUBLISH_MAX_AGE: Final = Duration.hours(12)
 PUBLISH_BATCH: Final = 100
-# Batches of one shard at the same time; records of one item stay in order.
+# The batches of one shard that are processed at the same time. Records of one item stay in order.
 PUBLISH_PARALLEL: Final = 4
 LATE_MINUTES: Final = 5
 
 
 class EventsStack(Stack):
-    """Whatever is put on the bus is heard, but for what we told it ourselves."""
+    """The bus. The events function receives every event on it, except the events that onthedot published."""
 
     def __init__(
         self,
@@ -60,13 +60,13 @@ class EventsStack(Stack):
         self._functions = FunctionFactory(self, config, dependencies)
         self.bus = events.EventBus(self, "Bus", event_bus_name=config.bus_name)
         self._dead_letters = dead_letter_queue(self, config, "events-dlq")
-        hearing, telling = self._events_function(), self._publisher()
-        self._hear_the_bus(hearing)
+        receiver, publisher = self._events_function(), self._publisher()
+        self._subscribe_to_bus(receiver)
         if config.s3_event_buckets:
-            self._hear_uploads(hearing, config.s3_event_buckets)
-        for name, function in (("events", hearing), ("publisher", telling)):
+            self._subscribe_to_uploads(receiver, config.s3_event_buckets)
+        for name, function in (("events", receiver), ("publisher", publisher)):
             self._alarm_on_errors(name, function)
-        self._alarm_on_late_publishing(telling)
+        self._alarm_on_late_publishing(publisher)
         CfnOutput(self, "BusName", value=self.bus.event_bus_name)
         CfnOutput(self, "EventsDeadLettersUrl", value=self._dead_letters.queue_url)
 
@@ -80,7 +80,7 @@ class EventsStack(Stack):
         )
         function = self._functions.make("events", settings, EVENTS)
         self._allow_scheduling(function)
-        # EventBridge only hands the event over; it is Lambda that retries a function that failed.
+        # EventBridge only delivers the event. Lambda retries a function that failed.
         function.configure_async_invoke(
             retry_attempts=RETRIES,
             max_event_age=EVENT_MAX_AGE,
@@ -89,29 +89,29 @@ class EventsStack(Stack):
         return function
 
     def _allow_scheduling(self, function: lambda_.Function) -> None:
-        """Find the jobs that an event is for, stamp their runs, hand them over; create and cancel jobs."""
+        """Allow to find the jobs of an event, to stamp and send their runs, and to create and cancel jobs."""
         reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
         allow(function, [*reads, *writes], [self._data.table.table_arn])
         function.add_to_role_policy(indexing_patterns(self._data))
         allow(function, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
         allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
-        # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
+        # Without it S3 answers 403 to a missing key, which looks the same as a wrong policy.
         allow(function, ["s3:ListBucket"], [self._data.blobs.bucket_arn])
 
-    def _hear_the_bus(self, function: lambda_.Function) -> None:
+    def _subscribe_to_bus(self, function: lambda_.Function) -> None:
         events.Rule(
             self,
             "AllButOurs",
             rule_name=self._config.name("events-in"),
-            description="Everything on the bus, but for what onthedot itself tells there",
+            description="Everything on the bus, except the events that onthedot itself publishes",
             event_bus=self.bus,
             event_pattern=events.EventPattern(source=events.Match.anything_but(SOURCE)),
             targets=[self._target(function)],
         )
 
-    def _hear_uploads(self, function: lambda_.Function, buckets: tuple[str, ...]) -> None:
-        """S3 tells the account's default bus, if the bucket's EventBridge notifications are turned on."""
+    def _subscribe_to_uploads(self, function: lambda_.Function, buckets: tuple[str, ...]) -> None:
+        """Subscribe to the account's default bus, which gets the events of a bucket with EventBridge notifications."""
         events.Rule(
             self,
             "Uploads",
@@ -141,13 +141,13 @@ class EventsStack(Stack):
         return publisher
 
     def _changes(self, dead_letters: sqs.Queue) -> event_sources.DynamoEventSource:
-        # No batching window: who waits for a run's end waits for the event.
+        # No batching window: it would delay the event for clients that wait for the end of a run.
         return event_sources.DynamoEventSource(
             self._data.table,
             starting_position=lambda_.StartingPosition.TRIM_HORIZON,
             batch_size=PUBLISH_BATCH,
             parallelization_factor=PUBLISH_PARALLEL,
-            filters=[lambda_.FilterCriteria.filter(told_changes(every_change=self._config.publish_all_changes))],
+            filters=[lambda_.FilterCriteria.filter(published_changes(every_change=self._config.publish_all_changes))],
             report_batch_item_failures=True,
             bisect_batch_on_error=True,
             retry_attempts=PUBLISH_RETRIES,
@@ -162,7 +162,7 @@ class EventsStack(Stack):
             name=self._config.name(f"{name}-errors"),
             metric=function.metric_errors(period=Duration.minutes(5)),
             threshold=0,
-            why=f"The {name} function fails; its log says why",
+            why=f"The {name} function fails. Its log says why",
         )
 
     def _alarm_on_late_publishing(self, publisher: lambda_.Function) -> cloudwatch.Alarm:
@@ -172,14 +172,14 @@ class EventsStack(Stack):
             name=self._config.name("publisher-late"),
             metric=publisher.metric("IteratorAge", statistic="Maximum", period=Duration.minutes(5)),
             threshold=LATE_MINUTES * 60_000,
-            why=f"Changes of jobs and runs are told more than {LATE_MINUTES} minutes late",
+            why=f"Changes of jobs and runs are published more than {LATE_MINUTES} minutes late",
         )
 
 
-def told_changes(*, every_change: bool) -> dict[str, Any]:
-    """Which records of the stream the publisher is woken for: changes of jobs and runs; ends only, unless all count.
+def published_changes(*, every_change: bool) -> dict[str, Any]:
+    """Return the filter of the stream: changes of jobs and runs, and only their ends unless `every_change`.
 
-    The table holds other things too, and a run is written several times before it ends.
+    The table has other items too, and a run is written several times before it ends.
     """
     runs = {"Keys": {schema.SORT_KEY: {"S": [JOB_SORT_KEY, {"prefix": RUN_PREFIX}]}}}
     ends = {} if every_change else {"NewImage": {"status": {"S": sorted(TERMINAL)}}}

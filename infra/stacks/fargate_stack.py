@@ -1,4 +1,4 @@
-"""Pools whose workers are tasks on Fargate: a service for each, from nothing to as many as its backlog asks for."""
+"""Pools whose workers are tasks on Fargate: one service for each pool, scaled from zero by its backlog."""
 
 from typing import Final
 
@@ -25,10 +25,10 @@ LOGGING: Final = {"LOG_LEVEL": "INFO", "POWERTOOLS_SERVICE_NAME": "worker"}
 
 
 class FargateStack(Stack):
-    """Made only where a pool asks for it. Idle it holds no task, and nothing that is paid by the hour.
+    """The services of the Fargate pools. An idle stack has no task, and nothing else that is paid by the hour.
 
-    A deployment that changes a service sets it back to no tasks; those that run get their two minutes, and the
-    alarm starts as many as are missing.
+    A deployment that changes a service sets its number of tasks to zero. Running tasks get two minutes to finish, and
+    the alarm starts the missing tasks.
     """
 
     def __init__(
@@ -59,16 +59,16 @@ class FargateStack(Stack):
 
     @property
     def availability_zones(self) -> list[str]:
-        """Known without asking the account: synthesis needs no credentials."""
+        """Two zones, without a lookup in the account: synthesis needs no credentials."""
         return zones()
 
     def _worker_token(self) -> secretsmanager.Secret:
-        """Made with a value that is no token; whoever operates the stage puts one there."""
+        """Make the secret with a value that is no token. The operator of the stage replaces it by one."""
         secret = secretsmanager.Secret(
             self,
             "WorkerToken",
             secret_name=f"onthedot/{self._config.stage}/worker-token",
-            description="The API token of workers that run shell jobs; replace the value by one for this purpose alone",
+            description="The API token of workers that run shell jobs. Replace it by a token for this purpose only",
         )
         CfnOutput(self, "WorkerTokenSecret", value=secret.secret_name)
         return secret
@@ -87,8 +87,8 @@ class FargateStack(Stack):
         environment = {**worker_settings(self._config, self._data, self._queues).to_environment(), **LOGGING}
         task = worker_task(self, self._config, known.pool, fargate, environment=environment)
         calls = calling(self, self._config, self._data) if known.pool.capabilities & AWS_CALLS else ()
-        mine = pulling(self._data, self._queues, known.pool)
-        for statement in (*working(self._data, self._queues), *mine, *calls):
+        pull_grants = pulling(self._data, self._queues, known.pool)
+        for statement in (*working(self._data, self._queues), *pull_grants, *calls):
             task.add_to_task_role_policy(statement)
         return task
 
@@ -107,7 +107,7 @@ class FargateStack(Stack):
             assign_public_ip=at.public_addresses,
             vpc_subnets=at.subnets,
             security_groups=[at.security_group],
-            # New ones come before old ones go.
+            # New tasks start before old tasks stop.
             min_healthy_percent=100,
             max_healthy_percent=200,
             circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),

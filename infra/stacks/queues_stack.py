@@ -1,4 +1,4 @@
-"""Where runs wait their last minutes: the pools' queues, the tick queue, and a dead-letter queue each."""
+"""The queues: of runs by pool and priority, and of ticks, each with a dead-letter queue."""
 
 from aws_cdk import CfnOutput, Duration, Environment, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -16,8 +16,8 @@ from stage_config import StageConfig
 
 TICK = "tick"
 SCHEDULE_DLQ = "schedule-dlq"
-# A worker that gets a message too early, or while another holds the run, gives it back, and each time counts.
-# A pull worker gives back what it has no room for every second, and what it cannot do at all: SQS counts to 1000.
+# A worker returns a message that comes too early, or while another worker has the run. Each time counts as a receive.
+# A pull worker returns, every second, messages that it has no room for or cannot execute. The maximum of SQS is 1000.
 RECEIVES = {PoolKind.PUSH: 20, PoolKind.PULL: 1000}
 TICK_RECEIVES = 5
 # Messages keep their age when they move to a dead-letter queue, so its retention is the longer one.
@@ -44,7 +44,7 @@ class QueuesStack(Stack):
         return self._queues[queue_name(pool, priority)]
 
     def pool_queues(self, pool: Pool) -> list[sqs.Queue]:
-        """Each of them once."""
+        """Return the queues of a pool, each of them once."""
         names = dict.fromkeys(queue_name(pool, priority) for priority in schema.PRIORITIES)
         return [self._queues[name] for name in names]
 
@@ -52,7 +52,7 @@ class QueuesStack(Stack):
         return [queue.queue_arn for queue in self.pool_queues(pool)]
 
     def run_queue_urls(self) -> dict[str, str]:
-        """As settings carry them: by pool and priority, also where one queue serves all priorities."""
+        """Return the URLs by pool and priority, for settings. One queue may serve all priorities of a pool."""
         return {
             queue_key(pool.name, priority): self.run_queue(pool, priority).queue_url
             for pool in self._config.all_pools
@@ -100,10 +100,10 @@ class QueuesStack(Stack):
             name=self._config.name("ticks-late"),
             metric=self.tick.metric_approximate_age_of_oldest_message(statistic="Maximum", period=Duration.minutes(1)),
             threshold=self._config.lookahead * 60,
-            why="Ticks wait longer than the lookahead: runs are starting late",
+            why="Ticks wait longer than the lookahead: runs start late",
         )
 
 
 def queue_name(pool: Pool, priority: Priority) -> str:
-    """The short name of the queue in which a pool's runs of this priority wait."""
+    """Return the short name of the queue of a pool's runs of this priority."""
     return pool.name if pool.queues == 1 else queue_key(pool.name, priority)

@@ -1,4 +1,4 @@
-"""Who does the work of the push pools: one function, fed by an event source for each of their queues."""
+"""The worker of the push pools: one function, with an event source for each of their queues."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,12 +17,12 @@ from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig
 
-# Ten attempts wait for ten sockets: it is little CPU, but TLS handshakes at the fire time should not queue.
+# Ten attempts mostly wait for ten sockets. The memory brings enough CPU for ten TLS handshakes at the fire time.
 WORKER = FunctionShape(memory_mb=1024, timeout=WORKER_TIMEOUT)
 
 
 class WorkersStack(Stack):
-    """One function serves all push pools: what differs is only how many runs of each it takes at once."""
+    """One function for all push pools. The pools differ only in the number of runs that it executes at once."""
 
     def __init__(
         self,
@@ -38,18 +38,18 @@ class WorkersStack(Stack):
         self._config, self._queues = config, queues
         settings = worker_settings(config, data, queues)
         worker = FunctionFactory(self, config, dependencies).make("worker", settings, WORKER)
-        # Taking, hiding and deleting messages comes with the event sources.
+        # The event sources add the grants to receive, hide and delete messages.
         for statement in (*working(data, queues), *calling(self, config, data)):
             worker.add_to_role_policy(statement)
         for pool in config.all_pools:
             if pool.kind is PoolKind.PUSH:
                 for source in self._sources(pool):
                     worker.add_event_source(source)
-        # For `onthedot worker --direct`: a worker that runs elsewhere, with AWS credentials, is told the same.
+        # `onthedot worker --direct`, a worker with AWS credentials that runs elsewhere, reads the same settings here.
         CfnOutput(self, "WorkerEnvironment", value=self.to_json_string(settings.to_environment()))
 
     def _sources(self, pool: Pool) -> Iterator[event_sources.SqsEventSource]:
-        """One for each queue; each priority has its share, and one queue for all has the whole."""
+        """Yield a source for each queue. Each priority has its share. One queue for all priorities has the whole."""
         if pool.queues == 1:
             [queue] = self._queues.pool_queues(pool)
             yield _source(queue, pool.batch, self._config.long_concurrency)
@@ -59,7 +59,7 @@ class WorkersStack(Stack):
 
 
 def _source(queue: sqs.Queue, batch_size: int, concurrency: int) -> event_sources.SqsEventSource:
-    # No batching window: it would hold runs back beyond their fire time.
+    # No batching window: it would delay runs beyond their fire time.
     return event_sources.SqsEventSource(
         queue,
         batch_size=batch_size,

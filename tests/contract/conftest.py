@@ -6,6 +6,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from localstack.ministack_process import running_ministack
 from onthedot.engines.aws.s3_blobs import S3_OPTIONS
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import (
@@ -24,7 +25,6 @@ from onthedot.ports import (
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import Inbox, Kit, TickInbox
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
-from tests.contract.kits.ministack_process import running_ministack
 from tests.contract.kits.sqlite_kit import SqliteKit
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from onthedot.clock import SystemClock
-from onthedot.engines.aws.dynamodb.misc import DynamoTokenStore
+from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal
 from onthedot.use_cases.access.issue_token import issue_token
 from tests.e2e.deployment import Api, Deployment

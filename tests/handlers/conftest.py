@@ -13,11 +13,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from localstack.table import table_arguments
 from onthedot import schema
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
 from onthedot.settings import Settings
-from tests.contract.kits.ministack_kit import table_arguments
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
 TABLE = "jobs"

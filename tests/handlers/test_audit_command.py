@@ -12,7 +12,7 @@ from onthedot.cli.main import main
 from onthedot.clock import SystemClock
 from onthedot.domain.runs.pass_progress import PassProgress
 from onthedot.domain.runs.slots import SlotKind
-from onthedot.engines.aws.dynamodb.misc import DynamoProgressStore
+from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import a_run
 from tests.handlers.audited import AUDITED, a_job_with_history

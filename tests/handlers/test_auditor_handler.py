@@ -1,4 +1,4 @@
-"""The auditor's event: counts, metrics and log of what is in the table."""
+"""The event of the auditor: counts, metrics and log of the jobs in the table."""
 
 import json
 from collections.abc import Callable

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from onthedot.clock import SystemClock
-from onthedot.engines.aws.dynamodb.misc import DynamoTokenStore
+from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal
 from onthedot.settings import AuthorizerSettings
 from onthedot.use_cases.access.issue_token import issue_token

@@ -1,4 +1,4 @@
-"""Batches of the table's stream: what is told to the bus, and what Lambda is told to hand over again."""
+"""Batches of the table's stream: the published events, and the records that Lambda must deliver again."""
 
 import json
 from collections.abc import Callable, Sequence

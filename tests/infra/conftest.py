@@ -21,7 +21,7 @@ FARGATE_POOLS = [
         "cpu": 0.5,
         "memory_mb": 896,
         "longest_seconds": 7200,
-        "fargate": {"cpu": 512, "memory_mb": 1024, "slots": 2},
+        "fargate": {"cpu": 512, "memory_mb": 1024, "concurrency": 2},
     },
 ]
 

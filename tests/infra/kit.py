@@ -77,7 +77,7 @@ def new_app(directory: Path) -> App:
 
 
 def empty_layer(directory: Path) -> Path:
-    """Stands in for the dependencies layer: what is in it does not matter to a template."""
+    """Make a directory in place of the dependencies layer, whose content does not matter to a template."""
     (packages := directory / "layer" / "python").mkdir(parents=True)
     (packages / "nothing.py").write_text("")
     return packages.parent

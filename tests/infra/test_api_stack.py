@@ -1,4 +1,4 @@
-"""The REST API: who gets in, what is refused in which shape, what is written down about it."""
+"""The REST API: its authorizer, the shape of its refusals, and its logs."""
 
 import json
 from typing import Any

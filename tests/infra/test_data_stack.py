@@ -1,4 +1,4 @@
-"""The table and the bucket: what they promise about what is stored."""
+"""The table and the bucket, and their promises about stored data."""
 
 from typing import Any
 

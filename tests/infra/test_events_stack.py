@@ -8,7 +8,7 @@ import pytest
 
 from context_values import BadContext
 from onthedot.domain.runs.records import TERMINAL
-from stacks.events_stack import told_changes
+from stacks.events_stack import published_changes
 from stage_config import StageConfig
 from tests.infra.kit import Assembly, resolve, synthesize
 
@@ -104,8 +104,8 @@ def test_the_publisher_is_woken_for_ends_of_jobs_and_runs_only(prod: Assembly) -
 def test_a_stage_that_publishes_all_is_woken_for_every_change_of_a_job_or_run(tmp_path: Path) -> None:
     loud = synthesize(tmp_path, stage="dev", publish_all_changes="true", publish_results="true", bus_tenant="acme")
     [wanted] = publishing(loud)["FilterCriteria"]["Filters"]
-    assert json.loads(wanted["Pattern"]) == told_changes(every_change=True)
-    assert "NewImage" not in told_changes(every_change=True)["dynamodb"]
+    assert json.loads(wanted["Pattern"]) == published_changes(every_change=True)
+    assert "NewImage" not in published_changes(every_change=True)["dynamodb"]
     told = environment(loud, "publisher")
     assert (told["ONTHEDOT_EVERY_CHANGE"], told["ONTHEDOT_WITH_RESULTS"]) == ("true", "true")
     assert environment(loud, "events")["ONTHEDOT_BUS_TENANT"] == "acme"
@@ -122,7 +122,7 @@ def test_a_batch_that_fails_in_part_is_repeated_from_there_and_no_poison_blocks_
     assert source["BisectBatchOnFunctionError"] is True
     assert (source["MaximumRetryAttempts"], source["MaximumRecordAgeInSeconds"]) == (100, 12 * 3600)
     assert resolve(source["DestinationConfig"]["OnFailure"]["Destination"]).startswith("<PublisherDlqQueue")
-    # What was written before the first deployment of the publisher is told too.
+    # Changes that were written before the first deployment of the publisher are published too.
     assert (source["StartingPosition"], source["ParallelizationFactor"]) == ("TRIM_HORIZON", 4)
 
 

@@ -1,4 +1,4 @@
-"""Workers on Fargate: nothing runs until something waits, nobody can call in, and each task may do what it must."""
+"""Workers on Fargate: no task without a backlog, no incoming calls, and the grants of each task."""
 
 import json
 from pathlib import Path

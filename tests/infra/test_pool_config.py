@@ -43,6 +43,12 @@ def test_a_pool_says_how_its_tasks_are() -> None:
     assert render.fargate == Fargate(cpu=2048, memory_mb=4096, max_tasks=3, shell=False)
 
 
+def test_concurrency_can_also_be_given_by_its_old_name() -> None:
+    by_name, by_old_name = (config({**RENDER, "fargate": {**TASKS, name: 7}}) for name in ("concurrency", "slots"))
+    assert by_name == by_old_name
+    assert by_name.pools[-1].fargate == Fargate(**TASKS, concurrency=7)
+
+
 def test_text_and_typed_values_mean_the_same() -> None:
     pools = [{**RENDER, "fargate": TASKS}]
     assert StageConfig.from_context({"stage": "prod", "pools": json.dumps(pools)}) == config(*pools)
@@ -51,41 +57,44 @@ def test_text_and_typed_values_mean_the_same() -> None:
 @pytest.mark.parametrize(
     ("field", "pool"),
     [
-        ("name is required", {"capabilities": ["http"]}),
-        ("name must match", {**RENDER, "name": "Render"}),
-        ("name must match", {**RENDER, "name": "r" * 21}),
-        ("name is that of a pool on Lambda", {**RENDER, "name": "default"}),
-        ("name is that of a pool on Lambda", {**RENDER, "name": "long"}),
-        ("speed is not known", {**RENDER, "speed": 1}),
-        ("kind is not known", {**RENDER, "kind": "push"}),
-        ("capabilities is required", {"name": "render", "cpu": 1, "memory_mb": 100}),
-        ("capabilities must be a list", {**RENDER, "capabilities": "http"}),
-        ("capabilities must be a list", {**RENDER, "capabilities": []}),
-        ("capabilities has 'a b'", {**RENDER, "capabilities": ["a b"]}),
-        ("cpu is required", {"name": "render", "capabilities": ["http"], "memory_mb": 100}),
-        ("cpu must be a number from", {**RENDER, "cpu": 0}),
-        ("cpu must be a number from", {**RENDER, "cpu": True}),
-        ("memory_mb must be a number from", {**RENDER, "memory_mb": "100"}),
-        ("memory_mb must be a whole number", {**RENDER, "memory_mb": 100.5}),
-        ("longest_seconds must be a number from", {**RENDER, "longest_seconds": LONGEST_PULL + 1}),
-        ("fargate must be an object", {**RENDER, "fargate": True}),
-        ("fargate.cpus is not known", {**RENDER, "fargate": {"cpus": 1}}),
-        ("fargate.cpu must be one of", {**RENDER, "fargate": {**TASKS, "cpu": 1000}}),
-        ("fargate.memory_mb must be a number from 4096", {**RENDER, "fargate": {**TASKS, "memory_mb": 2048}}),
-        ("fargate.memory_mb must be a multiple of 1024", {**RENDER, "fargate": {**TASKS, "memory_mb": 4100}}),
-        ("fargate.max_tasks must be a number from 1", {**RENDER, "fargate": {**TASKS, "max_tasks": 0}}),
-        ("fargate.shell must be true or false", {**RENDER, "fargate": {**TASKS, "shell": "no"}}),
+        ("name: Field required", {"capabilities": ["http"]}),
+        ("name: String should match", {**RENDER, "name": "Render"}),
+        ("name: String should match", {**RENDER, "name": "r" * 21}),
+        ("name: is a pool on Lambda", {**RENDER, "name": "default"}),
+        ("name: is a pool on Lambda", {**RENDER, "name": "long"}),
+        ("speed: Extra inputs are not permitted", {**RENDER, "speed": 1}),
+        ("kind: Extra inputs are not permitted", {**RENDER, "kind": "push"}),
+        ("capabilities: Field required", {"name": "render", "cpu": 1, "memory_mb": 100}),
+        ("capabilities: Input should be a valid list", {**RENDER, "capabilities": "http"}),
+        ("capabilities: list should have at least 1 item", {**RENDER, "capabilities": []}),
+        (r"capabilities\[0\]: String should match", {**RENDER, "capabilities": ["a b"]}),
+        ("cpu: Field required", {"name": "render", "capabilities": ["http"], "memory_mb": 100}),
+        ("cpu: Input should be greater than or equal to 0.1", {**RENDER, "cpu": 0}),
+        ("cpu: Input should be a valid number", {**RENDER, "cpu": True}),
+        ("memory_mb: Input should be a valid integer", {**RENDER, "memory_mb": "100"}),
+        ("memory_mb: Input should be a valid integer", {**RENDER, "memory_mb": 100.5}),
+        ("longest_seconds: Input should be less than or equal to", {**RENDER, "longest_seconds": LONGEST_PULL + 1}),
+        ("fargate: Input should be a valid dictionary", {**RENDER, "fargate": True}),
+        ("fargate.cpus: Extra inputs are not permitted", {**RENDER, "fargate": {"cpus": 1}}),
+        ("fargate.cpu: must be one of", {**RENDER, "fargate": {**TASKS, "cpu": 1000}}),
+        ("fargate: memory_mb must be from 4096", {**RENDER, "fargate": {**TASKS, "memory_mb": 2048}}),
+        ("fargate: memory_mb must be a multiple of 1024", {**RENDER, "fargate": {**TASKS, "memory_mb": 4100}}),
+        (
+            "fargate.max_tasks: Input should be greater than or equal to 1",
+            {**RENDER, "fargate": {**TASKS, "max_tasks": 0}},
+        ),
+        ("fargate.shell: Input should be a valid boolean", {**RENDER, "fargate": {**TASKS, "shell": "no"}}),
         ("cpu is 2, more than the 1 of a task", {**RENDER, "fargate": {"cpu": 1024, "memory_mb": 4096}}),
         ("memory_mb is 4000, more than the 3968", {**RENDER, "memory_mb": 4000, "fargate": TASKS}),
         ("capabilities has shell if", {**RENDER, "fargate": {**TASKS, "shell": True}}),
         ("capabilities has shell if", {**RENDER, "capabilities": ["shell"], "fargate": TASKS}),
         ("capabilities has python if", {**RENDER, "capabilities": ["python"], "fargate": TASKS}),
         ("capabilities has python if", {**RENDER, "fargate": {**TASKS, "app": "shop.jobs"}}),
-        ("fargate.app must match", {**RENDER, "fargate": {**TASKS, "app": "shop jobs"}}),
-        ("fargate.image must be a directory with", {**RENDER, "fargate": {**TASKS, "image": "no/such/place"}}),
-        ("fargate.slots must be a number from 1", {**RENDER, "fargate": {**TASKS, "slots": 0}}),
+        ("fargate.app: String should match", {**RENDER, "fargate": {**TASKS, "app": "shop jobs"}}),
+        ("fargate.image: must be a directory with", {**RENDER, "fargate": {**TASKS, "image": "no/such/place"}}),
+        ("fargate.concurrency: Input should be greater than", {**RENDER, "fargate": {**TASKS, "concurrency": 0}}),
         (
-            "capabilities has aws, for which",
+            r"capabilities has \['aws'\], for which",
             {**RENDER, "capabilities": ["shell", "aws"], "fargate": {**TASKS, "shell": True}},
         ),
     ],

@@ -1,4 +1,4 @@
-"""Context values: what is accepted, and that whatever is wrong is refused by its name."""
+"""Context values: accepted ones, and that each wrong one is refused by its name."""
 
 from typing import Any
 

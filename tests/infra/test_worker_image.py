@@ -1,4 +1,4 @@
-"""The worker's image: what is in it, and that it runs the command which the local tests run as a process."""
+"""The image of the worker: its content, and that it runs the command which the local tests run as a process."""
 
 import json
 import re
@@ -12,8 +12,8 @@ from tests.infra.kit import ROOT, Assembly, synthesize
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 OPTIONS = {
-    "pull": "--shell --json --slots 4 --cpu 1 --memory-mb 1920 --grace 105",
-    "render": "--direct --json --slots 2 --cpu 0.5 --memory-mb 896 --grace 105 --aws --capability chromium",
+    "pull": "--shell --json --concurrency 4 --cpu 1 --memory-mb 1920 --grace 105",
+    "render": "--direct --json --concurrency 2 --cpu 0.5 --memory-mb 896 --grace 105 --aws --capability chromium",
 }
 
 

@@ -1,4 +1,4 @@
-"""Events out, on MiniStack's EventBridge: what is published arrives, and every entry's answer is looked at."""
+"""Publishing to MiniStack's EventBridge: events arrive, and the answer of every entry is checked."""
 
 import json
 import secrets

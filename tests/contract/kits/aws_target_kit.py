@@ -64,12 +64,12 @@ def refused(answer: Answer, error_class: str) -> str:
 
 
 def answered_by_aws(content: bytes, service: str = "sqs", action: str = "ListQueues", **given: Any) -> Answer:
-    """What is made of these bytes of a service."""
+    """Return the answer for these bytes of a service."""
     with a_peer(sending(content)) as peer:
         return performed(f"http://127.0.0.1:{peer.port}", AwsTarget(service, action, given))
 
 
 def answered_by_lambda(content: bytes) -> Answer:
-    """What is made of these bytes of Lambda."""
+    """Return the answer for these bytes of Lambda."""
     with a_peer(sending(content)) as peer:
         return an_invoker(f"http://127.0.0.1:{peer.port}", "*").perform(a_call_of(LambdaTarget("anything")))

@@ -32,13 +32,13 @@ def a_message(clock: Clock, due_in: float = 0.0, run_id: str = "job_a") -> RunMe
     return RunMessage(run_id, "g1", fire_at, "acme", Priority.MEDIUM, DEFAULT_POOL)
 
 
-class HeldTick(NamedTuple):
+class TickWithReceipt(NamedTuple):
     tick: Tick
     receipt: str
 
 
 class BackDoor(Protocol):
-    """What an engine's queues let nobody do but their owner."""
+    """Access to the queues of an engine that the ports do not give."""
 
     def post(self, pool: str, priority: Priority, body: str) -> None:
         """Put a message there that is none of ours."""
@@ -49,7 +49,7 @@ class BackDoor(Protocol):
 
 @dataclass(frozen=True)
 class Inbox:
-    """The receiving side of the run queues. Nothing waits: what is not there now is not returned."""
+    """The receiving side of the run queues. It does not wait for messages."""
 
     queues: RunQueues
     back_door: BackDoor
@@ -67,9 +67,9 @@ class Inbox:
 class TickInbox(Protocol):
     """The receiving side of the tick queue."""
 
-    def receive(self) -> list[HeldTick]: ...
+    def receive(self) -> list[TickWithReceipt]: ...
 
-    def delete(self, held: HeldTick) -> None: ...
+    def delete(self, received: TickWithReceipt) -> None: ...
 
 
 class Kit(Protocol):

@@ -6,18 +6,21 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from localstack.table import table_arguments
 from onthedot import schema
 from onthedot.clock import SystemClock
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
-from onthedot.engines.aws.dynamodb.misc import DynamoLimitsStore, DynamoProgressStore, DynamoTokenStore
+from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
+from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue, read_tick
-from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
+from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, TickWithReceipt
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
@@ -34,33 +37,6 @@ class Clients:
     sqs: "SQSClient"
     s3: "S3Client"
     cloudwatch: "CloudWatchClient"
-
-
-def table_arguments(table: str) -> dict[str, Any]:
-    """What `create_table` needs, from the schema's data."""
-    types = {schema.PARTITION_KEY: "S", schema.SORT_KEY: "S"}
-    for index in schema.INDEXES:
-        types |= {index.partition_key: "S", index.sort_key: index.sort_type}
-    return {
-        "TableName": table,
-        "BillingMode": "PAY_PER_REQUEST",
-        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()],
-        "KeySchema": _key_schema(schema.PARTITION_KEY, schema.SORT_KEY),
-        "GlobalSecondaryIndexes": [_index_arguments(index) for index in schema.INDEXES],
-    }
-
-
-def _index_arguments(index: schema.Index) -> dict[str, Any]:
-    included = {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.included)}
-    return {
-        "IndexName": index.name,
-        "KeySchema": _key_schema(index.partition_key, index.sort_key),
-        "Projection": included if index.included else {"ProjectionType": "KEYS_ONLY"},
-    }
-
-
-def _key_schema(partition: str, sort: str) -> list[dict[str, str]]:
-    return [{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}]
 
 
 class MiniStackKit:
@@ -140,19 +116,19 @@ class SqsTickInbox:
         self._client = client
         self._url = url
 
-    def receive(self) -> list[HeldTick]:
+    def receive(self) -> list[TickWithReceipt]:
         reply = self._client.receive_message(
             QueueUrl=self._url,
             MaxNumberOfMessages=10,
             WaitTimeSeconds=0,
             MessageSystemAttributeNames=["ApproximateReceiveCount"],
         )
-        return [_held(message) for message in reply.get("Messages", [])]
+        return [_received(message) for message in reply.get("Messages", [])]
 
-    def delete(self, held: HeldTick) -> None:
-        self._client.delete_message(QueueUrl=self._url, ReceiptHandle=held.receipt)
+    def delete(self, received: TickWithReceipt) -> None:
+        self._client.delete_message(QueueUrl=self._url, ReceiptHandle=received.receipt)
 
 
-def _held(message: Any) -> HeldTick:
+def _received(message: Any) -> TickWithReceipt:
     receives = int(message["Attributes"]["ApproximateReceiveCount"])
-    return HeldTick(read_tick(message["Body"], message["MessageId"], receives), message["ReceiptHandle"])
+    return TickWithReceipt(read_tick(message["Body"], message["MessageId"], receives), message["ReceiptHandle"])

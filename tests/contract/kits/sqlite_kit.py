@@ -2,15 +2,18 @@
 
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
+from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.limits import SqliteLimitsStore
 from onthedot.engines.sqlite.messages import Letter, MessageTable
-from onthedot.engines.sqlite.misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
 from onthedot.engines.sqlite.patterns import SqlitePatternStore
+from onthedot.engines.sqlite.progress import SqliteProgressStore
 from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from tests.builders import VirtualClock
-from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, HeldTick, Inbox
+from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, TickWithReceipt
 
 
 class SqliteKit:
@@ -70,8 +73,8 @@ class SqliteTickInbox:
     def __init__(self, ticks: SqliteTickQueue) -> None:
         self._ticks = ticks
 
-    def receive(self) -> list[HeldTick]:
-        return [HeldTick(held.tick, held.receipt) for held in self._ticks.receive_ticks(10)]
+    def receive(self) -> list[TickWithReceipt]:
+        return [TickWithReceipt(received.tick, received.receipt) for received in self._ticks.receive_ticks(10)]
 
-    def delete(self, held: HeldTick) -> None:
-        self._ticks.delete_tick(ReceivedTick(held.tick, held.receipt))
+    def delete(self, received: TickWithReceipt) -> None:
+        self._ticks.delete_tick(ReceivedTick(received.tick, received.receipt))

@@ -1,4 +1,4 @@
-"""Run queues, received from: how many, for how long, waiting for the first, and what is none of ours."""
+"""Receiving from run queues: how many messages, for how long, waiting for the first, and foreign messages."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -19,19 +19,19 @@ def test_a_tick_arrives_as_it_was_sent(tick_queue: Ticks, clock: Clock) -> None:
 
     assert list(queue.send_ticks([tick])) == []
 
-    [held] = inbox.receive()
-    assert replace(held.tick, tick_id="") == tick
-    assert held.tick.tick_id
+    [received] = inbox.receive()
+    assert replace(received.tick, tick_id="") == tick
+    assert received.tick.tick_id
 
 
 def test_each_tick_has_its_own_id(tick_queue: Ticks, clock: Clock) -> None:
     queue, inbox = tick_queue
     queue.send_ticks([a_tick(clock, group) for group in range(12)])
 
-    held = inbox.receive() + inbox.receive()
+    received = inbox.receive() + inbox.receive()
 
-    assert sorted(h.tick.group for h in held) == list(range(12))
-    assert len({h.tick.tick_id for h in held}) == 12
+    assert sorted(h.tick.group for h in received) == list(range(12))
+    assert len({h.tick.tick_id for h in received}) == 12
 
 
 def test_a_tick_that_nobody_deleted_comes_again_with_the_same_id(
@@ -51,8 +51,8 @@ def test_a_tick_that_nobody_deleted_comes_again_with_the_same_id(
 def test_a_deleted_tick_never_comes_again(tick_queue: Ticks, clock: Clock, let_pass: Callable[[float], None]) -> None:
     queue, inbox = tick_queue
     queue.send_ticks([a_tick(clock)])
-    [held] = inbox.receive()
-    inbox.delete(held)
+    [received] = inbox.receive()
+    inbox.delete(received)
 
     let_pass(VISIBILITY_SECONDS)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from localstack.write_units import computed_units, counted_units
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.records import Definition, Move, Priority, Record, Status
@@ -14,8 +15,9 @@ from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.engines.aws.dynamodb.keys import run_key
-from onthedot.engines.aws.dynamodb.misc import DynamoProgressStore
+from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, Tick, Undecided
 from onthedot.schema import DEFAULT_POOL
@@ -25,10 +27,8 @@ from onthedot.use_cases.attempts.start_run import Done
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.wiring.aws import NoBlobs
 from tests.builders import DEPLOYMENT, VirtualClock, a_run
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
-from tests.contract.kits.write_units import computed_units, counted_units
 from tests.scenarios.kits.simulation import NoLeases
 
 

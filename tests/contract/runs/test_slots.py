@@ -1,4 +1,4 @@
-"""Slots: what stands in one, in which order, and what has left it."""
+"""Slots: the entries of a slot, their order, and entries that left it."""
 
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Priority, Status

@@ -11,7 +11,7 @@ from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 
 
 def test_progress_begins_where_the_store_was_made(progress: ProgressStore, clock: Clock) -> None:
-    """Whenever the first tick comes: what was stored before it is in no earlier slot."""
+    """Whenever the first tick comes, the records that were stored before it are in no earlier slot."""
     begun = progress.read_progress(0)
 
     assert begun.done == {}

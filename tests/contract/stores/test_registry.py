@@ -164,7 +164,7 @@ def test_a_heartbeat_keeps_a_worker_from_being_forgotten(registry: WorkerRegistr
     registry.register(almost)
     registry.beat("worker_a", clock.now(), Load())
 
-    # At the time when it would have been forgotten without: nobody asks the clock but by `now`.
+    # The instant at which it would have expired without the heartbeat. The registry uses `now`, not the clock.
     assert registry.beat("worker_a", clock.now() + 700_000, Load()) is not None
 
 

@@ -1,4 +1,4 @@
-"""The keys that sign tenants' calls: read as written, replaced only by who has seen what stands there."""
+"""The keys that sign the calls of tenants: read as written, replaced only by a caller that has seen the stored ones."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What SQS is asked when somebody receives: no call waits longer than a client does for its answer."""
+"""The calls of SQS that receive messages: none waits longer than the read time-out of its client."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def test_a_long_wait_is_several_calls(wait_ms: int, seconds: list[int]) -> None:
 
 
 def test_no_call_waits_as_long_as_the_client_has_patience() -> None:
-    patience: float = aws_wiring._CONFIG.read_timeout  # type: ignore[attr-defined]
+    patience: float = aws_wiring.CONFIG.read_timeout  # type: ignore[attr-defined]
 
     assert patience > SHORT_POLL_SECONDS
 

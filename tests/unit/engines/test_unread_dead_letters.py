@@ -1,4 +1,4 @@
-"""A page of dead letters that could not be read whole is no page: what is missing would pass for redriven."""
+"""A page of dead letters with unread runs is refused: the missing runs would look redriven."""
 
 from typing import Any
 

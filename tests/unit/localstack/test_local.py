@@ -1,5 +1,6 @@
 """The local stack's housekeeping: homes, ports, processes, what needs a deployment, and the pinned packages."""
 
+import io
 import json
 import os
 import re
@@ -10,11 +11,14 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from localstack import cdk, local, ministack_process
 from localstack.home import ROOT, Home, LocalStackError, clean_environment, home_from, shards_from
@@ -176,6 +180,25 @@ def test_the_description_is_whole_and_for_its_owner_only(home: Home) -> None:
     assert LocalStack(**read_description(home)) == stack
     names = {"api_url", "token", "endpoint_url", "table", "queues", "bus", "console_url", "pid"}
     assert set(json.loads(home.description.read_text())) == names
+
+
+def test_up_prints_api_and_token_and_no_console_that_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = Console(record=True, width=120, file=io.StringIO())
+    monkeypatch.setattr(local, "console", output)
+    local._show(LocalStack("http://api", "secret", "http://aws", "table", {}, "bus", "http://api/console", 1))
+    shown = output.export_text()
+    assert "http://api" in shown
+    assert "secret" in shown
+    assert "onsole" not in shown
+
+
+def test_a_ministack_for_tests_ends_with_its_block(tmp_path: Path) -> None:
+    with suppress(KeyError), ministack_process.running_ministack(tmp_path) as url:
+        address = ("127.0.0.1", urlsplit(url).port or 0)
+        socket.create_connection(address).close()
+        raise KeyError("a failed test")
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(address)
 
 
 def test_a_deployment_is_needed_when_a_source_or_the_shards_change_and_only_then(tmp_path: Path) -> None:

@@ -11,11 +11,6 @@ from onthedot.api.core.http import Request, Response
 from onthedot.api.core.router import handle
 from onthedot.clock import SystemClock
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.misc import SqliteBlobs, SqliteLimitsStore, SqliteProgressStore, SqliteTokenStore
-from onthedot.engines.sqlite.patterns import SqlitePatternStore
-from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
-from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
-from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Principal
 from tests.builders import DEPLOYMENT, VirtualClock, World
 
@@ -41,21 +36,7 @@ def a_passing_world() -> Iterator[World]:
     """The embedded engine in memory, in real time that a test may move on."""
     clock = PassingClock()
     with Database(clock) as database:
-        yield World(
-            clock,
-            database,
-            SqliteRunStore(database, clock),
-            SqliteRunQueues(database, clock),
-            SqliteTickQueue(database, clock),
-            SqliteProgressStore(database),
-            SqliteTokenStore(database),
-            SqliteBlobs(database),
-            DEPLOYMENT,
-            SqliteLimitsStore(database),
-            SqliteWorkerRegistry(database, clock),
-            SqliteSigningStore(database),
-            SqlitePatternStore(database, clock),
-        )
+        yield World.on(database, clock, DEPLOYMENT)
 
 
 @dataclass

@@ -1,6 +1,11 @@
-"""The machine's clock."""
+"""The clock of the machine, and one that is moved by hand."""
 
+import threading
 import time
+from typing import Final
+
+NOON: Final = 1_772_366_400_000
+"""2026-03-01T12:00:00Z, the start of a bucket: where virtual time begins."""
 
 
 class SystemClock:
@@ -10,6 +15,25 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
     def sleep_until(self, instant: int) -> None:
-        """`time.sleep` may return a little early against the wall clock, so look again."""
+        """Sleep again when `time.sleep` returns a little early against the wall clock."""
         while (left := instant - self.now()) > 0:
             time.sleep(left / 1000)
+
+
+class VirtualClock:
+    """A clock for tests and benchmarks. It stands still until its user sleeps or moves it."""
+
+    def __init__(self, now: int = NOON) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+
+    def now(self) -> int:
+        return self._now
+
+    def sleep_until(self, instant: int) -> None:
+        with self._lock:
+            self._now = max(self._now, instant)
+
+    def advance(self, seconds: float) -> None:
+        with self._lock:
+            self._now += round(seconds * 1000)

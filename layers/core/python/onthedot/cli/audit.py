@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import click
-from botocore.exceptions import BotoCoreError, ClientError
 from rich import box
 from rich.console import Console
 from rich.table import Column, Table
@@ -62,10 +61,12 @@ def audit(job_id: str | None, table: str | None, region: str | None, endpoint_ur
 
     Of JOB_ID, or of all jobs that fire within the hour. Exit code 1: there are holes; 2: not all could be audited.
     """
+    from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - boto3 would slow down every other command
+
     table, connection = find_table(table, region, endpoint_url)
     try:
         found = _audit_one(table, connection, job_id) if job_id else _audit_due(table, connection)
-    except (Unavailable, BotoCoreError, ClientError) as error:
+    except (Unavailable, *AWS_ERRORS) as error:
         raise NotAudited(f"{table}: {error}") from error
     if as_json:
         click.echo(json.dumps({"jobs": [_view(*one) for one in found.jobs], "counts": found.counts}))

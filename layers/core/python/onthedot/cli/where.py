@@ -32,11 +32,11 @@ def table_options(command: Command) -> Command:
 @contextmanager
 def reaching(what: str) -> Iterator[None]:
     """A table that is not there, or not ours, is an error in a sentence."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - slow, and few commands need it
+    from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - slow, and few commands need it
 
     try:
         yield
-    except (Unavailable, BotoCoreError, ClientError) as error:
+    except (Unavailable, *AWS_ERRORS) as error:
         raise click.ClickException(f"{what}: {error}") from error
 
 

@@ -115,7 +115,7 @@ def _aws(home: Home, wanted: _WorkerOptions) -> Any:
         return {}
     if home.engine is None:
         raise click.UsageError("--aws needs a worker with AWS credentials of its own; add --direct")
-    from onthedot.wiring.aws import aws_factories  # noqa: PLC0415 - boto3 would slow down those who do without
+    from onthedot.wiring.workers import aws_factories  # noqa: PLC0415 - boto3 would slow down those who do without
 
     return aws_factories(home.engine)
 

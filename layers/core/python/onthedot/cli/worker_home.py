@@ -93,7 +93,7 @@ def _settings_of(stage: str) -> Mapping[str, str]:
 
 
 def _from_settings(pool: str, environment: Mapping[str, str]) -> Home:
-    from onthedot.wiring.aws import direct_source  # noqa: PLC0415 - as above
+    from onthedot.wiring.workers import direct_source  # noqa: PLC0415 - as above
 
     try:
         settings = WorkerSettings.from_environment(environment)

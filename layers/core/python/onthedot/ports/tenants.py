@@ -26,7 +26,7 @@ class LimitsStore(Protocol):
         """Limit a tenant, or lift its limits."""
         ...
 
-    def mark_throttled(self, group: int, held: Mapping[str, str]) -> None:
+    def mark_throttled(self, group: int, throttled: Mapping[str, str]) -> None:
         """Note who a group of shards holds back now, and why."""
         ...
 

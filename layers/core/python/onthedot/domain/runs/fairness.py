@@ -31,11 +31,11 @@ class Limits:
     """The limited tenants, and who is held back at the moment, with the reason."""
 
     tenants: Mapping[str, TenantLimits] = field(default_factory=dict)
-    held: Mapping[str, str] = field(default_factory=dict)
+    throttled: Mapping[str, str] = field(default_factory=dict)
 
     def why_throttled(self, tenant: str, pool: str, priority: Priority) -> str | None:
         """Why a run of this tenant for this queue was held back lately, if it was."""
-        return self.held.get(tenant) or self.held.get(queue_name(pool, priority))
+        return self.throttled.get(tenant) or self.throttled.get(queue_name(pool, priority))
 
 
 def queue_name(pool: str, priority: Priority) -> str:
@@ -82,7 +82,7 @@ class Quota:
     """Reads what is handed over and has not ended; asked only if a limited tenant wants something."""
     backlog: Callable[[str, Priority], str | None]
     """Why a queue takes no more, if it does not."""
-    held: dict[str, str] = field(default_factory=dict)
+    throttled: dict[str, str] = field(default_factory=dict)
     _used: tuple[Counter[str], Counter[tuple[str, int]]] | None = None
     _backlogs: dict[tuple[str, Priority], str | None] = field(default_factory=dict)
 
@@ -96,11 +96,11 @@ class Quota:
             self._backlogs[queue] = self.backlog(*queue)
         why = self._backlogs[queue]
         if why is not None:
-            self.held[queue_name(*queue)] = why
+            self.throttled[queue_name(*queue)] = why
             return False
         why = self._over_limit(entry)
         if why is not None:
-            self.held[entry.tenant] = why
+            self.throttled[entry.tenant] = why
         return why is None
 
     def _over_limit(self, entry: Claimable) -> str | None:

@@ -1,1 +1,1 @@
-"""The aws engine: DynamoDB, SQS, S3 and CloudWatch behind the ports. Nothing else in the package imports boto3."""
+"""The AWS engine: DynamoDB, SQS, S3, EventBridge and CloudWatch behind the ports. boto3's errors end here."""

@@ -1,4 +1,4 @@
-"""AWS errors are translated here, at the edge: what may pass is `Unavailable`, what is a bug stays an exception."""
+"""Translation of AWS errors: a failure that a retry can cure becomes `Unavailable`, a bug stays an exception."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,11 +29,12 @@ TRANSIENT: Final = frozenset(
         "UnavailableException",
     }
 )
+"""Error codes of AWS services that a later try can cure. `targets.aws` uses the same set."""
 
 
 @contextmanager
 def translated(action: str) -> Iterator[None]:
-    """Raise Unavailable for what may pass by itself: throttles, time-outs, broken connections."""
+    """Raise Unavailable for a failure that may pass by itself: a throttle, a time-out, a broken connection."""
     try:
         yield
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""Events out, to a bus of EventBridge. Every entry's answer is looked at: a 200 may hold ten refusals."""
+"""Publishing to a bus of EventBridge. Each entry of a reply is checked: a 200 may contain ten refusals."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
@@ -11,21 +11,21 @@ from onthedot.ports import Clock, Deadline, Undecided, Unpublishable
 
 ENTRIES_PER_CALL: Final = 10
 BYTES_PER_CALL: Final = 256 * 1024
-"""Of all entries together, and so of one."""
-# Codes of entries that may pass by themselves, beside those that all of AWS has.
-_MAY_PASS: Final = TRANSIENT | {"InternalException"}
+"""The limit for all entries of a call together, and so for one entry."""
+# This code of an entry is not in the common set.
+_RETRYABLE: Final = TRANSIENT | {"InternalException"}
 
 Answer = Undecided | Unpublishable | None
 
 
 class EventsClient(Protocol):
-    """What we need of boto3's."""
+    """The one method of boto3's client that the bus needs."""
 
     def put_events(self, *, Entries: Sequence[Any]) -> Any: ...  # noqa: N803 - boto3's name
 
 
 class EventBridgeBus:
-    """`EventBus`."""
+    """An `EventBus` that sends as few requests as EventBridge allows."""
 
     def __init__(self, client: EventsClient, bus: str, clock: Clock) -> None:
         self._client = client
@@ -39,8 +39,8 @@ class EventBridgeBus:
         def attempt(pending: Sequence[int]) -> Sequence[int]:
             with translated("publish"):
                 reply = self._client.put_events(Entries=[entries[n] for n in pending])
-            said: Sequence[Any] = reply["Entries"]
-            for number, answer in zip(pending, said, strict=True):
+            replies: Sequence[Any] = reply["Entries"]
+            for number, answer in zip(pending, replies, strict=True):
                 answers[number] = _verdict(answer)
             return [number for number in pending if isinstance(answers[number], Undecided)]
 
@@ -49,7 +49,7 @@ class EventBridgeBus:
         return answers
 
     def _calls(self, entries: Sequence[Any], answers: list[Answer]) -> list[list[int]]:
-        """Numbers of the entries, as many to a call as it takes; those too large for any are answered at once."""
+        """Return the numbers of the entries, grouped by call. Refuse each entry that is too large for any call."""
         calls: list[list[int]] = []
         room = 0
         for number, entry in enumerate(entries):
@@ -74,7 +74,7 @@ class EventBridgeBus:
 
 
 def entry_bytes(entry: Any) -> int:
-    """As EventBridge counts them."""
+    """Return the size of an entry as EventBridge counts it."""
     return sum(len(entry[field].encode()) for field in ("Source", "DetailType", "Detail"))
 
 
@@ -83,4 +83,4 @@ def _verdict(answer: Any) -> Answer:
     if not code:
         return None
     why = f"{code}: {answer.get('ErrorMessage', '')}"
-    return Undecided(why) if code in _MAY_PASS else Unpublishable(why)
+    return Undecided(why) if code in _RETRYABLE else Unpublishable(why)

@@ -1,4 +1,4 @@
-"""Bounded, jittered retries of what a batch call left undone. A 200 does not mean that every entry succeeded."""
+"""Bounded, jittered retries of the entries that a batch call left undone. A 200 may contain failed entries."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -11,7 +11,7 @@ from onthedot.ports import Clock, Deadline
 Item = TypeVar("Item")
 
 MESSAGES_PER_BATCH: Final = 10
-"""What one call of SQS takes or gives."""
+"""The number of messages that one call of SQS sends or receives."""
 _FIRST_PAUSE_MS: Final = 50
 _LONGEST_PAUSE_MS: Final = 5_000
 
@@ -22,10 +22,13 @@ def retry_leftovers(
     clock: Clock,
     deadline: Deadline,
 ) -> Sequence[Item]:
-    """Call `attempt`, which returns what is still undone, until nothing is or time is up. Returns the rest."""
+    """Call `attempt` until nothing is left or the deadline passes, and return the rest.
+
+    `attempt` takes the pending items and returns the items that are still undone.
+    """
     backoff = Backoff(_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS)
     while True:
-        with suppress(Unavailable):  # then nothing of this call is known to be done: all of it is still pending
+        with suppress(Unavailable):  # no entry of this call is known to be done, so all of them stay pending
             pending = attempt(pending)
         if not pending:
             return []
@@ -36,5 +39,5 @@ def retry_leftovers(
 
 
 def tens(messages: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """The messages in batches for SQS."""
+    """Return the messages in batches of the size that SQS takes."""
     return (messages[start : start + MESSAGES_PER_BATCH] for start in range(0, len(messages), MESSAGES_PER_BATCH))

@@ -1,25 +1,29 @@
-"""What is too large for a record, in S3."""
+"""Content that is too large for a record, in S3."""
 
 import json
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from onthedot.domain.errors import Unavailable
 from onthedot.engines.aws.errors import error_code, translated
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
 
-# Left to itself the client signs links with version 2 in the oldest region, and elsewhere makes them for the global
-# host, which sends new buckets' readers on to one that the signature does not know. By path it names the region's own.
+# Without these options the client signs links with version 2 in the oldest region. In other regions it makes links to
+# the global host, which redirects readers of new buckets to a host that the signature does not cover. With the bucket
+# in the path, the link names the host of the region.
 S3_OPTIONS: Final = Config(signature_version="s3v4", s3={"addressing_style": "path"})
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
 class S3Blobs:
-    """`Blobs` in one bucket; the client is made with `S3_OPTIONS`."""
+    """A `Blobs` in one bucket. Make its client with `S3_OPTIONS`."""
 
     def __init__(self, client: "S3Client", bucket: str) -> None:
         self._client = client
@@ -39,15 +43,52 @@ class S3Blobs:
             raise
 
     def link(self, key: str, seconds: int) -> str | None:
-        """Signed here, without a call; it shows nothing longer than our own credentials last."""
+        """Sign a link in this process, without a call. It expires with our own credentials if that is earlier."""
         with translated("link blob"):
             return self._client.generate_presigned_url(
                 "get_object", Params={"Bucket": self._bucket, "Key": key}, ExpiresIn=seconds
             )
 
 
+class LazyBlobs:
+    """A `Blobs` in S3 whose client is made at the first use.
+
+    Making the client takes a tenth of a cold start, and few payloads are large.
+    """
+
+    def __init__(self, make_client: Callable[[], "S3Client"], bucket: str) -> None:
+        self._make_client = make_client
+        self._bucket = bucket
+
+    @cached_property
+    def _blobs(self) -> S3Blobs:
+        return S3Blobs(self._make_client(), self._bucket)
+
+    def put(self, key: str, content: bytes) -> None:
+        self._blobs.put(key, content)
+
+    def get(self, key: str) -> bytes | None:
+        return self._blobs.get(key)
+
+    def link(self, key: str, seconds: int) -> str | None:
+        return self._blobs.link(key, seconds)
+
+
+class NoBlobs:
+    """The `Blobs` of functions that never touch a payload and have no access to the bucket."""
+
+    def put(self, key: str, content: bytes) -> None:  # noqa: ARG002
+        raise Unavailable("this part stores no blobs")
+
+    def get(self, key: str) -> bytes | None:  # noqa: ARG002
+        raise Unavailable("this part reads no blobs")
+
+    def link(self, key: str, seconds: int) -> str | None:  # noqa: ARG002
+        raise Unavailable("this part shows no blobs")
+
+
 def _type_of(content: bytes) -> str:
-    """Never what a browser would run: targets answer whatever they like."""
+    """Return a content type that no browser executes, because targets may answer anything."""
     try:
         json.loads(content)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The one SQLite file (or memory) that the embedded engine keeps everything in."""
+"""The one SQLite file, or memory, in which the embedded engine stores everything."""
 
 import sqlite3
 import threading
@@ -50,14 +50,14 @@ CREATE INDEX IF NOT EXISTS messages_by_time ON messages (queue, visible_at, id);
 
 
 class Database:
-    """One connection behind one lock: transactions of all threads follow each other, and each is whole or nothing.
+    """One connection behind one lock. Transactions of all threads run one after another, each atomic.
 
-    Files are written ahead and synced on every commit, so what was committed outlives kill -9 and power loss.
+    The database uses a write-ahead log and syncs on every commit, so commits survive kill -9 and power loss.
     """
 
     def __init__(self, clock: Clock, path: str | Path = MEMORY) -> None:
         if str(path) != MEMORY:
-            # It holds payloads and token hashes; SQLite gives its side files the same mode.
+            # The file has payloads and token hashes. SQLite gives its side files the same mode.
             Path(path).touch(mode=0o600)
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
@@ -65,12 +65,12 @@ class Database:
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = FULL")
         with self.transaction() as connection:
-            _lay_out(connection)
+            _create_missing(connection)
             connection.execute("INSERT INTO birth VALUES (1, ?) ON CONFLICT DO NOTHING", (clock.now(),))
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commits at the end, or rolls back on any error. Raises Unavailable when the file is busy, full or failing."""
+        """Commit at the end, or roll back on any error. Raise Unavailable when the file is busy, full or failing."""
         with self._lock:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
@@ -87,7 +87,7 @@ class Database:
                 raise
 
     def born_at(self) -> int:
-        """When the database was made: nothing in it is older."""
+        """Return the instant at which the database was created. No record in it is older."""
         with self.transaction() as connection:
             return int(connection.execute("SELECT at FROM birth").fetchone()["at"])
 
@@ -102,8 +102,8 @@ class Database:
         self.close()
 
 
-def _lay_out(connection: sqlite3.Connection) -> None:
-    """Make what is missing. A file of an earlier version gets the columns of the fields that are new."""
+def _create_missing(connection: sqlite3.Connection) -> None:
+    """Create missing tables, indexes and columns. A file of an earlier version gets the columns of new fields."""
     columns = {name: f'"{name}" {"INTEGER" if name in INTEGERS else ""}' for name in FIELDS}
     rest = ", ".join(column for name, column in columns.items() if name != "run_id")
     connection.execute(f"CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, {rest})")

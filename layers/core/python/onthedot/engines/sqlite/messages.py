@@ -1,4 +1,4 @@
-"""Queues as SQS has them, in one SQLite table: delays, visibility, receive counts, dead letters; time by the clock."""
+"""Queues with the semantics of SQS in one SQLite table: delays, visibility, receive counts, dead letters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MAX_HIDE_SECONDS: Final = 12 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message to send; it becomes visible after the delay."""
+    """A message to send. It becomes visible after the delay."""
 
     body: str
     group: str | None = None
@@ -21,7 +21,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message as received. A receipt is good until the message is received again."""
+    """A received message. Its receipt is valid until the message is received again."""
 
     message_id: str
     body: str
@@ -31,7 +31,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Where a queue's messages are."""
+    """The number of messages of a queue in each state."""
 
     visible: int
     delayed: int
@@ -40,7 +40,7 @@ class Counts:
 
 
 class MessageTable:
-    """All queues. One is made by sending to it, and its dead letters are themselves a queue."""
+    """All queues. Sending to a queue creates it. The dead letters of a queue are a queue as well."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -55,7 +55,10 @@ class MessageTable:
             )
 
     def receive(self, queue: str, maximum: int, *, visibility_ms: int, max_receives: int) -> list[Delivery]:
-        """Up to `maximum` visible messages, hidden for a while; what came too often becomes a dead letter instead."""
+        """Return up to `maximum` visible messages and hide them for a while.
+
+        A message that was received `max_receives` times becomes a dead letter instead.
+        """
         now = self._clock.now()
         with self._database.transaction() as connection:
             connection.execute(
@@ -73,12 +76,12 @@ class MessageTable:
         ]
 
     def delete(self, receipt: str) -> None:
-        """With a stale receipt nothing happens: the message will come again, as it may on SQS."""
+        """Delete the message. A stale receipt does nothing: the message comes again, as it may on SQS."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM messages WHERE id = ? AND receives = ?", _parts(receipt))
 
     def hide(self, receipt: str, milliseconds: int) -> None:
-        """Make a message in flight visible after this time, in whole seconds; one that is visible already stays so."""
+        """Make a message in flight visible after this time, in whole seconds. A visible message stays visible."""
         now = self._clock.now()
         visible_at = now + 1000 * min(max(milliseconds // 1000, 0), MAX_HIDE_SECONDS)
         with self._database.transaction() as connection:
@@ -88,7 +91,7 @@ class MessageTable:
             )
 
     def backlog(self, queue: str) -> Backlog:
-        """How many could be received now, and for how long the first of them could have been."""
+        """Return the number of visible messages, and for how long the first of them has been visible."""
         now = self._clock.now()
         query = "SELECT count(*), min(visible_at) FROM messages WHERE queue = ? AND visible_at <= ?"
         with self._database.transaction() as connection:
@@ -107,7 +110,7 @@ class MessageTable:
         return Counts(*map(int, row))
 
     def next_visible_at(self, queue: str) -> int | None:
-        """When the first message of the queue becomes, or became, visible."""
+        """Return the instant at which the first message of the queue becomes, or became, visible."""
         query = "SELECT min(visible_at) FROM messages WHERE queue = ?"
         with self._database.transaction() as connection:
             first: int | None = connection.execute(query, (queue,)).fetchone()[0]

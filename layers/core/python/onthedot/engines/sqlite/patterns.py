@@ -1,4 +1,4 @@
-"""The index of event jobs' patterns, and the events that were seen, in SQLite."""
+"""The index of the patterns of event jobs, and the ids of received events, in SQLite."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -18,7 +18,7 @@ _REMEMBER: Final = (
 
 
 class SqlitePatternStore:
-    """A `PatternStore`. Pages follow each other by key, so that what is written between two of them shifts nothing."""
+    """A `PatternStore`. Each page starts after the last key of the one before, so a write in between shifts nothing."""
 
     def __init__(self, database: Database, clock: Clock, page_size: int = _PAGE) -> None:
         self._database = database
@@ -43,7 +43,7 @@ class SqlitePatternStore:
         query = "SELECT time FROM events WHERE tenant = ? AND event_id = ?"
         with self._database.transaction() as connection:
             connection.execute(_FORGET, (self._clock.now() // 1000, _PURGED_AT_ONCE))
-            # One whose time is over was not forgotten just now only if there are very many.
+            # _FORGET deletes a limited number of rows, so an expired row of this event may still be there.
             connection.execute(_REMEMBER, (tenant, event_id, time, expires_at, self._clock.now() // 1000))
             return int(connection.execute(query, (tenant, event_id)).fetchone()["time"])
 

@@ -1,4 +1,4 @@
-"""The run queues and the tick queue of the embedded engine, for senders and for those who receive."""
+"""The run queues and the tick queue of the embedded engine, with the sending and the receiving side."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ _LOG: Final = logging.getLogger(__name__)
 MAX_DELAY_SECONDS: Final = 900
 MAX_MESSAGES: Final = 10
 LOOK_EVERY_MS: Final = 100
-"""How often somebody who waits for a message looks whether there is one."""
+"""The interval at which a waiting receiver looks for a message."""
 RUN_RECEIVES: Final = 20
 TICK_VISIBILITY_MS: Final = 100_000
 TICK_RECEIVES: Final = 5
@@ -72,7 +72,7 @@ class SqliteRunQueues:
         return self._messages.counts(queue_key(pool, priority))
 
     def next_visible_at(self, pool: str, priority: Priority) -> int | None:
-        """When somebody should look again; None while the queue is empty."""
+        """Return the instant at which a receiver should look again, or None while the queue is empty."""
         return self._messages.next_visible_at(queue_key(pool, priority))
 
     def purge(self, pool: str, priority: Priority) -> None:
@@ -81,6 +81,8 @@ class SqliteRunQueues:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedTick:
+    """A tick with the receipt that deletes its message."""
+
     tick: Tick
     receipt: str
 
@@ -120,7 +122,10 @@ class SqliteTickQueue:
 
 
 def _letter(message: RunMessage, now: int) -> Letter:
-    """Whole seconds, as SQS delays: it arrives in the second before its fire time, or after 900 s to be given back."""
+    """Return a message that arrives in the second before the fire time, or after 900 s, when the worker returns it.
+
+    SQS delays by whole seconds, so the delay is rounded down.
+    """
     seconds = min(max((message.fire_at - now) // 1000, 0), MAX_DELAY_SECONDS)
     return Letter(json.dumps(dataclasses.asdict(message)), message.tenant, seconds * 1000)
 

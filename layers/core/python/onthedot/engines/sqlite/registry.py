@@ -1,4 +1,4 @@
-"""Pull workers and signing keys in SQLite."""
+"""Pull workers, and the keys that sign the calls of tenants, in SQLite."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _COLUMNS: Final = "worker_id, about, heartbeat_at, load"
 
 
 class SqliteWorkerRegistry:
-    """A `WorkerRegistry`."""
+    """A `WorkerRegistry` with one row for each worker, and one for each assigned run."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -62,7 +62,7 @@ class SqliteWorkerRegistry:
 
 
 class SqliteSigningStore:
-    """A `SigningStore`."""
+    """A `SigningStore` with one row for each tenant."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -98,7 +98,7 @@ def _assign(connection: sqlite3.Connection, worker_id: str, run_ids: Sequence[st
 
 
 def _forget(connection: sqlite3.Connection, now: int) -> None:
-    """The TTL: each registration takes those with it whose time is over."""
+    """Delete expired workers. SQLite has no TTL, so each registration does it."""
     connection.execute("DELETE FROM workers WHERE expires_at <= ?", (now // 1000,))
     connection.execute("DELETE FROM assigned WHERE worker_id NOT IN (SELECT worker_id FROM workers)")
 

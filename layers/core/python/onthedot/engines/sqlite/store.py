@@ -1,4 +1,4 @@
-"""Runs in SQLite: every move is one conditional UPDATE, as every move on AWS is one conditional write."""
+"""Records in SQLite. Every move is one conditional UPDATE, as every move on AWS is one conditional write."""
 
 import json
 import sqlite3
@@ -20,7 +20,7 @@ _INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES ({_VALUES}) ON CONFLICT 
 
 
 class SqliteRunStore:
-    """A `RunStore`. Nothing here throttles, so deadlines are always kept; slots are read consistently."""
+    """A `RunStore` that never throttles, so every call meets its deadline. Slots are read consistently."""
 
     def __init__(self, database: Database, clock: Clock, page_size: int = 1000) -> None:
         self._database = database
@@ -40,7 +40,7 @@ class SqliteRunStore:
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = "SELECT * FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
         with self._database.transaction() as connection:
-            # Stamped runs are `job.time`; "/" is the character behind "."
+            # The id of a stamped run is `job.time`. "/" is the character after ".".
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
         runs = [decode(_record(row)) for row in rows[:limit]]
         return Page(runs, runs[-1].run_id if len(rows) > limit else None)
@@ -70,7 +70,7 @@ class SqliteRunStore:
     def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         query = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
         with self._database.transaction() as connection:
-            # One more than the page, to know whether there is another.
+            # One row more than the page shows whether there is another page.
             rows = connection.execute(query, (slot, *_position(cursor), self._page_size + 1)).fetchall()
         page = [_entry(row) for row in rows[: self._page_size]]
         return Page(page, _cursor(page[-1]) if len(rows) > len(page) else None)
@@ -112,15 +112,18 @@ def _changes(connection: sqlite3.Connection, move: Move) -> tuple[str, list[Any]
 
 def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, frozenset[str]]:
     names = {*move.adds, *move.removes}
-    standing = _find(connection, move.run_id) if names else None
-    if standing is None:
+    current = _find(connection, move.run_id) if names else None
+    if current is None:
         return {}
     nothing: frozenset[str] = frozenset()
-    return {n: getattr(standing, n) - move.removes.get(n, nothing) | move.adds.get(n, nothing) for n in names}
+    return {n: getattr(current, n) - move.removes.get(n, nothing) | move.adds.get(n, nothing) for n in names}
 
 
 def _expectation(move: Move) -> tuple[str, list[Any]]:
-    """As DynamoDB compares: an expected None means that the field is absent; an absent field is at most nothing."""
+    """Return the WHERE clause with its values. It compares as DynamoDB does.
+
+    An expected None means that the field is absent, and an absent field fails every `at_most`.
+    """
     expect = move.expect
     statuses = [status.value for status in expect.status]
     clauses = ["run_id = ?", f"status IN ({_places(statuses)})"]
@@ -176,7 +179,7 @@ def _cursor(last: SlotEntry) -> str:
 
 
 def _position(cursor: str | None) -> tuple[int, str]:
-    """Where the page after the cursor begins; a keyset, so that moves between two pages shift nothing."""
+    """Return the key after which the next page begins. A key, unlike an offset, is not shifted by moves."""
     if cursor is None:
         return -1, ""
     fire_at, _, run_id = cursor.partition("/")
@@ -184,6 +187,6 @@ def _position(cursor: str | None) -> tuple[int, str]:
 
 
 def _purge_expired(connection: sqlite3.Connection, now: int) -> None:
-    """The TTL: each create takes a few expired records with it."""
+    """Delete a few expired records. SQLite has no TTL, so each `create` does it."""
     query = "DELETE FROM runs WHERE run_id IN (SELECT run_id FROM runs WHERE expires_at <= ? LIMIT ?)"
     connection.execute(query, (now // 1000, PURGED_AT_ONCE))

@@ -1,4 +1,4 @@
-"""Runs as items of the table, and back."""
+"""Conversion between records and items of the table."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -22,7 +22,7 @@ def to_run(item: Mapping[str, Any]) -> Record:
 
 
 def to_entry(item: Mapping[str, Any]) -> SlotEntry:
-    """What the due index projects."""
+    """Read an item of the due index, which has only the projected attributes."""
     record = from_item(item)
     return SlotEntry(
         run_id=run_id_of(item),

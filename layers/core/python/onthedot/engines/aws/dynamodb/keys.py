@@ -1,4 +1,4 @@
-"""The keys of every kind of item in the table: here and nowhere else."""
+"""The keys of every kind of item in the table. No other module builds a key."""
 
 import hashlib
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def _key(partition: str, sort: str) -> Key:
 
 
 def run_key(run_id: str) -> Key:
-    """A job, and with it a one-off run, is one item under its id; stamped runs stand behind their job, by time."""
+    """Return the key of a job or run. Stamped runs are in the partition of their job, sorted by time."""
     job_id, _, tail = run_id.partition(".")
     return _key(job_id, RUN_PREFIX + tail if tail else JOB_SORT_KEY)
 
@@ -43,7 +43,7 @@ def token_key(token_hash: str) -> Key:
 
 
 def limits_key(part: str = "limits") -> Key:
-    """All limits stand in one partition, which one query reads whole."""
+    """Return the key of a limits item. All of them are in one partition, so that one query reads them all."""
     return _key(LIMITS_PARTITION, part)
 
 
@@ -52,7 +52,7 @@ def progress_key(group: int) -> Key:
 
 
 def worker_key(worker_id: str) -> Key:
-    """All pull workers stand in one partition, which one query reads whole."""
+    """Return the key of a pull worker. All workers are in one partition, so that one query reads them all."""
     return _key(WORKERS_PARTITION, worker_id)
 
 
@@ -61,7 +61,10 @@ def signing_key(tenant: str) -> Key:
 
 
 def pattern_partition(tenant: str, index_key: str) -> str:
-    """The tenant's length stands before it, so that no tenant's name and key can read like another's."""
+    """Return the partition of an index key.
+
+    The length of the tenant's name comes first, so that no two pairs of tenant and key share a partition.
+    """
     return f"{PATTERN_PREFIX}{len(tenant)}:{tenant}#{index_key}"
 
 

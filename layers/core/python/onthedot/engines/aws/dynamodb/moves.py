@@ -1,6 +1,6 @@
-"""A `Move` as DynamoDB understands it: as an update expression, and as a PartiQL statement for batches.
+"""Translation of a `Move` to DynamoDB: to an update expression, and to a PartiQL statement for batches.
 
-Many plain words are reserved in DynamoDB, so every attribute goes by a placeholder or in quotes.
+Many plain words are reserved in DynamoDB, so every attribute is a placeholder or is quoted.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ def to_attribute(value: Stored) -> Attribute:
 
 
 def from_item(item: Mapping[str, Attribute]) -> dict[str, Any]:
-    """The plain values of an item; numbers stay text, which the codec turns into integers."""
+    """Return the plain values of an item. Numbers stay text, which the codec turns into integers."""
     return {name: next(iter(attribute.values())) for name, attribute in item.items()}
 
 
@@ -38,7 +38,7 @@ def _removed(move: Move) -> list[str]:
 
 
 def update_item_arguments(move: Move) -> dict[str, Any]:
-    """Key, expressions, names and values for `UpdateItem`."""
+    """Return the key, expressions, names and values for `UpdateItem`."""
     names: dict[str, str] = {}
     values: dict[str, Attribute] = {}
 
@@ -54,7 +54,7 @@ def update_item_arguments(move: Move) -> dict[str, Any]:
     clauses = {
         "SET": sets,
         "REMOVE": [name(f) for f in _removed(move)],
-        # A counter that is not there yet counts from nothing; what is not in a set is removed all the same.
+        # ADD starts a missing counter at zero. DELETE ignores values that are not in the set.
         "ADD": [f"{name(f)} {value('add', f, n)}" for f, n in {**move.counts, **move.adds}.items()],
         "DELETE": [f"{name(f)} {value('del', f, gone)}" for f, gone in move.removes.items()],
     }
@@ -81,7 +81,7 @@ def _condition(move: Move, name: Any, value: Any) -> str:
 
 
 def partiql_statement(move: Move, table: str) -> dict[str, Any]:
-    """One entry of `BatchExecuteStatement`; a refused one gives back the item that stands there."""
+    """Return one entry of `BatchExecuteStatement`. If DynamoDB refuses it, the reply contains the current item."""
     if move.adds or move.removes:
         raise ValueError("sets are changed one move at a time")
     parameters: list[Attribute] = []
@@ -108,7 +108,7 @@ def partiql_statement(move: Move, table: str) -> dict[str, Any]:
 
 
 def insert_statement(item: Mapping[str, Attribute], table: str) -> dict[str, Any]:
-    """Put-if-absent as an entry of `BatchExecuteStatement`: an id that is taken answers DuplicateItem."""
+    """Return an entry of `BatchExecuteStatement` that puts the item if its key is free, else fails: DuplicateItem."""
     fields = ",".join(f"'{name}':?" for name in item)
     return {"Statement": f'INSERT INTO "{table}" VALUE {{{fields}}}', "Parameters": list(item.values())}
 

@@ -1,4 +1,4 @@
-"""The index of event jobs' patterns, and the events that were seen, as items of the table beside the runs."""
+"""The index of the patterns of event jobs, and the ids of received events, as items of the table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +22,7 @@ Write = Mapping[str, Any]
 
 
 class DynamoPatternStore:
-    """`PatternStore`: one item for each key of a pattern; its entries are written and removed by one call."""
+    """A `PatternStore` with one item for each key of a pattern. One call writes or removes all items of a pattern."""
 
     def __init__(self, client: "DynamoDBClient", table: str, clock: Clock, page_size: int = _PAGE) -> None:
         self._client = client
@@ -57,16 +57,16 @@ class DynamoPatternStore:
         except ClientError as error:
             if error_code(error) != "ConditionalCheckFailedException":
                 raise
-            return self._standing_time(error, key)
+            return self._remembered_time(error, key)
         return time
 
-    def _standing_time(self, error: ClientError, key: Any) -> int:
+    def _remembered_time(self, error: ClientError, key: Any) -> int:
         item: Any = error.response.get("Item")
-        if not item:  # not everywhere does the refusal show what stands there
+        if not item:  # not every DynamoDB returns the current item with the refusal
             with translated("first_time"):
                 item = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
         if not item:
-            raise Unavailable("first_time: it went away meanwhile")
+            raise Unavailable("first_time: the remembered event expired meanwhile")
         return int(item["event_time"]["N"])
 
     def _entries(self, partition: str) -> Iterator[PatternEntry]:
@@ -88,7 +88,7 @@ class DynamoPatternStore:
             start = {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
 
     def _write(self, writes: Sequence[Write]) -> None:
-        """All of them, in any order. A pattern has no more keys than one call takes."""
+        """Write all of them, in any order. A pattern has no more keys than one call takes."""
 
         def attempt(pending: Sequence[Write]) -> Sequence[Write]:
             with translated("write patterns"):

@@ -1,4 +1,4 @@
-"""Pull workers and the keys that sign tenants' calls, as items of the table beside the runs."""
+"""Pull workers, and the keys that sign the calls of tenants, as items of the table."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,10 @@ _REFUSED = "ConditionalCheckFailedException"
 
 
 class DynamoWorkerRegistry:
-    """`WorkerRegistry`: one item for each worker, one unit for each heartbeat.
+    """A `WorkerRegistry` with one item for each worker. A heartbeat costs one write unit.
 
-    Runs are handed over in a set of its own, so that a heartbeat and a hand-over never undo each other. A forgotten
-    worker counts as gone at once, though TTL takes it away some hours later.
+    Assigned runs are a set of their own, so that a heartbeat and an assignment never overwrite each other. A worker
+    whose item has expired is not returned, even though TTL deletes the item some hours later.
     """
 
     def __init__(self, client: "DynamoDBClient", table: str, clock: Clock) -> None:
@@ -39,7 +39,7 @@ class DynamoWorkerRegistry:
         with translated("find worker"):
             reply = self._client.get_item(TableName=self._table, Key=worker_key(worker_id), ConsistentRead=True)
         item = reply.get("Item")
-        return _to_worker(item) if item and not _is_forgotten(item, self._clock.now()) else None
+        return _to_worker(item) if item and not _has_expired(item, self._clock.now()) else None
 
     def beat(self, worker_id: str, now: int, load: Load) -> WorkerRecord | None:
         item = self._update_known(
@@ -73,7 +73,7 @@ class DynamoWorkerRegistry:
                 )
             items += reply["Items"]
             if "LastEvaluatedKey" not in reply:
-                return [_to_worker(item) for item in items if not _is_forgotten(item, now)]
+                return [_to_worker(item) for item in items if not _has_expired(item, now)]
             start = {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
 
     def _change_assigned(self, worker_id: str, action: str, run_ids: Sequence[str]) -> Mapping[str, Any] | None:
@@ -85,7 +85,7 @@ class DynamoWorkerRegistry:
     def _update_known(
         self, worker_id: str, now: int, expression: str, names: Mapping[str, str], values: Mapping[str, Any]
     ) -> Mapping[str, Any] | None:
-        """The item as the update leaves it; None for a worker that is not known."""
+        """Return the item after the update, or None when the worker is not known."""
         try:
             with translated("update worker"):
                 return self._client.update_item(
@@ -104,7 +104,7 @@ class DynamoWorkerRegistry:
 
 
 class DynamoSigningStore:
-    """`SigningStore`: one item for each tenant."""
+    """A `SigningStore` with one item for each tenant."""
 
     def __init__(self, client: "DynamoDBClient", table: str) -> None:
         self._client = client
@@ -131,9 +131,9 @@ class DynamoSigningStore:
         except ClientError as error:
             if error_code(error) != _REFUSED:
                 raise
-            # Keys are random: if ours stand there, it was our own write whose reply was lost.
-            standing: Mapping[str, Any] = error.response.get("Item") or {}  # type: ignore[assignment]
-            return bool(standing.get("keys") == item["keys"])
+            # Keys are random. If ours are stored, our own write succeeded and its reply was lost.
+            current: Mapping[str, Any] = error.response.get("Item") or {}  # type: ignore[assignment]
+            return bool(current.get("keys") == item["keys"])
         return True
 
 
@@ -159,7 +159,7 @@ def _to_worker(item: Mapping[str, Any]) -> WorkerRecord:
     )
 
 
-def _is_forgotten(item: Mapping[str, Any], now: int) -> bool:
+def _has_expired(item: Mapping[str, Any], now: int) -> bool:
     return int(item[TTL_ATTRIBUTE]["N"]) <= now // 1000
 
 

@@ -1,4 +1,4 @@
-"""Runs in DynamoDB. Every write is conditional, every entry of every batch reply is looked at."""
+"""Records in DynamoDB. Every write is conditional, and every entry of a batch reply is checked."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ Outcome = Moved | Refused | Undecided
 
 
 class DynamoRunStore:
-    """`RunStore` on one table and its indexes of what is due and of what failed."""
+    """A `RunStore` on one table with its index of due runs and its index of failed runs."""
 
     def __init__(self, client: "DynamoDBClient", table: str, clock: Clock, slot_page: int = SLOT_PAGE) -> None:
         self._client = client
@@ -53,7 +53,7 @@ class DynamoRunStore:
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 )
         except ClientError as error:
-            return self._standing_instead(error, run.run_id)
+            return self._current(error, run.run_id)
         return None
 
     def get(self, run_id: str) -> Record | None:
@@ -65,7 +65,7 @@ class DynamoRunStore:
         return self._read_many(run_ids, deadline)[0]
 
     def _read_many(self, run_ids: Sequence[str], deadline: Deadline) -> tuple[dict[str, Record], list[str]]:
-        """What was found, and what could not be read in time."""
+        """Return the records that were found, and the ids that could not be read in time."""
         found: dict[str, Record] = {}
 
         def attempt(pending: Sequence[str]) -> Sequence[str]:
@@ -110,7 +110,7 @@ class DynamoRunStore:
                     **update_item_arguments(move),
                 )
         except ClientError as error:
-            return Refused(self._standing_instead(error, move.run_id))
+            return Refused(self._current(error, move.run_id))
         return Moved(to_run(reply["Attributes"]))
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Outcome]:
@@ -121,7 +121,7 @@ class DynamoRunStore:
         return [self._counting(m, done) if _is_invalid(done) else done for m, done in zip(moves, outcomes, strict=True)]
 
     def _counting(self, move: Move, outcome: Outcome) -> Outcome:
-        """PartiQL cannot add to a counter that is not there, as in a record of an earlier version; this can."""
+        """Apply the move alone, because PartiQL cannot add to a counter that the item does not have."""
         try:
             return self.move(move)
         except (ClientError, Unavailable) as error:
@@ -130,7 +130,7 @@ class DynamoRunStore:
             return outcome
 
     def _execute_batches(self, statements: Mapping[str, Any], deadline: Deadline) -> Sequence[Outcome]:
-        """One conditional statement for each run id; every answer is looked at, what may pass is tried again."""
+        """Execute one conditional statement for each run id, and repeat those whose failure may pass by itself."""
         outcomes: dict[str, Outcome] = {}
 
         def attempt(pending: Sequence[str]) -> Sequence[str]:
@@ -176,14 +176,14 @@ class DynamoRunStore:
             )
         ids = [run_id_of(item) for item in reply["Items"]]
         found, unread = self._read_many(ids, Deadline.after(self._clock, _READ_PATIENCE_MS))
-        if unread:  # a page without them would say that they are no dead letters
+        if unread:  # a page without these runs would claim that they are not dead letters
             raise Unavailable(f"failed: {len(unread)} runs could not be read")
         last = reply.get("LastEvaluatedKey")
         runs = [found[run_id] for run_id in ids if run_id in found and found[run_id].status is Status.FAILED]
         return Page(runs, json.dumps(last) if last else None)
 
-    def _standing_instead(self, error: ClientError, run_id: str) -> Record | None:
-        """The item that a failed condition met. Anything but a failed condition is raised again."""
+    def _current(self, error: ClientError, run_id: str) -> Record | None:
+        """Return the record for which the condition failed. Raise any other error again."""
         if error_code(error) != "ConditionalCheckFailedException":
             raise error
         item: Any = error.response.get("Item")
@@ -196,7 +196,7 @@ class DynamoRunStore:
         if error["Code"] in _REFUSALS:
             return Refused(to_run(error["Item"]) if error.get("Item") else self.get(run_id))
         if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
-            # One bad statement must not stop the other 24, nor pass for a throttle unseen.
+            # One bad statement must not stop the other 24. It is logged, or it would look like a throttle.
             _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
         return Undecided(f"{error['Code']}: {error.get('Message', '')}")
 

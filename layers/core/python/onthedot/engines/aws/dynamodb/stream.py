@@ -1,4 +1,4 @@
-"""Records of the table's stream, as Lambda hands them over: each is a change of one job or run."""
+"""Records of the table's stream in the form that Lambda receives. Each is a change of one item."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,21 +11,21 @@ from onthedot.schema import SORT_KEY
 
 
 def is_of_a_run(record: Mapping[str, Any]) -> bool:
-    """The table holds other things too: tokens, workers, limits…"""
+    """Return whether the item is a job or run. The table also has tokens, workers and limits."""
     sort = str(record["dynamodb"]["Keys"][SORT_KEY]["S"])
     return sort == JOB_SORT_KEY or sort.startswith(RUN_PREFIX)
 
 
 def read_change(record: Mapping[str, Any]) -> RecordChange:
-    """Raises ValueError, KeyError or TypeError for what is no job and no run."""
-    told = record["dynamodb"]
+    """Raise ValueError, KeyError or TypeError when the item is not a job or run."""
+    change = record["dynamodb"]
     return RecordChange(
-        position=str(told["SequenceNumber"]),
-        old=_image(told, "OldImage"),
-        new=_image(told, "NewImage"),
-        at=round(float(told.get("ApproximateCreationDateTime", 0)) * 1000),
+        position=str(change["SequenceNumber"]),
+        old=_image(change, "OldImage"),
+        new=_image(change, "NewImage"),
+        at=round(float(change.get("ApproximateCreationDateTime", 0)) * 1000),
     )
 
 
-def _image(told: Mapping[str, Any], name: str) -> Record | None:
-    return to_run(told[name]) if told.get(name) else None
+def _image(change: Mapping[str, Any], name: str) -> Record | None:
+    return to_run(change[name]) if change.get(name) else None

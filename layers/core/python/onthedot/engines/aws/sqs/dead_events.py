@@ -1,4 +1,4 @@
-"""Events that ask for what cannot be done, put away with the reason, for people to look at."""
+"""A queue of events that cannot be used, each with the reason, for an operator to read."""
 
 import json
 from collections.abc import Mapping
@@ -10,16 +10,21 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
 LARGEST: Final = 250 * 1024
-"""Bytes: what a queue takes, less some room."""
+"""The most bytes of a message body: the limit of SQS, less some reserve."""
 
 
 class SqsDeadEvents:
+    """The sending side of that queue."""
+
     def __init__(self, client: "SQSClient", url: str) -> None:
         self._client = client
         self._url = url
 
     def put_away(self, event: Any, reason: str) -> None:
-        """The event with the reason; of one that is too large, its envelope. Raises Unavailable."""
+        """Send the event with the reason. Send only the envelope of an event that is too large.
+
+        Raise Unavailable when SQS does not take it.
+        """
         body = _dump({"reason": reason, "event": event})
         if len(body.encode()) > LARGEST:
             body = _dump({"reason": reason, "event": _envelope(event), "left_out": "detail"})

@@ -1,4 +1,4 @@
-"""The last minutes in SQS: delayed messages by pool and priority, for those who send and those who receive."""
+"""The run queues in SQS: delayed messages by pool and priority, with the sending and the receiving side."""
 
 import json
 import logging
@@ -24,17 +24,17 @@ _LOG: Final = logging.getLogger(__name__)
 LONGEST_DELAY_SECONDS: Final = 900
 LONGEST_HIDING_SECONDS: Final = 12 * 3600
 SHORT_POLL_SECONDS: Final = 4
-"""A client that waited longer for an answer would take the connection for broken (`bootstrap` says after 5 s)."""
+"""The longest wait of one call. The clients of `wiring.aws` treat a connection as broken after 5 s without a reply."""
 LONG_POLL_SECONDS: Final = 20
-"""As long as SQS waits; for a client that is told to have this patience."""
-# Deleted meanwhile, or delivered to somebody else: then there is nothing to give back.
+"""The longest wait that SQS allows, for a client that has a longer read time-out."""
+# The message was deleted meanwhile, or another worker received it, so there is nothing to delete or hide.
 _MESSAGE_IS_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
 
 
 class SqsRunQueues:
-    """`RunQueues` on one standard queue for each pool and priority; the tenant is the fair queues' group.
+    """A `RunQueues` on one standard queue for each pool and priority. Fair queues use the tenant as message group.
 
-    `cloudwatch` makes the client when a sweep first asks for a queue's age, which is seldom.
+    `cloudwatch` makes the client when a sweep first reads the age of a queue, which is seldom.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class SqsRunQueues:
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
     ) -> Sequence[Received]:
-        """Waits in whole seconds, rounded up, and in several calls: none may outlast the client's patience."""
+        """Wait in whole seconds, rounded up, and in several calls, each shorter than the client's read time-out."""
         url = self._url(pool, priority)
         for seconds in _polls(wait_ms, self._poll_seconds):
             with translated("receive"):
@@ -113,7 +113,7 @@ class SqsRunQueues:
         return self._queue_urls[queue_key(pool, priority)]
 
     def _oldest_age(self, queue_name: str) -> int | None:
-        """SQS tells the age of the oldest message through CloudWatch only, some minutes late."""
+        """Read the age of the oldest message from CloudWatch, its only source. The value is some minutes old."""
         if self._cloudwatch is None:
             return None
         end = datetime.fromtimestamp(self._clock.now() / 1000, UTC)
@@ -142,7 +142,7 @@ def _unless_gone(action: str) -> Iterator[None]:
 
 
 def _polls(wait_ms: int, longest: int) -> list[int]:
-    """How long each call waits, in seconds; one that does not, when nobody wants to wait."""
+    """Return the seconds that each call waits: a single 0 when the caller does not wait."""
     whole, rest = divmod(_whole_seconds(wait_ms), longest)
     return [longest] * whole + [rest] * (rest > 0 or whole == 0)
 
@@ -161,7 +161,10 @@ def _received(message: Any) -> Received | None:
 
 
 def _entry(entry_id: str, message: RunMessage, now: int) -> dict[str, Any]:
-    """Whole seconds, rounded down: the message comes in the second before its fire time, the worker holds it."""
+    """Return an entry that arrives in the second before the fire time. The worker waits for the rest.
+
+    SQS delays by whole seconds, so the delay is rounded down.
+    """
     delay = min(max((message.fire_at - now) // 1000, 0), LONGEST_DELAY_SECONDS)
     return {
         "Id": entry_id,
@@ -186,7 +189,7 @@ def message_body(message: RunMessage) -> str:
 
 
 def read_message(body: str) -> RunMessage:
-    """Raises ValueError, KeyError or TypeError for what is no message of ours."""
+    """Raise ValueError, KeyError or TypeError when the body is not a message of onthedot."""
     fields = json.loads(body)
     return RunMessage(
         run_id=fields["run"],

@@ -15,7 +15,7 @@ _PATIENCE_MS: Final = 10_000
 
 
 class SqsTickQueue:
-    """`TickQueue`."""
+    """A `TickQueue` on one standard queue."""
 
     def __init__(self, client: "SQSClient", url: str, clock: Clock) -> None:
         self._client = client
@@ -39,7 +39,7 @@ def tick_body(tick: Tick) -> str:
 
 
 def read_tick(body: str, message_id: str, receive_count: int) -> Tick:
-    """Raises ValueError, KeyError or TypeError for what is no tick."""
+    """Raise ValueError, KeyError or TypeError when the body is not a tick."""
     fields = json.loads(body)
     return Tick(
         group=int(fields["group"]),

@@ -1,4 +1,4 @@
-"""Write units as DynamoDB bills them: counted from ConsumedCapacity, and computed where MiniStack cannot tell."""
+"""Write units as DynamoDB bills them: read from ConsumedCapacity, and computed where MiniStack reports none."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ _WRITES = ("PutItem", "UpdateItem")
 
 @contextmanager
 def counted_units(client: "DynamoDBClient") -> Iterator[list[float]]:
-    """The units of every PutItem and UpdateItem of this client, one entry a call, indexes included."""
+    """Yield a list that gets the units of every PutItem and UpdateItem of this client, with the indexes' share."""
     units: list[float] = []
 
     def ask(params: dict[str, Any], **_: Any) -> None:
@@ -40,7 +40,7 @@ def counted_units(client: "DynamoDBClient") -> Iterator[list[float]]:
 
 
 def computed_units(before: Item, after: Item) -> int:
-    """What a write from one item to the other costs: the table's share and that of each index."""
+    """Return the cost of a write from one item to the other: the share of the table and of each index."""
     return max(_units(before), _units(after)) + sum(_index_units(index, before, after) for index in schema.INDEXES)
 
 

@@ -1,0 +1,61 @@
+"""The AWS engine as one value, on given clients."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.targets import allow_list
+from onthedot.domain.workers.pools import pools_from_json
+from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
+from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
+from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
+from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.aws.s3_blobs import NoBlobs
+from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
+from onthedot.engines.caches import CachedLimits, CachedSigning
+from onthedot.ports import Blobs, Clock, Engine
+from onthedot.settings import ApiSettings, StoreSettings, WorkerSettings
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch.client import CloudWatchClient
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_sqs.client import SQSClient
+
+
+def aws_engine(
+    dynamodb: "DynamoDBClient",
+    sqs: "SQSClient",
+    table: str,
+    queue_urls: Mapping[str, str],
+    *,
+    clock: Clock,
+    deployment: Deployment,
+    blobs: Blobs | None = None,
+    cloudwatch: "Callable[[], CloudWatchClient] | None" = None,
+    poll_seconds: int = SHORT_POLL_SECONDS,
+) -> Engine:
+    """Return the engine on these clients. Without `blobs` it can neither store nor read a large payload."""
+    return Engine(
+        store=DynamoRunStore(dynamodb, table, clock),
+        queues=SqsRunQueues(sqs, cloudwatch, queue_urls, clock, poll_seconds=poll_seconds),
+        blobs=blobs or NoBlobs(),
+        clock=clock,
+        deployment=deployment,
+        limits=CachedLimits(DynamoLimitsStore(dynamodb, table), clock),
+        registry=DynamoWorkerRegistry(dynamodb, table, clock),
+        signing=CachedSigning(DynamoSigningStore(dynamodb, table), clock),
+        patterns=DynamoPatternStore(dynamodb, table, clock),
+    )
+
+
+def deployment_of(settings: StoreSettings) -> Deployment:
+    """Return the deployment that these settings describe."""
+    allowed = settings.allow_list if isinstance(settings, ApiSettings | WorkerSettings) else {}
+    return Deployment(
+        settings.shards,
+        settings.lookahead,
+        settings.history_days,
+        settings.backlog_limit,
+        pools_from_json(settings.pools),
+        allow_list.from_json(allowed),
+    )

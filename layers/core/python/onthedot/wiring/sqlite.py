@@ -1,0 +1,73 @@
+"""The embedded engine as one value."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from onthedot.domain.deployment import Deployment
+from onthedot.engines.sqlite.blobs import SqliteBlobs
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.limits import SqliteLimitsStore
+from onthedot.engines.sqlite.patterns import SqlitePatternStore
+from onthedot.engines.sqlite.progress import SqliteProgressStore
+from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
+from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
+from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.sqlite.tokens import SqliteTokenStore
+from onthedot.ports import Clock, Engine
+
+
+@dataclass(frozen=True)
+class SqliteEngine:
+    """Every port of the embedded engine, on one database and one clock.
+
+    It needs no caches: a read of SQLite is cheap.
+    """
+
+    clock: Clock
+    database: Database
+    deployment: Deployment
+    store: SqliteRunStore
+    queues: SqliteRunQueues
+    ticks: SqliteTickQueue
+    progress: SqliteProgressStore
+    tokens: SqliteTokenStore
+    blobs: SqliteBlobs
+    limits: SqliteLimitsStore
+    registry: SqliteWorkerRegistry
+    signing: SqliteSigningStore
+    patterns: SqlitePatternStore
+
+    @classmethod
+    def on(cls, database: Database, clock: Clock, deployment: Deployment, page_size: int | None = None) -> Self:
+        """Return the engine on this database. `page_size` replaces the stores' own sizes of a page."""
+        pages = {} if page_size is None else {"page_size": page_size}
+        return cls(
+            clock,
+            database,
+            deployment,
+            SqliteRunStore(database, clock, **pages),
+            SqliteRunQueues(database, clock),
+            SqliteTickQueue(database, clock),
+            SqliteProgressStore(database),
+            SqliteTokenStore(database),
+            SqliteBlobs(database),
+            SqliteLimitsStore(database),
+            SqliteWorkerRegistry(database, clock),
+            SqliteSigningStore(database),
+            SqlitePatternStore(database, clock, **pages),
+        )
+
+    @property
+    def engine(self) -> Engine:
+        """The ports that scheduling needs."""
+        return Engine(
+            store=self.store,
+            queues=self.queues,
+            blobs=self.blobs,
+            clock=self.clock,
+            deployment=self.deployment,
+            limits=self.limits,
+            registry=self.registry,
+            signing=self.signing,
+            patterns=self.patterns,
+        )

@@ -1,0 +1,71 @@
+"""The parts of a worker that depend on the engine: its targets, and the source of its runs."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+from onthedot.clock import SystemClock
+from onthedot.ports import Engine, Performer
+from onthedot.settings import WorkerSettings
+from onthedot.wiring import aws
+from onthedot.worker import target_factories
+
+if TYPE_CHECKING:
+    from onthedot.targets.router import TargetRouter
+    from onthedot.worker.direct_source import DirectWorkSource
+
+
+def push_targets(settings: WorkerSettings, engine: Engine) -> "TargetRouter":
+    """Return the targets that a Lambda worker performs.
+
+    The HTTP caller is made now, because most jobs are HTTP callbacks. The others are made when first called.
+    """
+    from onthedot.targets.http.caller import HttpCaller  # noqa: PLC0415 - a pull worker makes its own when needed
+    from onthedot.targets.router import TargetRouter  # noqa: PLC0415 - as above
+
+    private = settings.allow_private_targets
+    http = HttpCaller(allow_private=private, clock=engine.clock)
+    calling = {
+        **target_factories.factories(target_factories.TargetOptions(allow_private=private), engine.clock),
+        "http": lambda: http,
+    }
+    return TargetRouter({**calling, **target_factories.engine_factories(engine), **aws_factories(engine)})
+
+
+def aws_factories(engine: Engine) -> dict[str, Callable[[], Performer]]:
+    """Return the performers of `lambda` and `aws` targets. They obey the allow-list of the stage."""
+
+    def invoker() -> Performer:
+        from onthedot.targets.aws.clients import make_client  # noqa: PLC0415 - made when first called
+        from onthedot.targets.aws.lambda_invoker import LambdaInvoker  # noqa: PLC0415 - as above
+
+        return LambdaInvoker(allow_list=engine.deployment.allow_list, make=partial(make_client, "lambda"))
+
+    def caller() -> Performer:
+        from onthedot.targets.aws.api import AwsCaller  # noqa: PLC0415 - as above
+        from onthedot.targets.aws.clients import make_client  # noqa: PLC0415 - as above
+
+        return AwsCaller(allow_list=engine.deployment.allow_list, make=make_client)
+
+    return {"lambda": invoker, "aws": caller}
+
+
+def direct_source(settings: WorkerSettings, pool: str) -> "tuple[DirectWorkSource, Engine]":
+    """Return the work source of a pull worker with AWS credentials. It checks its clock against each reply of AWS."""
+    from onthedot.engines.aws.sqs.queues import LONG_POLL_SECONDS  # noqa: PLC0415 - Lambda workers need none of this
+    from onthedot.worker.clock_check import ClockCheck  # noqa: PLC0415 - as above
+    from onthedot.worker.direct_source import DirectWorkSource  # noqa: PLC0415 - as above
+
+    boto3.setup_default_session()
+    clock = ClockCheck(SystemClock().now)
+    clock.watch(boto3.DEFAULT_SESSION.events)  # type: ignore[union-attr]
+    engine = aws.engine_of(
+        settings,
+        sqs=aws.client("sqs", config=aws.CONFIG.merge(Config(read_timeout=LONG_POLL_SECONDS + 5))),
+        blobs=aws.blobs_in(settings.blob_bucket),
+        poll_seconds=LONG_POLL_SECONDS,
+    )
+    return DirectWorkSource(engine, pool, check=clock.check), engine
