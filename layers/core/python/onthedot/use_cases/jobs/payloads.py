@@ -1,16 +1,27 @@
 """Payloads: in the record when small, apart when large, always JSON text to whoever asks."""
 
 import hashlib
-from dataclasses import replace
-from typing import Final
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from onthedot.domain import compact_json
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Definition
+from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Blobs
 
+LINK_SECONDS: Final = 900
 INLINE_BYTES: Final = 1024
 """Larger payloads live apart, so that each move of the record stays cheap."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPayload:
+    """A payload as it is shown to a client."""
+
+    value: Any
+    link: str | None
 
 
 def store_payload(blobs: Blobs, definition: Definition) -> Definition:
@@ -31,6 +42,19 @@ def load_payload(blobs: Blobs, definition: Definition) -> bytes:
     if content is None:
         raise Unavailable(f"payload {definition.payload_ref} is missing")
     return content
+
+
+def shown_payload(blobs: Blobs, definition: Definition) -> ShownPayload:
+    """Return the payload of a job as a client may see it: read wherever it is stored, and with a link to a large one.
+
+    The payload of a workflow is not shown, because the jobs in it may hold secrets.
+    Raise Unavailable when it cannot be read now.
+    """
+    if isinstance(definition.target, WorkflowTarget):
+        return ShownPayload(None, None)
+    ref = definition.payload_ref
+    link = None if ref is None else blobs.link(ref, LINK_SECONDS)
+    return ShownPayload(json.loads(load_payload(blobs, definition)), link)
 
 
 def _as_json(definition: Definition) -> bytes:

@@ -7,9 +7,11 @@ from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.records import Definition, Record, RetryPolicy
+from onthedot.domain.schedules.time_window import trouble_with
 from onthedot.domain.targets.types import WorkflowTarget, type_of
 from onthedot.domain.workers.pools import Requirements
 from onthedot.ports import Engine
+from onthedot.use_cases.jobs.accept_jobs import check_times, submit_or_repeat
 from onthedot.use_cases.jobs.choose_pool import choose_pool
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.route_job import refuse_forbidden
@@ -42,6 +44,27 @@ class _Router:
         if isinstance(found, InvalidRequest):
             raise found
         return found
+
+
+def accept_workflow(engine: Engine, tenant: str, request: JobRequest, members: Sequence[Member], now: int) -> Record:
+    """Check the times, submit the workflow, and answer a repeated request like the first one.
+
+    Raise what `submit_workflow` raises, and InvalidRequest for a time outside of the window.
+    """
+
+    def submit() -> Record:
+        check_times(request, now)
+        _check_times_of(members, now)
+        return submit_workflow(engine, tenant, request, members)
+
+    return submit_or_repeat(engine, tenant, request, submit)
+
+
+def _check_times_of(members: Sequence[Member], now: int) -> None:
+    troubles = [(n, trouble_with(member.at, now)) for n, member in enumerate(members) if member.at is not None]
+    problems = [Problem(f"jobs.{n}.at", trouble) for n, trouble in troubles if trouble is not None]
+    if problems:
+        raise InvalidRequest(*problems)
 
 
 def submit_workflow(engine: Engine, tenant: str, request: JobRequest, members: Sequence[Member]) -> Record:
