@@ -29,7 +29,7 @@ def assign_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -
     for _ in range(TRIES):
         job = read_job(engine, tenant, job_id)
         worker = see_worker(engine, tenant, worker_id)
-        refuse_stopped(job, "be handed to a worker")
+        refuse_stopped(job, "be assigned to a worker")
         _refuse_unable(engine, job, worker)
         run = _stored(engine, job, worker)
         if run is not None:

@@ -1,7 +1,7 @@
 """Lease runs to a worker that has only an API token: each with its payload and signature, ready to be performed.
 
 A run that was started and cannot be given to the worker is not lost. It ends as a failure that is tried again, or is
-handed back, which does not count as an attempt.
+handed back, which does not count against the run.
 """
 
 import random
