@@ -95,11 +95,11 @@ def _lifecycle(history_days: int) -> list[s3.LifecycleRule]:
     to_cheaper = s3.Transition(storage_class=s3.StorageClass.INTELLIGENT_TIERING, transition_after=Duration.days(30))
     return [
         s3.LifecycleRule(id="old-blobs-get-cheaper", transitions=[to_cheaper]),
-        s3.LifecycleRule(id="results-are-history", prefix=schema.RESULTS_PREFIX, expiration=Duration.days(history_days)),
+        s3.LifecycleRule(id="results-are-history", prefix=schema.RESULTS, expiration=Duration.days(history_days)),
         # An event's run begins within days of it, or never; then it is history.
         s3.LifecycleRule(
             id="events-are-history",
-            prefix=schema.EVENT_PAYLOADS_PREFIX,
+            prefix=schema.EVENT_PAYLOADS,
             expiration=Duration.days(history_days + LONGEST_WAIT_DAYS),
         ),
         s3.LifecycleRule(id="no-half-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)),

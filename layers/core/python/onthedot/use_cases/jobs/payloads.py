@@ -10,7 +10,7 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Definition
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Blobs
-from onthedot.schema import PAYLOADS_PREFIX
+from onthedot.schema import PAYLOADS
 
 LINK_SECONDS: Final = 900
 """How long a link to a blob is good."""
@@ -34,7 +34,7 @@ def store_payload(blobs: Blobs, definition: Definition) -> Definition:
     content = _as_json(definition)
     if len(content) <= INLINE_BYTES:
         return definition
-    key = f"{PAYLOADS_PREFIX}{hashlib.sha256(content).hexdigest()}"
+    key = f"{PAYLOADS}{hashlib.sha256(content).hexdigest()}"
     blobs.put(key, content)
     return replace(definition, payload=None, payload_ref=key)
 
