@@ -38,7 +38,7 @@ from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.ports import Answer, Call, Deadline, Engine, Received, Tick
 from onthedot.settings import WorkerSettings
 from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.send_runs import message_for
@@ -130,7 +130,7 @@ class StubbedEngine:
 
     def tick(self) -> Counter[str]:
         now = self.clock.now()
-        return dispatch_due(self.engine, self.progress, Tick(0, SHARDS, now, "tick"), Deadline(now + 60_000))
+        return dispatch_due(self.engine, self.progress, Tick(0, SHARDS, now, "tick"), Deadline.after(now, 60_000))
 
     def due_messages(self) -> list[Received]:
         runs = [submit_job(self.engine, TENANT, one_off(self.clock.now() + 1)) for _ in range(WORKER_RUNS)]
@@ -175,7 +175,7 @@ def executing(make_client: MakeClient) -> Case:
     """Return the worker's use case: start, a target that does nothing, finish."""
     stubbed = a_stubbed_engine(make_client)
     received = stubbed.due_messages()
-    worker = Worker(stubbed.engine, NoOp(), NoLeases(), "lambda-12345678", random.Random(1))  # noqa: S311 - jitter
+    worker = RunExecutor(stubbed.engine, NoOp(), NoLeases(), "lambda-12345678", random.Random(1))  # noqa: S311 - jitter
 
     def execute() -> None:
         for each in received:
@@ -203,7 +203,7 @@ def serving() -> Case:
     clients = patch.object(aws_wiring, "client", lambda service, **_: _wired(stubbed.stub, service))
     with patch.dict(os.environ, settings.to_environment()), clients, contextlib.redirect_stdout(io.StringIO()):
         handler: Any = importlib.import_module("functions.worker.handler")
-    handler._worker = replace(handler._worker, target=NoOp())
+    handler._executor = replace(handler._executor, target=NoOp())
     records = [_sqs_record(number, each) for number, each in enumerate(stubbed.due_messages())]
 
     def handle() -> None:

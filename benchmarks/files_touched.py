@@ -30,7 +30,7 @@ from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Deadline, Principal, Tick
 from onthedot.schema import DEFAULT_POOL
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done
 from onthedot.use_cases.attempts.store_leases import StoreLeases
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
@@ -107,7 +107,7 @@ def attempt_over_http(subject: Subject, url: str) -> Act:
     [received] = engine.queues.receive(DEFAULT_POOL, Priority.MEDIUM, 1, visibility_ms=60_000)
     target = TargetRouter(factories(TargetOptions(allow_private=True), engine.clock))
     leases = StoreLeases(engine.store, engine.clock)
-    worker = Worker(engine, target, leases, "lambda-12345678", random.Random(1))  # noqa: S311 - jitter
+    worker = RunExecutor(engine, target, leases, "lambda-12345678", random.Random(1))  # noqa: S311 - jitter
 
     def act() -> None:
         if (verdict := execute_run(worker, received)) != Done("succeeded"):

@@ -13,7 +13,7 @@ from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer, Call, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.work_source import LeasedTasks, Task, WorkSource
 

@@ -12,7 +12,7 @@ from onthedot.domain.workers.pools import Needs
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.keep_leases import LeaseExtended
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.work_source import NotAllowed
 from tests.unit.worker.kit import FINE, HASTY, PATIENCE, FakeSource, a_task, an_offer, working
 

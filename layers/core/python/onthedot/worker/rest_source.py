@@ -13,7 +13,7 @@ from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.rest_client import ApiRefused, RestClient
 from onthedot.worker.rest_tasks import report_of, task_from
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource

@@ -14,7 +14,7 @@ from onthedot.domain.workers.records import Resources
 from onthedot.ports import Performer
 from onthedot.use_cases.attempts.heartbeat_threads import HEARTBEAT_SECONDS, WATCH_SECONDS, HeartbeatThreads
 from onthedot.use_cases.attempts.stop_reasons import STOPPED
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.heartbeat import STOP_PATIENCE, Heartbeat
 from onthedot.worker.priorities import PriorityOrder
 from onthedot.worker.running_tasks import RunningTasks

@@ -14,7 +14,7 @@ from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 
 
 class NotAllowed(OnthedotError):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from onthedot.api.core import times
+from onthedot.domain.schedules.time_window import milliseconds_hint
 from onthedot.domain.schedules.zones import LAST_INSTANT
 
 MAX_TEXT: Final = 255
@@ -24,7 +25,7 @@ def _in_the_calendar(instant: int) -> int:
     if instant < 0:
         raise ValueError("is before 1970; give a later time")
     if instant >= LAST_INSTANT:
-        raise ValueError(f"is after the year 9998; give an earlier time{times.milliseconds_hint(instant)}")
+        raise ValueError(f"is after the year 9998; give an earlier time{milliseconds_hint(instant)}")
     return instant
 
 

@@ -10,14 +10,7 @@ from typing import Any, Final
 
 from onthedot.domain.instants import EPOCH
 
-DAY_MS: Final = 86_400_000
-MAX_AHEAD_MS: Final = 3_653 * DAY_MS
-"""Ten years, leap days included."""
-MAX_PAST_MS: Final = DAY_MS
-
 HOW: Final = "give RFC 3339 with an offset, such as 2030-01-31T09:30:00Z or …+02:00, or epoch seconds as a number"
-_2001: Final = 978_307_200_000
-_2100: Final = 4_102_444_800_000
 # Stricter than datetime.fromisoformat, which also takes week dates, missing seconds and other ISO 8601.
 _RFC_3339: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
@@ -36,24 +29,6 @@ def milliseconds(seconds: float) -> int:
     if isinstance(seconds, int):
         return seconds * 1000
     return int(Decimal(repr(seconds)).scaleb(3).to_integral_value(ROUND_CEILING))
-
-
-def trouble_with(instant: int, now: int) -> str | None:
-    """Why a job cannot be scheduled at this instant; None if it can.
-
-    A time up to one day in the past is taken and fires at once: clocks differ, and requests wait in retries.
-    Older than that it is a mistake.
-    """
-    if instant > now + MAX_AHEAD_MS:
-        return f"is more than 10 years ahead; give an earlier time{milliseconds_hint(instant)}"
-    if instant < now - MAX_PAST_MS:
-        return "is more than a day in the past; give a later time, or leave it out to run now"
-    return None
-
-
-def milliseconds_hint(instant: int) -> str:
-    """What to add for a time that makes sense only if it was meant in milliseconds: within this century."""
-    return "; epoch times are in seconds, not milliseconds" if _2001 <= instant // 1000 < _2100 else ""
 
 
 def _parse_text(text: str) -> int:

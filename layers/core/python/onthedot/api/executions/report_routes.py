@@ -15,7 +15,7 @@ from onthedot.api.workers.fields import CompleteFields, ExecuteFields, KeepField
 from onthedot.domain import compact_json
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.ports import RESULT_BYTES
-from onthedot.use_cases.workers.assign_run import hand_to_worker
+from onthedot.use_cases.workers.assign_run import assign_to_worker
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
 
 _CHANCE: Final = random.Random()  # noqa: S311 (jitter of retries, not a secret)
@@ -49,7 +49,7 @@ def complete(context: RequestContext) -> views.ExecutionView:
 
 def execute(context: RequestContext) -> views.ExecutionView:
     fields = read_fields(ExecuteFields, context.request.body)
-    run = hand_to_worker(context.engine, context.tenant, context.job_id, fields.worker_id)
+    run = assign_to_worker(context.engine, context.tenant, context.job_id, fields.worker_id)
     return present_runs.execution_view(run, context.engine.blobs)
 
 

@@ -7,7 +7,7 @@ from onthedot.api.core.body import MAX_DEPTH, read_object
 from onthedot.api.core.errors import ApiError, answer_to
 from onthedot.api.core.reading import refuse_unknown
 from onthedot.api.jobs.fields import MAX_BATCH
-from onthedot.api.jobs.requests import check_times, job_request
+from onthedot.api.jobs.requests import job_request
 from onthedot.api.jobs.views import ErrorView
 from onthedot.domain.errors import InvalidRequest, OnthedotError, Problem
 from onthedot.use_cases.jobs.submit_job import JobRequest
@@ -39,16 +39,6 @@ def read_entry(entry: Any, now: int) -> Entry:
         return job_request(entry, None, now)
     except (ApiError, OnthedotError) as error:
         return error
-
-
-def with_good_times(entry: Entry, now: int) -> Entry:
-    if not isinstance(entry, JobRequest):
-        return entry
-    try:
-        check_times(entry, now)
-    except InvalidRequest as error:
-        return error
-    return entry
 
 
 def refusal_view(error: Exception) -> ErrorView:

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from onthedot.api.core import times
 from onthedot.api.core.fields import CalendarInstant, Digits, Fields, Instant, Key, Text, offer_null_for, printable
 from onthedot.api.events.fields import Pattern
 from onthedot.api.schedules.fields import RecurrenceFields, ScheduleFields
 from onthedot.api.targets.fields import Capability, TargetFields
 from onthedot.api.targets.http_fields import Url
+from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
 from onthedot.domain.workers.pools import LONGEST_PULL, Requirements
 from onthedot.use_cases.jobs.run_extra import MOST_BACKFILLED
 
@@ -34,7 +34,7 @@ def _job_id(text: str) -> str:
 JobId = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_job_id)]
 IdempotencyKey = Annotated[Key, AfterValidator(printable)]
 Tags = Annotated[dict[Key, Text], Field(max_length=MAX_TAGS)]
-Delay = Annotated[float, Field(ge=0, le=times.MAX_AHEAD_MS // 1000)]
+Delay = Annotated[float, Field(ge=0, le=MAX_AHEAD_MS // 1000)]
 TimeoutSeconds = Annotated[int, Field(ge=1, le=LONGEST_PULL)]
 PriorityName = Literal["HIGH", "MEDIUM", "LOW"]
 PolicyName = Literal["fail", "run", "skip"]

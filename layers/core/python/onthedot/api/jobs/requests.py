@@ -9,11 +9,11 @@ from onthedot.api.core.body import canonical, read_object
 from onthedot.api.core.complaints import problems_of
 from onthedot.api.core.errors import too_large
 from onthedot.api.core.reading import nulls, read_model
-from onthedot.api.core.times import milliseconds, trouble_with
+from onthedot.api.core.times import milliseconds
 from onthedot.api.events.fields import ON_EVENT, check_on_event, pattern_text
 from onthedot.api.jobs.fields import IdempotencyKey, JobFields, WorkFields
 from onthedot.api.schedules.fields import one_of, out_of_place
-from onthedot.api.schedules.recurrences import check_start, new_recurrence
+from onthedot.api.schedules.recurrences import new_recurrence
 from onthedot.api.targets.fields import TargetFields
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.dependencies import OnParentFailure
@@ -32,7 +32,7 @@ _KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
 
 
 def read_job_request(body: bytes, header_key: str | None, now: int) -> JobRequest:
-    """Everything about the request but whether its times lie in the window: see `check_times`.
+    """Everything about the request but whether its times lie in the window: see `accept_jobs`.
 
     Raises ApiError (not JSON, too large) and InvalidRequest.
     """
@@ -59,15 +59,6 @@ def job_request(document: dict[str, Any], header_key: str | None, now: int) -> J
         parents=tuple(fields.dependencies or ()),
         on_parent_failure=OnParentFailure(fields.on_parent_failure or OnParentFailure.FAIL),
     )
-
-
-def check_times(request: JobRequest, now: int) -> None:
-    """Apart from the rest: a retry of a request that was good once is answered, however old. Raises InvalidRequest."""
-    trouble = None if request.at is None else trouble_with(request.at, now)
-    if trouble is not None:
-        raise InvalidRequest(Problem("at", trouble))
-    if request.recurrence is not None:
-        check_start(request.recurrence.schedule, now)
 
 
 def check_payload(payload: Any) -> None:

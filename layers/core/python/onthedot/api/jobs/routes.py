@@ -13,9 +13,10 @@ from onthedot.api.jobs.fields import BackfillFields, PatchFields
 from onthedot.api.jobs.patches import IF_MATCH_HEADER, read_patch, read_version
 from onthedot.domain.errors import InvalidRequest, JobNotFound
 from onthedot.domain.runs.records import Priority, Record
-from onthedot.use_cases.jobs.change_job import change_job, pause_job, resume_job
+from onthedot.use_cases.jobs.change_job import pause_job, resume_job
 from onthedot.use_cases.jobs.explain_job import explain_job
 from onthedot.use_cases.jobs.list_runs import next_fire_of, read_outlook
+from onthedot.use_cases.jobs.patch_job import patch_job
 from onthedot.use_cases.jobs.read_jobs import read_job
 from onthedot.use_cases.jobs.run_extra import backfill, run_now
 from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whole
@@ -38,8 +39,7 @@ def explain(context: RequestContext) -> views.ExplanationView:
 def change(context: RequestContext) -> Response:
     patch = read_patch(context.request.body)
     if_match = read_version(context.request.header(IF_MATCH_HEADER))
-    wanted = patch.wanted(context.engine, context.tenant)
-    return _whole(context, change_job(context.engine, context.tenant, context.job_id, wanted, if_match))
+    return _whole(context, patch_job(context.engine, context.tenant, context.job_id, patch, if_match))
 
 
 def delete(context: RequestContext) -> views.DeletedView:

@@ -15,10 +15,10 @@ from onthedot.domain.runs.records import STAMPING, Definition, Kind, Record, Ret
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.domain.workers.pools import Requirements
 from onthedot.ports import Blobs
-from onthedot.use_cases.attempts.results import LINK_SECONDS, result_link
+from onthedot.use_cases.attempts.results import result_link
 from onthedot.use_cases.jobs.explain_job import Explained
 from onthedot.use_cases.jobs.list_runs import Outlook
-from onthedot.use_cases.jobs.payloads import load_payload
+from onthedot.use_cases.jobs.payloads import LINK_SECONDS, load_payload
 
 
 def shown_status(job: Record, next_at: int | None) -> str:

@@ -6,28 +6,20 @@ from onthedot.api.core.http import Request
 from onthedot.api.core.route import RequestContext, Route
 from onthedot.api.jobs import show as present
 from onthedot.api.jobs import views
-from onthedot.api.jobs.batches import read_batch, read_entry, refusal_view, requests_in, with_good_times
+from onthedot.api.jobs.batches import read_batch, read_entry, refusal_view, requests_in
 from onthedot.api.jobs.fields import BatchFields, JobFields
-from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, check_times, read_job_request
+from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, read_job_request
 from onthedot.domain.errors import InvalidRequest, Problem
-from onthedot.domain.ids import job_id_for_key
 from onthedot.domain.runs.records import Record
+from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
 from onthedot.use_cases.jobs.list_runs import next_fire_of
-from onthedot.use_cases.jobs.submit_batch import submit_batch
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.use_cases.jobs.submit_job import JobRequest
 
 
 def submit(context: RequestContext) -> views.AcceptedView:
     now = context.engine.clock.now()
     request = read_job_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
-    try:
-        check_times(request, now)
-        job = submit_job(context.engine, context.tenant, request)
-    except InvalidRequest:
-        earlier = earlier_job(context, request)
-        if earlier is None:
-            raise
-        job = earlier
+    job = accept_job(context.engine, context.tenant, request, now)
     return present.accepted_view(job, next_fire_of(context.engine, job))
 
 
@@ -35,28 +27,15 @@ def submit_many(context: RequestContext) -> views.BatchView:
     _refuse_one_key_for_all(context.request)
     now = context.engine.clock.now()
     read = [read_entry(entry, now) for entry in read_batch(context.request.body)]
-    timely = [with_good_times(entry, now) for entry in read]
-    submitted = iter(submit_batch(context.engine, context.tenant, requests_in(timely)))
-    outcomes = [next(submitted) if isinstance(entry, JobRequest) else entry for entry in timely]
-    return {"jobs": [_entry_view(context, *pair) for pair in zip(read, outcomes, strict=True)]}
+    accepted = iter(accept_batch(context.engine, context.tenant, requests_in(read), now))
+    outcomes = [next(accepted) if isinstance(entry, JobRequest) else entry for entry in read]
+    return {"jobs": [_entry_view(context, outcome) for outcome in outcomes]}
 
 
-def _entry_view(
-    context: RequestContext, read: object, outcome: Record | Exception
-) -> views.AcceptedView | views.ErrorView:
-    if isinstance(outcome, InvalidRequest) and isinstance(read, JobRequest):
-        outcome = earlier_job(context, read) or outcome
+def _entry_view(context: RequestContext, outcome: Record | Exception) -> views.AcceptedView | views.ErrorView:
     if isinstance(outcome, Record):
         return present.accepted_view(outcome, next_fire_of(context.engine, outcome))
     return refusal_view(outcome)
-
-
-def earlier_job(context: RequestContext, request: JobRequest) -> Record | None:
-    """A key outlives its job's time: a late retry of a create is answered like the first, not by its old time."""
-    if request.idempotency_key is None:
-        return None
-    run = context.engine.store.get(job_id_for_key(context.tenant, request.idempotency_key))
-    return run if run is not None and run.fingerprint == request.fingerprint else None
 
 
 def _refuse_one_key_for_all(request: Request) -> None:

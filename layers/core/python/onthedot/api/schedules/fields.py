@@ -4,11 +4,11 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from onthedot.api.core import times
 from onthedot.api.core.fields import CalendarInstant, Fields
 from onthedot.domain.errors import Problem
 from onthedot.domain.schedules.cron import parse_cron
 from onthedot.domain.schedules.schedule import MAX_JITTER_SECONDS
+from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
 from onthedot.domain.schedules.zones import zone
 
 MAX_GRACE_SECONDS: Final = 30 * 86_400
@@ -28,7 +28,7 @@ def _known_zone(name: str) -> str:
 
 Cron = Annotated[str, AfterValidator(_expression), WithJsonSchema({"type": "string", "maxLength": 255})]
 Timezone = Annotated[str, AfterValidator(_known_zone)]
-Every = Annotated[int, Field(ge=1, le=times.MAX_AHEAD_MS // 1000)]
+Every = Annotated[int, Field(ge=1, le=MAX_AHEAD_MS // 1000)]
 Jitter = Annotated[int, Field(ge=0, le=MAX_JITTER_SECONDS)]
 MaxRuns = Annotated[int, Field(ge=1, le=2**53)]
 

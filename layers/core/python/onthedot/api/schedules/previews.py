@@ -7,9 +7,10 @@ from typing import Any
 from onthedot.api.core.reading import nulls, read_model
 from onthedot.api.jobs.fields import PreviewFields
 from onthedot.api.schedules.fields import RULES, one_of, out_of_place
-from onthedot.api.schedules.recurrences import check_start, new_schedule
+from onthedot.api.schedules.recurrences import new_schedule
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.schedules.preview import FireTime, preview
+from onthedot.domain.schedules.time_window import check_start
 from onthedot.domain.schedules.zones import LAST_INSTANT
 
 

@@ -1,6 +1,5 @@
 """The fields of a schedule as a `Recurrence`: a new one, or the present one with some of it changed."""
 
-from onthedot.api.core.times import MAX_AHEAD_MS
 from onthedot.api.schedules.fields import OF_CRON, DstFields, MisfireFields, RecurrenceFields, ScheduleFields
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.schedules import schedule as schedules
@@ -31,12 +30,6 @@ def new_schedule(fields: ScheduleFields, now: int) -> Schedule:
     else:
         rule = CronSchedule(fields.cron or "", fields.timezone or schedules.UTC_NAME, _dst(DEFAULT_DST, fields.dst))
     return Schedule(rule, fields.start_at, fields.end_at, fields.jitter_seconds or 0)
-
-
-def check_start(schedule: Schedule, now: int) -> None:
-    """Raises InvalidRequest."""
-    if schedule.start_at is not None and schedule.start_at > now + MAX_AHEAD_MS:
-        raise InvalidRequest(Problem("start_at", "is more than 10 years ahead; give an earlier time"))
 
 
 def changed_recurrence(present: Recurrence, fields: RecurrenceFields, now: int) -> Recurrence:

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, Field
 
 from onthedot.api.core.fields import Fields, Text, printable
-from onthedot.api.core.times import MAX_AHEAD_MS, milliseconds
+from onthedot.api.core.times import milliseconds
 from onthedot.api.jobs.fields import PRIORITY_NAMES, PriorityName
 from onthedot.api.targets.fields import Capability
+from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer
 from onthedot.schema import DEFAULT_POOL

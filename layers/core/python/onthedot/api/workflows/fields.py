@@ -10,7 +10,7 @@ from onthedot.api.core.body import MAX_DEPTH, read_object
 from onthedot.api.core.errors import ApiError
 from onthedot.api.core.fields import Instant, Text
 from onthedot.api.core.reading import nulls, read_model
-from onthedot.api.core.times import milliseconds, trouble_with
+from onthedot.api.core.times import milliseconds
 from onthedot.api.jobs.batches import MAX_BATCH_BODY
 from onthedot.api.jobs.fields import Delay, IdempotencyKey, PriorityName, Tags, WorkFields
 from onthedot.api.jobs.requests import check_payload, check_target, definition_of, fingerprint_of, one_key
@@ -93,14 +93,6 @@ def read_workflow_request(body: bytes, header_key: str | None, now: int) -> tupl
         idempotency_key=one_key(fields.idempotency_key, header_key),
     )
     return request, _members(fields.jobs)
-
-
-def check_node_times(members: Sequence[Member], now: int) -> None:
-    """Raises InvalidRequest."""
-    troubles = [(n, trouble_with(member.at, now)) for n, member in enumerate(members) if member.at is not None]
-    problems = [Problem(f"jobs.{n}.at", trouble) for n, trouble in troubles if trouble is not None]
-    if problems:
-        raise InvalidRequest(*problems)
 
 
 def _members(entries: Sequence[Any]) -> list[Member]:

@@ -3,31 +3,21 @@
 from typing import Final
 
 from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, check_times
-from onthedot.api.jobs.submit_routes import earlier_job
+from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER
 from onthedot.api.workflows import show as present_workflows
-from onthedot.api.workflows.fields import WorkflowFields, check_node_times, read_workflow_request
+from onthedot.api.workflows.fields import WorkflowFields, read_workflow_request
 from onthedot.api.workflows.show import AcceptedWorkflowView, WorkflowView
-from onthedot.domain.errors import InvalidRequest
 from onthedot.domain.ids import node_job_id
 from onthedot.domain.runs.records import Kind
 from onthedot.use_cases.jobs.list_runs import next_fire_of
 from onthedot.use_cases.workflows.read_workflow import read_workflow
-from onthedot.use_cases.workflows.submit_workflow import submit_workflow
+from onthedot.use_cases.workflows.submit_workflow import accept_workflow
 
 
 def submit_graph(context: RequestContext) -> AcceptedWorkflowView:
     now = context.engine.clock.now()
     request, members = read_workflow_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
-    try:
-        check_times(request, now)
-        check_node_times(members, now)
-        job = submit_workflow(context.engine, context.tenant, request, members)
-    except InvalidRequest:
-        earlier = earlier_job(context, request)
-        if earlier is None:
-            raise
-        job = earlier
+    job = accept_workflow(context.engine, context.tenant, request, members, now)
     once = job.kind is not Kind.RECURRING
     ids = [(member.key, node_job_id(job.run_id, member.key) if once else None) for member in members]
     return present_workflows.accepted_workflow_view(job, next_fire_of(context.engine, job), ids)

@@ -1,0 +1,37 @@
+"""The window in which a client may schedule a job: up to a day ago, and up to ten years ahead."""
+
+from typing import Final
+
+from onthedot.domain.errors import InvalidRequest, Problem
+from onthedot.domain.schedules.schedule import Schedule
+
+DAY_MS: Final = 86_400_000
+MAX_AHEAD_MS: Final = 3_653 * DAY_MS
+"""Ten years, leap days included."""
+MAX_PAST_MS: Final = DAY_MS
+_2001: Final = 978_307_200_000
+_2100: Final = 4_102_444_800_000
+
+
+def trouble_with(instant: int, now: int) -> str | None:
+    """Say why a job cannot be scheduled at this instant. None: it can.
+
+    A time up to one day in the past is taken and fires at once: clocks differ, and requests wait in retries.
+    Older than that it is a mistake.
+    """
+    if instant > now + MAX_AHEAD_MS:
+        return f"is more than 10 years ahead; give an earlier time{milliseconds_hint(instant)}"
+    if instant < now - MAX_PAST_MS:
+        return "is more than a day in the past; give a later time, or leave it out to run now"
+    return None
+
+
+def milliseconds_hint(instant: int) -> str:
+    """Return advice for a time that lies in this century only when it is read as milliseconds."""
+    return "; epoch times are in seconds, not milliseconds" if _2001 <= instant // 1000 < _2100 else ""
+
+
+def check_start(schedule: Schedule, now: int) -> None:
+    """Raise InvalidRequest when the schedule starts beyond the window."""
+    if schedule.start_at is not None and schedule.start_at > now + MAX_AHEAD_MS:
+        raise InvalidRequest(Problem("start_at", "is more than 10 years ahead; give an earlier time"))
