@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from onthedot.domain.runs.records import Move, Record
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Record
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.ports import Clock, Deadline, Moved, Refused, Undecided

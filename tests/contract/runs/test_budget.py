@@ -9,7 +9,8 @@ import pytest
 
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Definition, Move, Priority, Record, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
 from onthedot.domain.targets.types import HttpTarget

@@ -29,4 +29,4 @@ def test_who_is_held_back_is_known_from_every_group_and_forgotten_when_it_is_ove
     assert read.why_throttled("other", "default", Priority.LOW) == "backpressure"
     assert read.tenants == {"acme": TenantLimits(in_flight=1)}
     limits.mark_throttled(0, {})
-    assert limits.read().held == {"queue:default-low": "backpressure"}
+    assert limits.read().throttled == {"queue:default-low": "backpressure"}

@@ -32,10 +32,10 @@ def test_a_tenant_over_its_limit_waits_in_its_slot_and_others_do_not(simulation:
     simulation.plan_ticks()
     simulation.dispatch()
     assert (dispatched(world, greedy), dispatched(world, modest)) == (10, 5)
-    assert "limit in_flight" in world.limits.read().held["greedy"]
+    assert "limit in_flight" in world.limits.read().throttled["greedy"]
     simulation.let_pass(15 * 60)
     assert {simulation.status(run) for run in greedy} == {Status.SUCCEEDED}
-    assert world.limits.read().held == {}
+    assert world.limits.read().throttled == {}
 
 
 def test_the_direct_path_asks_too_while_a_tenant_is_held_back(simulation: Simulation) -> None:
@@ -72,10 +72,10 @@ def test_a_backlogged_queue_pauses_claims_until_it_drains() -> None:
         simulation.plan_ticks()
         simulation.dispatch()
         assert dispatched(world, runs) == 0
-        assert "backpressure" in world.limits.read().held["queue:default-medium"]
+        assert "backpressure" in world.limits.read().throttled["queue:default-medium"]
         simulation.let_pass(300)
         assert {simulation.status(run) for run in runs} == {Status.SUCCEEDED}
-        assert world.limits.read().held == {}
+        assert world.limits.read().throttled == {}
 
 
 def test_other_priorities_go_on_while_one_queue_is_full() -> None:

@@ -76,8 +76,8 @@ def test_in_flight_never_passes_its_limit(names: list[str], limit: int, flying: 
     assert before + sum(entry.tenant == "a" for entry in chosen) <= max(limit, before)
     assert sum(entry.tenant != "a" for entry in chosen) == sum(name != "a" for name in names)
     held = names.count("a") - sum(entry.tenant == "a" for entry in chosen)
-    assert ("a" in gate.held) == (held > 0)
-    assert held == 0 or "limit in_flight" in gate.held["a"]
+    assert ("a" in gate.throttled) == (held > 0)
+    assert held == 0 or "limit in_flight" in gate.throttled["a"]
 
 
 def test_the_rate_counts_by_the_minute_of_the_fire_time() -> None:
@@ -87,7 +87,7 @@ def test_the_rate_counts_by_the_minute_of_the_fire_time() -> None:
     next_minute = [Wish("a", 100 + n, NOON + 60_000 + n) for n in range(10)]
     chosen = gate.choose([*this_minute, *next_minute])
     assert [len([e for e in chosen if e in minute]) for minute in (this_minute, next_minute)] == [4, 6]
-    assert "limit per_second" in gate.held["a"]
+    assert "limit per_second" in gate.throttled["a"]
 
 
 def test_a_group_of_shards_has_its_share_of_a_limit() -> None:
@@ -98,9 +98,9 @@ def test_a_group_of_shards_has_its_share_of_a_limit() -> None:
 def test_a_backlogged_queue_takes_nothing_and_says_why() -> None:
     gate = admission(Limits(), backlog="backpressure: full")
     assert gate.choose(wishes(["a", "b"])) == []
-    assert gate.held == {"queue:default-medium": "backpressure: full"}
-    assert Limits(held=gate.held).why_throttled("anybody", "default", Priority.MEDIUM) == "backpressure: full"
-    assert Limits(held=gate.held).why_throttled("anybody", "default", Priority.HIGH) is None
+    assert gate.throttled == {"queue:default-medium": "backpressure: full"}
+    assert Limits(throttled=gate.throttled).why_throttled("anybody", "default", Priority.MEDIUM) == "backpressure: full"
+    assert Limits(throttled=gate.throttled).why_throttled("anybody", "default", Priority.HIGH) is None
 
 
 def test_without_limits_nothing_is_counted() -> None:

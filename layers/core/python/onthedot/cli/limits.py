@@ -27,13 +27,15 @@ def show(table: str | None, region: str | None, endpoint_url: str | None, as_jso
         found = _store(table, region, endpoint_url).read()
     if as_json:
         tenants = {name: asdict(value) for name, value in found.tenants.items()}
-        click.echo(json.dumps({"tenants": tenants, "held": dict(found.held)}))
+        click.echo(json.dumps({"tenants": tenants, "held": dict(found.throttled)}))
         return
     shown = Table("tenant", "in flight", "per second", "weight", "held back")
-    for name in sorted({*found.tenants, *found.held}):
+    for name in sorted({*found.tenants, *found.throttled}):
         value = found.tenants.get(name, TenantLimits())
         numbers = [str(n) if n is not None else "-" for n in (value.in_flight, value.per_second, value.weight)]
-        shown.add_row(name, *numbers, found.held.get(name, ""), style="yellow" if name in found.held else None)
+        shown.add_row(
+            name, *numbers, found.throttled.get(name, ""), style="yellow" if name in found.throttled else None
+        )
     Console().print(shown if shown.row_count else "No tenant is limited.")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from onthedot.domain.instants import format_instant
-from onthedot.domain.runs.records import STAMPING, TERMINAL, Kind, Record, Status
+from onthedot.domain.runs.records import SCHEDULED, STAMPING, TERMINAL, Kind, Record, Status
 
 SOURCE: Final = "onthedot"
 """Of every event that we publish; nothing of this source is taken in again."""
@@ -42,7 +42,6 @@ ENDS: Final = frozenset({*_JOB_ENDS.values(), *_RUN_ENDS.values()})
 """Detail-types that are always published."""
 STEPS: Final = frozenset({*_RUN_STEPS.values(), CREATED, CHANGED, RETRYING})
 """Those that only a stage publishes which asks for every change."""
-_SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def _job_step(status: Status) -> str:
 def _run_step(before: Status | None, status: Status) -> str:
     if status in _RUN_ENDS:
         return _RUN_ENDS[status]
-    if status in _SCHEDULED and before in (Status.RUNNING, Status.FAILED):
+    if status in SCHEDULED and before in (Status.RUNNING, Status.FAILED):
         return RETRYING
     return _RUN_STEPS[status]
 

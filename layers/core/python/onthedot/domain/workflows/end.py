@@ -7,7 +7,8 @@ from typing import Final
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import changes
 from onthedot.domain.runs.endings import closed, concluded
-from onthedot.domain.runs.records import TERMINAL, Expect, Move, Record, Status
+from onthedot.domain.runs.moves import Expect, Move
+from onthedot.domain.runs.records import TERMINAL, Record, Status
 
 WHY: Final[Mapping[Status, str]] = {
     Status.FAILED: "its workflow could not be made",

@@ -76,8 +76,8 @@ def _stage(work: Pass, slot: str) -> None:
 
 def _note_held(work: Pass) -> None:
     """For the direct path, which asks before it hands over, and for `explain`. Costs a write only while it matters."""
-    if work.admission.held or work.admission.limits.held:
-        work.engine.limits.mark_throttled(work.tick.group, work.admission.held)
+    if work.admission.throttled or work.admission.limits.throttled:
+        work.engine.limits.mark_throttled(work.tick.group, work.admission.throttled)
 
 
 def _sweep(work: Pass, slot: str) -> bool:

@@ -9,7 +9,8 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import changes
 from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.lifecycle import applied
-from onthedot.domain.runs.records import Kind, Move, Record, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import horizon
 from onthedot.domain.runs.stamping import given_up
 from onthedot.ports import Deadline, Engine, Moved
