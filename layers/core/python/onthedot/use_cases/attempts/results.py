@@ -6,10 +6,10 @@ from typing import Final
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Record
 from onthedot.ports import RESULT_BYTES, Blobs
+from onthedot.schema import RESULTS
 
 INLINE_BYTES: Final = 1024
 """Longer results live apart, so that the record's last move stays cheap."""
-PREFIX: Final = "results/"
 LINK_SECONDS: Final = 900
 
 
@@ -27,7 +27,7 @@ def store_result(blobs: Blobs, run: Record, result: str | None) -> Stored:
     content = (result or "").encode()
     if len(content) <= INLINE_BYTES:
         return Stored(result)
-    key = f"{PREFIX}{run.run_id}/{run.attempt}-{run.attempt_token}"
+    key = f"{RESULTS}{run.run_id}/{run.attempt}-{run.attempt_token}"
     try:
         blobs.put(key, content[:RESULT_BYTES])
     except Unavailable as error:

@@ -1,20 +1,11 @@
 """Where a new run goes, with the tenants' limits and the queues' backlog in mind: the same on every path."""
 
 from dataclasses import replace
-from typing import Final
 
 from onthedot.domain.runs.placement import Placement, place
 from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of
 from onthedot.ports import Engine
-
-LISTING_SHARDS: Final = 8
-"""No tenant is bound to the 1,000 writes/s of one index partition."""
-
-
-def listed_under(tenant: str, job_id: str) -> str:
-    """Where a tenant's jobs are found."""
-    return f"{tenant}#{shard_of(job_id, LISTING_SHARDS)}"
 
 
 def place_run(

@@ -9,9 +9,9 @@ from onthedot.domain import compact_json
 from onthedot.domain.events.paths import pick
 from onthedot.domain.runs.records import Definition, Record
 from onthedot.ports import Blobs
+from onthedot.schema import EVENT_PAYLOADS
 from onthedot.use_cases.jobs.payloads import INLINE_BYTES, load_payload
 
-PREFIX: Final = "event-payloads/"
 LARGEST: Final = 1024 * 1024
 
 
@@ -34,7 +34,7 @@ class Payloads:
             raise PayloadTooLarge(f"its payload would have {len(content):,} bytes, and {LARGEST:,} are allowed")
         if len(content) <= INLINE_BYTES:
             return replace(run, payload=content.decode())
-        key = f"{PREFIX}{hashlib.sha256(content).hexdigest()}"
+        key = f"{EVENT_PAYLOADS}{hashlib.sha256(content).hexdigest()}"
         if key not in self._stored:
             self._blobs.put(key, content)
             self._stored.add(key)

@@ -8,6 +8,7 @@ from onthedot.domain import compact_json
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Definition
 from onthedot.ports import Blobs
+from onthedot.schema import PAYLOADS
 
 INLINE_BYTES: Final = 1024
 """Larger payloads live apart, so that each move of the record stays cheap."""
@@ -18,7 +19,7 @@ def store_payload(blobs: Blobs, definition: Definition) -> Definition:
     content = _as_json(definition)
     if len(content) <= INLINE_BYTES:
         return definition
-    key = f"payloads/{hashlib.sha256(content).hexdigest()}"
+    key = f"{PAYLOADS}{hashlib.sha256(content).hexdigest()}"
     blobs.put(key, content)
     return replace(definition, payload=None, payload_ref=key)
 

@@ -12,7 +12,8 @@ from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import next_fire
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Engine
-from onthedot.use_cases.dispatch.place_run import listed_under, place_run
+from onthedot.schema import listed_under
+from onthedot.use_cases.dispatch.place_run import place_run
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.jobs.change_job import schedule_soon
 from onthedot.use_cases.jobs.payloads import store_payload

@@ -12,7 +12,8 @@ from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.workflows.graph import Graph, Node
 from onthedot.ports import Engine
-from onthedot.use_cases.dispatch.place_run import listed_under, place_run
+from onthedot.schema import listed_under
+from onthedot.use_cases.dispatch.place_run import place_run
 
 
 @dataclass(frozen=True, slots=True)
