@@ -139,7 +139,7 @@ def test_a_job_explains_itself_through_its_life(api: Api, world: World) -> None:
 
     far, near, again = api.job(delay=3600), api.job(), api.job(every=60)
     assert (codes(far), codes(near), codes(again)) == (["not_due"], ["queued"], ["not_due"])
-    assert "; 1 to be taken" in api.get(f"/v1/jobs/{near}/explain").body["reasons"][0]["message"]
+    assert "; 1 waiting there" in api.get(f"/v1/jobs/{near}/explain").body["reasons"][0]["message"]
     simulation = Simulation(world, [Answer(ok=False, error="boom", retryable=False)])
     simulation.let_pass(61)
     assert (codes(near), codes(again)) == (["failed"], ["not_due", "last_run_succeeded"])

@@ -106,7 +106,7 @@ def check_node_times(members: Sequence[Member], now: int) -> None:
 def _members(entries: Sequence[Any]) -> list[Member]:
     """Raises ApiError and InvalidRequest; what is wrong with the graph is told only of jobs that can be read."""
     if not entries or len(entries) > MAX_JOBS:
-        raise InvalidRequest(*(Problem("jobs", trouble.message) for trouble in check([Node("")] * len(entries))))
+        raise InvalidRequest(*check([Node("")] * len(entries)))
     members: list[Member] = []
     problems: list[Problem] = []
     for number, entry in enumerate(entries):
@@ -115,8 +115,7 @@ def _members(entries: Sequence[Any]) -> list[Member]:
         except InvalidRequest as error:
             problems += [Problem(_named(number, one.field), one.message) for one in error.problems]
     if not problems:
-        troubles = check([Node(member.key, member.depends_on) for member in members])
-        problems = [Problem(_named(trouble.index, trouble.field), trouble.message) for trouble in troubles]
+        problems = check([Node(member.key, member.depends_on) for member in members])
     if problems:
         raise InvalidRequest(*problems)
     return members

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from onthedot.domain.json_checks import DEEPEST, JsonProblem, at, deeper_than
+from onthedot.domain.errors import Problem
+from onthedot.domain.json_checks import DEEPEST, at, deeper_than
 
 MOST_PICKS: Final = 100
 """Each may pick the whole event: a small template must not make a huge payload."""
@@ -18,17 +19,15 @@ _STEPS: Final = re.compile(_STEP)
 _PATH: Final = re.compile(rf"\$(?:{_STEP})*")
 
 
-def check_template(template: Any) -> list[JsonProblem]:
+def check_template(template: Any) -> list[Problem]:
     """All that is wrong with what a user wrote as a template; nothing if `pick` can take it."""
     if deeper_than(DEEPEST, template):
-        return [JsonProblem("", f"a payload that picks from an event is at most {DEEPEST} levels deep")]
+        return [Problem("", f"a payload that picks from an event is at most {DEEPEST} levels deep")]
     texts = [(path, text) for path, text in _texts(template, "") if text[:1] == "$" and text[:2] != "$$"]
     if len(texts) > MOST_PICKS:
-        return [
-            JsonProblem("", f"a payload picks at most {MOST_PICKS} times from an event, this one {len(texts)} times")
-        ]
+        return [Problem("", f"a payload picks at most {MOST_PICKS} times from an event, this one {len(texts)} times")]
     return [
-        JsonProblem(path, f"{_short(text)} is no path such as $.detail.items[0].name; begin a literal with $$")
+        Problem(path, f"{_short(text)} is no path such as $.detail.items[0].name; begin a literal with $$")
         for path, text in texts
         if not _PATH.fullmatch(text)
     ]

@@ -16,24 +16,25 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from onthedot.domain import compact_json
+from onthedot.domain.errors import Problem
 from onthedot.domain.events.branches import OR, Branch, branches, count_branches, named_twice
 from onthedot.domain.events.filters import FILTERS, fault_of, fits, is_value
-from onthedot.domain.json_checks import DEEPEST, JsonProblem, at, deeper_than
+from onthedot.domain.json_checks import DEEPEST, at, deeper_than
 
 LARGEST: Final = 4096
 MOST_BRANCHES: Final = 1000
 _MISSING: Final = object()
 
 
-def check(pattern: Any) -> list[JsonProblem]:
+def check(pattern: Any) -> list[Problem]:
     """All that is wrong with what a user wrote as a pattern; nothing if `matches` can take it."""
     if not isinstance(pattern, dict) or not pattern:
-        return [JsonProblem("", "an event pattern is an object with at least one field")]
+        return [Problem("", "an event pattern is an object with at least one field")]
     if deeper_than(DEEPEST, pattern):
-        return [JsonProblem("", f"an event pattern is at most {DEEPEST} levels deep")]
+        return [Problem("", f"an event pattern is at most {DEEPEST} levels deep")]
     size = len(compact_json.to_text(pattern).encode("utf-8", "surrogatepass"))
     if size > LARGEST:
-        return [JsonProblem("", f"an event pattern has at most {LARGEST} bytes, this one has {size}")]
+        return [Problem("", f"an event pattern has at most {LARGEST} bytes, this one has {size}")]
     return list(_check_object(pattern, "")) or _check_branches(pattern)
 
 
@@ -47,46 +48,46 @@ def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
     return any(_judge(_tree(branch), event) is not _Verdict.NO for branch in branches(pattern))
 
 
-def _check_object(node: dict[str, Any], path: str, inside_or: bool = False) -> Iterator[JsonProblem]:
+def _check_object(node: dict[str, Any], path: str, inside_or: bool = False) -> Iterator[Problem]:
     for name, wanted in node.items():
         here = at(path, name)
         if name == OR:
             yield from _check_or(wanted, here)
         elif inside_or and name in FILTERS:
-            yield JsonProblem(here, f"inside $or a field cannot be named {name!r}: that is a filter, and needs a field")
+            yield Problem(here, f"inside $or a field cannot be named {name!r}: that is a filter, and needs a field")
         elif isinstance(wanted, dict) and wanted:
             yield from _check_object(wanted, here, inside_or)
         elif isinstance(wanted, list) and wanted:
             yield from _check_list(wanted, here)
         else:
-            yield JsonProblem(here, "must be a list of values and filters, or a nested object, and not be empty")
+            yield Problem(here, "must be a list of values and filters, or a nested object, and not be empty")
 
 
-def _check_or(ways: Any, path: str) -> Iterator[JsonProblem]:
+def _check_or(ways: Any, path: str) -> Iterator[Problem]:
     if not isinstance(ways, list) or len(ways) < 2 or not all(isinstance(way, dict) and way for way in ways):
-        yield JsonProblem(path, "must be a list of at least two objects, none of them empty")
+        yield Problem(path, "must be a list of at least two objects, none of them empty")
         return
     for place, way in enumerate(ways):
         yield from _check_object(way, at(path, place), inside_or=True)
 
 
-def _check_list(wanted: list[Any], path: str) -> Iterator[JsonProblem]:
+def _check_list(wanted: list[Any], path: str) -> Iterator[Problem]:
     for place, one in enumerate(wanted):
         here = at(path, place)
         if isinstance(one, dict):
             fault = fault_of(one)
             if fault:
-                yield JsonProblem(at(here, next(iter(one))) if len(one) == 1 else here, fault)
+                yield Problem(at(here, next(iter(one))) if len(one) == 1 else here, fault)
         elif not is_value(one):
-            yield JsonProblem(here, "must be a text, a finite number, true, false, null or a filter")
+            yield Problem(here, "must be a text, a finite number, true, false, null or a filter")
 
 
-def _check_branches(pattern: dict[str, Any]) -> list[JsonProblem]:
+def _check_branches(pattern: dict[str, Any]) -> list[Problem]:
     count = count_branches(pattern)
     if count > MOST_BRANCHES:
-        return [JsonProblem("", f"$or makes {count} combinations, at most {MOST_BRANCHES} are allowed")]
+        return [Problem("", f"$or makes {count} combinations, at most {MOST_BRANCHES} are allowed")]
     return [
-        JsonProblem(".".join(path), "is named more than once in one combination of $or")
+        Problem(".".join(path), "is named more than once in one combination of $or")
         for path in dict.fromkeys(named_twice(pattern))
     ]
 

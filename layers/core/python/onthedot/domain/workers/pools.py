@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from onthedot.domain.errors import Problem
 from onthedot.domain.targets.types import PythonTarget, Target, type_of
 
 LONGEST_IN_BATCH: Final = 60
@@ -61,14 +62,6 @@ class Needs:
     seconds: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """Why a pool does not fit: the request's field and what lacks."""
-
-    field: str
-    what: str
-
-
 _PUSHED: Final = frozenset({"http", "lambda", "aws", "grpc", "workflow"})
 DEFAULT_POOLS: Final = (
     Pool("default", PoolKind.PUSH, _PUSHED, cpu=0.1, memory_mb=100, longest_seconds=LONGEST_IN_BATCH, batch=10),
@@ -101,7 +94,7 @@ class Pools:
         single = [p for p in self.all if p.kind is pool.kind and p.batch == 1 and _does_all_of(p, pool)]
         return min(single, key=lambda p: p.size).name if single else name
 
-    def choose(self, needs: Needs, offered: Mapping[str, frozenset[str]] | None = None) -> Pool | list[Missing]:
+    def choose(self, needs: Needs, offered: Mapping[str, frozenset[str]] | None = None) -> Pool | list[Problem]:
         """The smallest pool that fits, or what the nearest one lacks.
 
         `offered`: by pool, what its live workers can do beyond what the pool promises.
@@ -113,7 +106,7 @@ class Pools:
         return min(found, key=lambda one: _distance(*one))[1]
 
 
-def _distance(pool: Pool, lacking: Sequence[Missing]) -> tuple[float, ...]:
+def _distance(pool: Pool, lacking: Sequence[Problem]) -> tuple[float, ...]:
     """How far a pool is from fitting: what it cannot do at all weighs most, and of two the larger is nearer."""
     unable = sum(lack.field == "requirements.capabilities" for lack in lacking)
     return (unable, len(lacking), *(-amount for amount in pool.size))
@@ -124,18 +117,18 @@ def _does_all_of(pool: Pool, other: Pool) -> bool:
     return not missing(pool, Needs(other.capabilities, other.cpu, other.memory_mb, other.longest_seconds))
 
 
-def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> list[Missing]:
+def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> list[Problem]:
     """What the pool lacks for these needs; nothing if it fits."""
     lacking = [
-        Missing("requirements.capabilities", f"no worker of pool {pool.name} can do {capability!r}")
+        Problem("requirements.capabilities", f"no worker of pool {pool.name} can do {capability!r}")
         for capability in sorted(needs.capabilities - pool.capabilities - offered)
     ]
     if needs.cpu > pool.cpu:
-        lacking.append(Missing("requirements.cpu", f"pool {pool.name} has at most {pool.cpu:g} for one run"))
+        lacking.append(Problem("requirements.cpu", f"pool {pool.name} has at most {pool.cpu:g} for one run"))
     if needs.memory_mb > pool.memory_mb:
-        lacking.append(Missing("requirements.memory_mb", f"pool {pool.name} has at most {pool.memory_mb} for one run"))
+        lacking.append(Problem("requirements.memory_mb", f"pool {pool.name} has at most {pool.memory_mb} for one run"))
     if needs.seconds > pool.longest_seconds:
-        lacking.append(Missing("timeout_seconds", f"pool {pool.name} runs at most {pool.longest_seconds} s at a time"))
+        lacking.append(Problem("timeout_seconds", f"pool {pool.name} runs at most {pool.longest_seconds} s at a time"))
     return lacking
 
 
