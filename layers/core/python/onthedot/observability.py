@@ -14,7 +14,7 @@ NAMESPACE = "onthedot"
 
 
 def logger(service: str) -> Logger:
-    """Return the logger of a function: one JSON line for each action. The loggers of the package use its handler too."""
+    """Return the logger of a function: one JSON line for each action. The package's own loggers use its handler too."""
     made = Logger(service=service)
     package = logging.getLogger("onthedot")
     if not package.handlers:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 class Stop:
     """A one-shot stop signal with a reason.
 
-    Blocking code registers a callback that interrupts it. If a stop was requested before, the callback runs immediately.
+    Blocking code registers a callback that interrupts it. If a stop was already requested, the callback runs
+    immediately.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What is no event pattern is refused, at its place and with what would be right."""
+"""A wrong event pattern is refused, with the place of the fault and what would be right."""
 
 from typing import Any
 

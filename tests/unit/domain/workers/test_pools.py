@@ -1,4 +1,4 @@
-"""The smallest pool that fits, and what is missing where none does."""
+"""The smallest pool that fits, and the problems when none does."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Workflows as graphs: what is refused and why, and the order."""
+"""Workflows as graphs: the refusals with their reasons, and the order."""
 
 from itertools import pairwise, permutations
 

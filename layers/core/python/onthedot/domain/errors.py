@@ -10,7 +10,7 @@ class Problem:
     field: str
     """The path of the field, such as `detail.state[0].prefix`. It is empty when the whole value is wrong."""
     message: str
-    """What is wrong, and what to write instead."""
+    """The fault, and what to write instead."""
 
 
 class OnthedotError(Exception):
@@ -34,7 +34,7 @@ class JobNotFound(OnthedotError):
 
 
 class WorkerNotFound(OnthedotError):
-    """There is no such worker, or it belongs to another tenant. A worker that was silent for long must register again."""
+    """There is no such worker, or it belongs to another tenant. After a long silence a worker must register again."""
 
     def __init__(self, worker_id: str) -> None:
         super().__init__(f"no worker {worker_id}; register it")
@@ -58,4 +58,4 @@ class IdempotencyConflict(OnthedotError):
 
 
 class Unavailable(OnthedotError):
-    """A service that onthedot depends on throttles or fails. A write may have happened. It is right to try again later."""
+    """A service that onthedot depends on throttles or fails. A write may have happened. Trying again later is right."""

@@ -36,7 +36,7 @@ class PatternStore(Protocol):
         ...
 
     def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
-        """Yield all entries under these keys, read consistently and page by page. An entry under two keys comes twice."""
+        """Yield all entries under these keys, read consistently, page by page. An entry under two keys comes twice."""
         ...
 
     def first_time(self, tenant: str, event_id: str, time: int, expires_at: int) -> int:

@@ -40,10 +40,10 @@ class Backlog:
 
 
 class RunQueues(Protocol):
-    """The queues by pool and priority, in which runs wait for the last minutes. Delivery is delayed and at least once."""
+    """The queues by pool and priority, in which runs wait for their last minutes. Delivery is at least once."""
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
-        """Send each message so that it arrives in the second before its fire time. Return the messages that were not sent.
+        """Send each message so that it arrives in the second before its fire time. Return those not sent.
 
         The delay is computed from the clock at each send, retries included.
         """

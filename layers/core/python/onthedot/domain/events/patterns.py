@@ -1,10 +1,10 @@
-"""EventBridge's event patterns: what a pattern may say, and whether an event matches it.
+"""Event patterns as EventBridge has them: the check of a pattern, and the match of an event.
 
-Every field named in a pattern must match, each by any of the values and filters in its list; `$or` names alternatives.
-A field of the event that is a list matches by any of its elements. Where a list holds objects, all that the pattern
-says of them must be true of one of them. `{"exists": false}` is true where no value stands, and an object, an empty
-list or an empty object is no value; in a list of objects it is judged in the object that the other fields choose, and,
-where no other field chooses one, in all of them.
+Every field that a pattern names must match, by any of the values and filters in its list. `$or` lists alternatives. A
+field of the event that is a list matches by any of its elements. When the list has objects, one of them must match all
+that the pattern says of them. `{"exists": false}` matches when there is no value. An object, an empty list and an empty
+object are no values. In a list of objects it is judged in the object that the other fields choose, or, when no other
+field chooses one, in all of them.
 
 Where AWS's own matcher is peculiar we keep to its documentation: names with dots are names, texts that look like
 addresses are texts, and the alphabet does not decide whether an absent field is judged before an object is chosen.
@@ -22,12 +22,14 @@ from onthedot.domain.events.filters import FILTERS, fault_of, fits, is_value
 from onthedot.domain.json_checks import DEEPEST, at, deeper_than
 
 LARGEST: Final = 4096
+"""Most bytes of a pattern as JSON."""
 MOST_BRANCHES: Final = 1000
+"""Most combinations of the alternatives of all `$or`s."""
 _MISSING: Final = object()
 
 
 def check(pattern: Any) -> list[Problem]:
-    """All that is wrong with what a user wrote as a pattern; nothing if `matches` can take it."""
+    """Return the problems of a pattern that a user wrote. An empty list: `matches` accepts it."""
     if not isinstance(pattern, dict) or not pattern:
         return [Problem("", "an event pattern is an object with at least one field")]
     if deeper_than(DEEPEST, pattern):
@@ -39,9 +41,9 @@ def check(pattern: Any) -> list[Problem]:
 
 
 def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
-    """Whether the event matches a pattern that `check` finds nothing wrong with.
+    """Return whether the event matches a pattern in which `check` finds no problem.
 
-    An envelope has one source and one detail-type: what has lists there is no event and matches nothing.
+    An event has one source and one detail-type. A document with a list there is no event and matches nothing.
     """
     if isinstance(event.get("source"), list) or isinstance(event.get("detail-type"), list):
         return False
@@ -93,19 +95,24 @@ def _check_branches(pattern: dict[str, Any]) -> list[Problem]:
 
 
 class _Verdict(Enum):
-    """What an event says to a part of a pattern; ABSENT: true, but only because nothing stands there."""
+    """The match of an event and a part of a pattern."""
 
     NO = auto()
+    """It does not match."""
     ABSENT = auto()
+    """It matches only because the event has no value there."""
     FOUND = auto()
+    """It matches by a value."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """What is wanted of one place: of the values there, and inside the objects there."""
+    """The part of a branch for one place in the event."""
 
     wanted: Sequence[Any] = ()
+    """The values and filters for the values there."""
     fields: "dict[str, _Node]" = field(default_factory=dict)
+    """The parts for the fields of the objects there."""
 
 
 def _tree(branch: Branch) -> _Node:
@@ -144,7 +151,7 @@ def _judge_objects(fields: dict[str, _Node], objects: Sequence[dict[str, Any]]) 
 
 
 def _all_of(verdicts: Iterable[_Verdict]) -> _Verdict:
-    """FOUND if something was; stops at the first NO."""
+    """Return NO if one is, else FOUND if one is, else ABSENT. Stop at the first NO."""
     together = _Verdict.ABSENT
     for verdict in verdicts:
         if verdict is _Verdict.NO:
@@ -155,7 +162,7 @@ def _all_of(verdicts: Iterable[_Verdict]) -> _Verdict:
 
 
 def _spread(found: Any) -> tuple[list[Any], list[dict[str, Any]]]:
-    """The values and the objects at one place: lists are but several of them, however they are nested."""
+    """Return the values and the objects at one place. A list stands for its elements, at any depth."""
     values, objects, left = [], [], [found]
     while left:
         one = left.pop()

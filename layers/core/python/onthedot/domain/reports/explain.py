@@ -46,9 +46,9 @@ def explain(
 ) -> list[Reason]:
     """Return the reasons, the first one first.
 
-    `latest_run` is the latest due run of a recurring job or event job, and `backlog` belongs to the queue that this run,
-    or the job itself, waits in. `limit` says why it was not claimed in time, `workers` which workers it waits for in its
-    queue, and `parents` names the parents that have not ended, with their states.
+    `latest_run` is the latest due run of a recurring job or event job, and `backlog` is that of the queue in which this
+    run, or the job itself, waits. `limit` says why it was not claimed in time, `workers` which workers it waits for in
+    its queue, and `parents` names the parents that have not ended, with their states.
     """
     if record.status is Status.WAITING:
         return _waiting_for(parents, record, now)

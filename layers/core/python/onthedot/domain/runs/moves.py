@@ -28,7 +28,7 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
         _S.PENDING: _to(_S.PENDING, _S.DISPATCHED, _S.SKIPPED) | _STOPS,
         # DISPATCHED -> DISPATCHED: the message is sent again. -> FAILED: the message could never be delivered.
         _S.DISPATCHED: _to(_S.PENDING, _S.DISPATCHED, _S.RUNNING, _S.FAILED, _S.SKIPPED) | _STOPS,
-        # RUNNING -> RUNNING: a lease is extended, or the run moves to a later watch slot. -> PENDING, DISPATCHED: retry.
+        # RUNNING -> RUNNING: a lease is extended, or the run gets a later watch slot. -> PENDING, DISPATCHED: a retry.
         _S.RUNNING: _to(_S.RUNNING, _S.PENDING, _S.DISPATCHED, _S.SUCCEEDED, _S.FAILED, _S.CANCELLED, _S.DELETED),
         _S.PAUSED: _to(_S.PAUSED, _S.PENDING, _S.DISPATCHED, _S.ACTIVE, _S.CANCELLED, _S.DELETED),
         # ACTIVE -> ACTIVE: a recurring job advances to its next fire time, or a client changed it.
@@ -118,7 +118,7 @@ class Move:
 
 
 def _faults(move: Move) -> Iterator[str]:
-    """Say what is wrong with the fields that the move names, one sentence for each."""
+    """Yield one sentence for each field that the move may not name."""
     yield from (_WRITTEN_OTHERWISE[name] for name in _WRITTEN_OTHERWISE.keys() & move.changes.keys())
     for kind, known, named in (
         ("field", _KNOWN, [*move.changes, *move.expect.equals]),

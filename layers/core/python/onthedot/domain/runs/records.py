@@ -133,7 +133,7 @@ class Record:
     kind: Kind = Kind.ONE_OFF
     created_at: int
     fingerprint: str | None = None
-    """Hash of the create request. It tells a retry of that request from another one with the same idempotency key."""
+    """Hash of the create request. A retry with the same idempotency key has the same hash, another request has not."""
     trigger: str | None = None
     """`manual`, `backfill` or `event` for a run that the schedule did not make."""
 
@@ -174,7 +174,7 @@ class Record:
     # Recurring job
     recurrence: Recurrence | None = None
     schedule_version: int | None = None
-    """Number of changes of the schedule. A dispatcher that planned stamps by an older schedule cannot advance the job."""
+    """Number of the present schedule. A dispatcher that planned stamps by an earlier one cannot advance the job."""
     scheduled_since: int | None = None
     """First fire time of the present schedule. Every fire time from here on has a recorded outcome."""
     accounted_until: int | None = None

@@ -63,7 +63,7 @@ def is_near(fire_at: int, now: int, lookahead: int) -> bool:
 
 
 def fire_slot(shard: int, fire_at: int, now: int) -> str:
-    """Return the slot in which a PENDING run waits for the claim pass. It is never in the past, where passes rarely look."""
+    """Return the slot where a PENDING run waits for the claim pass: never in the past, where passes look rarely."""
     return slot_name(SlotKind.FIRE, shard, bucket_of(max(fire_at, now)))
 
 

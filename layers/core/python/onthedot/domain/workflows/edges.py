@@ -44,9 +44,9 @@ def shortest_cycles(parents: Edges) -> list[list[int]]:
     """Return the shortest cycle of each tangle. A tangle is a set of positions that all wait for each other.
 
     A cycle leads from child to parent and begins with its lowest position. Of equally short ones it is one that begins
-    lowest. graphlib reports one cycle of any length, which is not the one that is easiest to read. Without cycles this
-    costs no more than `parents_first`. With cycles, the search begins at each position in them. A set of positions is an
-    int with a bit for each, or a dense graph would take seconds.
+    lowest. graphlib reports one cycle of any length, and a person needs the shortest. Without cycles this costs no more
+    than `parents_first`. With cycles, the search begins at each position in them. A set of positions is an int with a
+    bit for each, or a dense graph would take seconds.
     """
     children = children_of(parents)
     left = sorted(set(range(len(parents))) - set(parents_first(parents)) - set(parents_first(children)))
@@ -84,7 +84,7 @@ def _cycle_from(start: int, up: Mapping[int, int], among: int, shorter_than: int
 
 
 def _rings(start: int, edges: Mapping[int, int], among: int) -> Iterator[int]:
-    """Yield the positions that can be reached in one step, those that need two steps, and so on."""
+    """Yield the positions that can be reached in one step, then the positions that need two steps, and so on."""
     ring = seen = edges[start] & among
     while ring:
         yield ring

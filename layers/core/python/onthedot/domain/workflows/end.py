@@ -49,7 +49,7 @@ def end_of(job: Record, run_ended: Status, because: str | None, now: int, deploy
 
 
 def never_made(job: Record, run_ended: Status, because: str | None, now: int, deployment: Deployment) -> Record:
-    """Return the ended record that takes the id of a job, so that a worker that makes the graph later cannot make it."""
+    """Return an ended record that takes the id of a job, so that a worker that makes the graph late cannot make it."""
     to = _status(run_ended)
     return replace(
         job,

@@ -84,7 +84,7 @@ class _LeaseBatch:
         if not self.worker.can_do(needs):
             lacking = ", ".join(sorted(needs.capabilities - self.worker.capabilities)) or "resources"
             return _NotOurs(REST_MS, f"worker {self.worker.worker_id} lacks {lacking}", needs)
-        if not self.free.holds(needs):
+        if not self.free.fits(needs):
             return GiveBack(NO_ROOM_MS, "no room for it now")
         if run.losses and not (self.idle and not self.leases):
             self.alone_waiting = True
