@@ -40,12 +40,16 @@ class Backlog:
 
 
 class RunQueues(Protocol):
-    """The queues by pool and priority, in which runs wait for their last minutes. Delivery is at least once."""
+    """The queues by pool and priority, in which runs wait for their last minutes.
+
+    Delivery is delayed and happens at least once.
+    """
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
-        """Send each message so that it arrives in the second before its fire time. Return those not sent.
+        """Send each message so that it arrives in the second before its fire time.
 
-        The delay is computed from the clock at each send, retries included.
+        The delay is computed from the clock at each send, retries included. Return the messages whose sending was not
+        confirmed before the deadline.
         """
         ...
 
@@ -89,5 +93,5 @@ class TickQueue(Protocol):
     """The queue between the planner and the dispatchers."""
 
     def send_ticks(self, ticks: Sequence[Tick]) -> Sequence[Tick]:
-        """Send the ticks. Return the ones that were not sent after bounded retries."""
+        """Send the ticks. Return the ticks whose sending was not confirmed after bounded retries."""
         ...

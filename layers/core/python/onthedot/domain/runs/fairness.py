@@ -22,9 +22,9 @@ class TenantLimits:
     """The limits and the weight of one tenant."""
 
     in_flight: int | None = None
-    """Number of runs that are sent and have not ended. It is kept approximately."""
+    """Most runs that are sent and have not ended. The limit is kept approximately."""
     per_second: float | None = None
-    """Number of runs a second, averaged over each minute."""
+    """Most runs a second, averaged over each minute."""
     weight: int = 1
     """Share of the tenant in a claim pass, beside tenants of weight 1."""
 

@@ -161,7 +161,7 @@ class Record:
     generation: str
     """Random value of the present scheduling. Messages of an earlier scheduling carry another one and are ignored."""
     claim_token: str | None = None
-    """`tick/nonce` of the dispatcher that claimed or resent the run last."""
+    """`tick/nonce` of the dispatcher that claimed, stamped or resent the run last."""
     resends: int = 0
     """Number of times that the sweep has sent the message again in this generation."""
 
@@ -169,7 +169,7 @@ class Record:
     version: int | None = None
     """Number of changes that clients made to a job, for `If-Match`."""
     revision: int = 1
-    """Number of all changes of the record. Subscribers order events by it."""
+    """Number of all writes of the record, the first one included. Subscribers order events by it."""
 
     # Recurring job
     recurrence: Recurrence | None = None
@@ -213,7 +213,7 @@ class Record:
     notify_pending: int | None = None
     """1 while the run has ended and some of its children are not notified. The run has a watch slot until then."""
     workflow: str | None = None
-    """The run that made the graph which the job belongs to."""
+    """The run that makes the graph to which the job belongs. For that run itself it is its own id."""
     key: str | None = None
     """The key of the job in its workflow's graph."""
 
