@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from localstack.write_units import computed_units
-from onthedot.domain.runs.records import Move, Record
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Record
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.ports import Clock, Deadline, Moved, Refused, Undecided

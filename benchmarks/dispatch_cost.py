@@ -203,7 +203,7 @@ def serving() -> Case:
     clients = patch.object(aws_wiring, "client", lambda service, **_: _wired(stubbed.stub, service))
     with patch.dict(os.environ, settings.to_environment()), clients, contextlib.redirect_stdout(io.StringIO()):
         handler: Any = importlib.import_module("functions.worker.handler")
-    handler._executor = replace(handler._executor, target=NoOp())
+    handler._executor = replace(handler._executor, performer=NoOp())
     records = [_sqs_record(number, each) for number, each in enumerate(stubbed.due_messages())]
 
     def handle() -> None:

@@ -10,8 +10,9 @@ from onthedot.clock import VirtualClock as VirtualClock  # noqa: PLC0414
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import fresh_generation, fresh_job_id
 from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.placement import Placement, place
-from onthedot.domain.runs.records import Definition, Move, Priority, Record, RetryPolicy, Status
+from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.engines.sqlite.database import Database

@@ -1,4 +1,4 @@
-"""A running attempt is asked to stop once; whoever blocks is interrupted, also one that came late."""
+"""A running attempt is asked to stop once. Blocking code is interrupted, also when it registers after the request."""
 
 from onthedot.stopping import Stop
 

@@ -7,7 +7,8 @@ from threading import Barrier
 
 import pytest
 
-from onthedot.domain.runs.records import Expect, Move, Record, Status
+from onthedot.domain.runs.moves import Expect, Move
+from onthedot.domain.runs.records import Record, Status
 from onthedot.ports import Clock, Deadline, Moved, Refused, RunStore
 from tests.builders import a_run, the_claim_of
 

@@ -10,7 +10,8 @@ import pytest
 from localstack.write_units import computed_units, counted_units
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Definition, Move, Priority, Record, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
 from onthedot.domain.targets.types import HttpTarget

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.codec import FIELDS
 from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Expect, Move, Status
+from onthedot.domain.runs.moves import Expect, Move
+from onthedot.domain.runs.records import FIELDS, Status
 from onthedot.ports import Clock, Moved, Refused, RunStore
 from tests.builders import DEPLOYMENT, a_run, the_claim_of, the_start_of
 from tests.contract.kits.full_run import a_run_with_every_field

@@ -2,17 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
-
 from onthedot.domain.runs import dependencies, lifecycle
 from onthedot.domain.runs.changes import pause
-from onthedot.domain.runs.records import Move, Record
-from onthedot.engines.aws.dynamodb.keys import run_key
+from onthedot.domain.runs.records import Record
 from onthedot.ports import Clock, Deadline, Moved, Refused, RunStore
 from tests.builders import a_run, the_claim_of, the_start_of
-from tests.contract.kits.kit import Kit
-from tests.contract.kits.ministack_kit import MiniStackKit
-from tests.contract.kits.sqlite_kit import SqliteKit
 
 
 def revision(store: RunStore, run: Record) -> int:
@@ -66,28 +60,3 @@ def test_the_record_that_a_mover_expects_is_the_one_that_stands_there(store: Run
     move = pause(run, clock.now())
     assert move is not None
     assert store.move(move) == Moved(lifecycle.applied(run, move))
-
-
-@pytest.mark.parametrize("many", [False, True], ids=["alone", "in a batch"])
-def test_a_record_from_before_there_were_revisions_counts_from_nothing(
-    kit: Kit, store: RunStore, clock: Clock, soon: Deadline, *, many: bool
-) -> None:
-    run = a_run(clock).due_in(600).pending().stored_in(store)
-    _forget_the_revision(kit, run)
-    assert revision(store, run) == 0
-    moved = _moved(store, the_claim_of(run, clock), soon, many=many)
-    assert isinstance(moved, Moved)
-    assert revision(store, run) == 1
-
-
-def _moved(store: RunStore, move: Move, soon: Deadline, *, many: bool) -> object:
-    return store.move_many([move], soon)[0] if many else store.move(move)
-
-
-def _forget_the_revision(kit: Kit, run: Record) -> None:
-    if isinstance(kit, SqliteKit):
-        with kit._database.transaction() as connection:
-            connection.execute("UPDATE runs SET revision = NULL WHERE run_id = ?", (run.run_id,))
-        return
-    assert isinstance(kit, MiniStackKit)
-    kit._clients.dynamodb.update_item(TableName=kit._name, Key=run_key(run.run_id), UpdateExpression="REMOVE revision")

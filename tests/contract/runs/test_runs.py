@@ -2,8 +2,7 @@
 
 import pytest
 
-from onthedot.codec import FIELDS
-from onthedot.domain.runs.records import Definition
+from onthedot.domain.runs.records import FIELDS, Definition
 from onthedot.domain.targets.types import TYPES, Target, type_of
 from onthedot.domain.workers.pools import Requirements
 from onthedot.ports import Clock, RunStore

@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.pass_progress import PassProgress
-from onthedot.domain.runs.records import Move, Priority, Record
+from onthedot.domain.runs.records import Priority, Record
 from onthedot.ports import (
     Backlog,
     Deadline,

@@ -11,7 +11,8 @@ from onthedot.domain.errors import InvalidRequest, Unavailable
 from onthedot.domain.ids import job_id_for_key
 from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import Expect, Move, Priority, Record, Status
+from onthedot.domain.runs.moves import Expect, Move
+from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.change_job import cancel_job, change_job, pause_job
 from onthedot.use_cases.jobs.delete_job import delete_job

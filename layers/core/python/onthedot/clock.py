@@ -9,13 +9,15 @@ NOON: Final = 1_772_366_400_000
 
 
 class SystemClock:
-    """Epoch milliseconds of this machine."""
+    """The `Clock` that reads the time of this machine."""
 
     def now(self) -> int:
+        """Return the present in epoch milliseconds."""
         return time.time_ns() // 1_000_000
 
     def sleep_until(self, instant: int) -> None:
-        """Sleep again when `time.sleep` returns a little early against the wall clock."""
+        """Sleep, and return at or after the instant."""
+        # `time.sleep` may return a little early against the wall clock, so look again.
         while (left := instant - self.now()) > 0:
             time.sleep(left / 1000)
 

@@ -1,4 +1,4 @@
-"""Runs as flat records of text, numbers and booleans: the one shape that both engines store."""
+"""Encode records as flat maps of text, numbers, booleans and sets of text: the one shape that both engines store."""
 
 import dataclasses
 import json
@@ -7,7 +7,18 @@ from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.domain import compact_json
-from onthedot.domain.runs.records import Attempt, Definition, Kind, Priority, Record, RetryPolicy, Status
+from onthedot.domain.runs.records import (
+    FIELDS,
+    INTEGERS,
+    SETS,
+    Attempt,
+    Definition,
+    Kind,
+    Priority,
+    Record,
+    RetryPolicy,
+    Status,
+)
 from onthedot.domain.schedules import recurrence as recurrences
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.targets import types as targets
@@ -17,10 +28,6 @@ from onthedot.domain.workers.pools import Requirements
 Scalar = str | int | bool
 Stored = Scalar | frozenset[str]
 
-FIELDS: Final = tuple(field.name for field in dataclasses.fields(Record))
-SETS: Final = frozenset({"waits_for", "children"})
-"""Fields that engines can add to and remove from."""
-INTEGERS: Final = frozenset(field.name for field in dataclasses.fields(Record) if field.type in (int, int | None))
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "method": "POST",
     "headers": {},
@@ -32,38 +39,35 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "tags": {},
     "requirements": dataclasses.asdict(Requirements()),
 }
-
-
 _EMPTY: Final[tuple[Any, ...]] = ((), frozenset())
 
 
 def encode_field(name: str, value: Any) -> Stored:
-    """One field's value as it is stored."""
+    """Return the value of one field as it is stored."""
     encoder = _ENCODERS.get(name)
     return value if encoder is None else encoder(value)
 
 
 def decode_field(name: str, stored: Any) -> Any:
-    """What `encode_field` was given."""
+    """Return the value that `encode_field` encoded."""
     decoder = _DECODERS.get(name)
     return stored if decoder is None else decoder(stored)
 
 
 def encode(run: Record) -> dict[str, Stored]:
-    """The whole run; fields without a value are left out."""
+    """Return the whole record as it is stored. Fields without a value are left out."""
     values = ((name, getattr(run, name)) for name in FIELDS)
     return {name: encode_field(name, value) for name, value in values if value is not None and value not in _EMPTY}
 
 
 def decode(record: Mapping[str, Any]) -> Record:
-    """The run of a record, in which other things may stand too."""
+    """Return the record that `encode` encoded. Names that are no fields of `Record` are ignored."""
     values = {
         name: _DECODERS[name](stored) if name in _DECODERS else stored
         for name, stored in record.items()
         if stored is not None and name in _KNOWN
     }
     values.setdefault("definition", None)
-    values.setdefault("revision", 0)  # a record from before there were revisions counts from nothing
     return Record(**values)
 
 
@@ -72,7 +76,7 @@ def _dump(value: Any) -> str:
 
 
 def _definition(definition: Definition) -> dict[str, Any]:
-    """Without what equals the defaults, for every byte is paid for on each move."""
+    """Return the definition without the values that equal the defaults: each move pays for every byte."""
     whole = {
         "payload": definition.payload,
         "payload_ref": definition.payload_ref,
@@ -87,7 +91,7 @@ def _definition(definition: Definition) -> dict[str, Any]:
 
 
 def _target(target: targets.Target) -> dict[str, Any]:
-    """An HTTP target, the usual one, stands flat among the rest."""
+    """Return the target. The fields of an HTTP target, the usual one, are not nested, which saves bytes."""
     if not isinstance(target, HttpTarget):
         return {"target": targets.to_json(target)}
     whole = {"url": target.url, "method": target.method, "headers": dict(target.headers)}
@@ -108,7 +112,7 @@ def _decode_definition(text: str) -> Definition:
 
 
 def _attempt(attempt: Attempt) -> list[Any]:
-    """Without the empty end, which most have."""
+    """Return the values without the empty ones at the end, which most attempts have."""
     values = list(dataclasses.astuple(attempt))
     while values[-1] is None:
         values.pop()
@@ -119,7 +123,7 @@ def _decode_attempts(text: str) -> tuple[Attempt, ...]:
     return tuple(Attempt(*values) for values in json.loads(text))
 
 
-# Jobs of one schedule are many, and reading it is the dearest part of a record.
+# Many jobs share one schedule, and decoding it is the most expensive part of a record.
 @lru_cache(maxsize=4096)
 def _decode_recurrence(text: str) -> Recurrence:
     return recurrences.from_json(json.loads(text))

@@ -1,4 +1,4 @@
-"""What an app imports to say what its workers can do: `@job("send-email")` marks a handler.
+"""The decorator and the errors for the handlers of an app: `@job("send-email")` marks a function as a handler.
 
     from onthedot import NonRetryable, RetryAfter, job
 
@@ -6,8 +6,9 @@
     def send_email(payload, context):
         ...
 
-`onthedot worker --app my.module` runs the handlers of `my.module`. What a handler returns is the result, as JSON; what
-it raises is the error, and the run is tried again unless it is a `NonRetryable`. `async def` handlers are awaited.
+`onthedot worker --app my.module` runs the handlers of `my.module`. The return value of a handler becomes the result, as
+JSON. An exception becomes the error, and the run is tried again unless it is a `NonRetryable`. `async def` handlers are
+awaited.
 """
 
 import math
@@ -19,16 +20,16 @@ from typing import Any, Final, TypeVar
 from onthedot.domain.errors import OnthedotError
 
 Handler = Callable[..., Any]
-"""`handler(payload)` or `handler(payload, context)`."""
+"""A function that is called as `handler(payload)` or `handler(payload, context)`."""
 _Marked = TypeVar("_Marked", bound=Handler)
 
 
 class NonRetryable(OnthedotError):
-    """Raised by a handler: trying again would not help."""
+    """An error that a handler raises when trying again would not help."""
 
 
 class RetryAfter(OnthedotError):
-    """Raised by a handler: not now, but again after so many seconds."""
+    """An error that a handler raises to be tried again after so many seconds, and not earlier."""
 
     def __init__(self, seconds: float, message: str = "") -> None:
         if not 0 <= seconds < math.inf:
@@ -38,17 +39,18 @@ class RetryAfter(OnthedotError):
 
 
 class BadHandler(OnthedotError):
-    """A handler is marked in a way that cannot work."""
+    """A handler is marked in a way that cannot work: without a name, or with a name that is taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The attempt that a handler serves. `idempotency_key` is the same for every attempt of a run."""
+    """The attempt that a handler runs for."""
 
     job_id: str
     run_id: str
     attempt: int
     idempotency_key: str
+    """The same value for every attempt of a run."""
     fire_time: datetime
 
 
@@ -56,9 +58,9 @@ _HANDLERS: Final[dict[str, Handler]] = {}
 
 
 def job(name: str) -> Callable[[_Marked], _Marked]:
-    """Mark a function as the handler of this name. It stays the function that it is.
+    """Mark a function as the handler of this name. The function itself is not changed.
 
-    :raises BadHandler: the name is taken, by the place that is named, or is no name
+    Raise BadHandler when the name is empty or no text, or when another handler has it. The message names both places.
     """
     if not isinstance(name, str) or not name:
         raise BadHandler('a handler needs a name: @job("send-email")')
@@ -74,7 +76,7 @@ def job(name: str) -> Callable[[_Marked], _Marked]:
 
 
 def handlers() -> Mapping[str, Handler]:
-    """All that are marked so far."""
+    """Return all handlers that are marked so far, by name."""
     return dict(_HANDLERS)
 
 

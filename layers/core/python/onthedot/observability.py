@@ -1,4 +1,4 @@
-"""Logs and metrics: a fixed action word, the entity's context, never a payload or a secret.
+"""Logs and metrics. A log line has a fixed action word and the ids of its entity, never a payload or a secret.
 
 The X-Ray SDK is not used: Lambda's active tracing needs none, and it would double the cold start.
 """
@@ -14,7 +14,7 @@ NAMESPACE = "onthedot"
 
 
 def logger(service: str) -> Logger:
-    """One JSON line for each action. Library loggers of the package go the same way."""
+    """Return the logger of a function: one JSON line for each action. The package's own loggers use its handler too."""
     made = Logger(service=service)
     package = logging.getLogger("onthedot")
     if not package.handlers:
@@ -23,7 +23,10 @@ def logger(service: str) -> Logger:
 
 
 def emit(stage: str, part: str, counts: Mapping[str, int], lateness_ms: list[int] | None = None) -> None:
-    """Counts of one invocation as CloudWatch metrics, by an embedded-metric log line: no call, no latency."""
+    """Write the counts of one invocation as CloudWatch metrics.
+
+    They are written as an embedded-metric log line, which needs no call and adds no latency.
+    """
     values: dict[str, Any] = {name: count for name, count in counts.items() if count}
     if not values and not lateness_ms:
         return

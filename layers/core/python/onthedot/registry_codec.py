@@ -1,4 +1,4 @@
-"""Pull workers and signing keys as text: the one shape in which both engines store them."""
+"""Encode pull workers and signing keys as text: the one shape that both engines store."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 
 
 def about(worker: WorkerRecord) -> str:
-    """What stays the same from its registration on."""
+    """Return the part of a worker that stays the same after its registration."""
     return _dump(
         {
             "tenant": worker.tenant,
@@ -25,11 +25,12 @@ def about(worker: WorkerRecord) -> str:
 
 
 def load_text(load: Load) -> str:
-    """What each of its heartbeats replaces."""
+    """Return the part of a worker that each heartbeat replaces."""
     return _dump(asdict(load))
 
 
 def worker_of(worker_id: str, about: str, heartbeat_at: int, load: str, assigned: Iterable[str]) -> WorkerRecord:
+    """Return the worker from its stored parts."""
     fields: dict[str, Any] = json.loads(about)
     return WorkerRecord(
         worker_id=worker_id,
@@ -46,11 +47,12 @@ def worker_of(worker_id: str, about: str, heartbeat_at: int, load: str, assigned
 
 
 def keys_text(keys: Sequence[SigningKey]) -> str:
-    """The same keys make the same text, by which a writer is recognised."""
+    """Return the keys as text. Equal keys give equal text, so that a writer can expect the keys that it read."""
     return _dump([[key.secret, key.created_at, key.retires_at] for key in keys])
 
 
 def keys_of(text: str) -> tuple[SigningKey, ...]:
+    """Return the keys that `keys_text` encoded."""
     return tuple(SigningKey(*fields) for fields in json.loads(text))
 
 

@@ -1,6 +1,7 @@
-"""One frozen settings class per function, read once at start and failing there when something is missing.
+"""The settings of each Lambda function: one frozen class, read from the environment when the function starts.
 
-CDK fills the functions' environment from the same classes (`to_environment`), so that the two cannot drift.
+A missing or wrong variable fails the start. CDK fills the environment from the same classes (`to_environment`), so that
+the two cannot drift.
 """
 
 import dataclasses
@@ -18,10 +19,11 @@ class BadSettings(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Fields map to `ONTHEDOT_<FIELD>`: text, whole numbers, booleans, and JSON for maps and lists."""
+    """The base class: each field is the variable `ONTHEDOT_<FIELD>`, as text, whole number, boolean or JSON."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
+        """Read the settings. Raise BadSettings when a variable is missing or does not parse."""
         hints = get_type_hints(cls)
         values: dict[str, Any] = {}
         for field in dataclasses.fields(cls):
@@ -33,6 +35,7 @@ class Settings:
         return cls(**values)
 
     def to_environment(self) -> dict[str, str]:
+        """Return the variables from which `from_environment` reads these settings."""
         return {PREFIX + field.name.upper(): _render(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
 
@@ -57,7 +60,7 @@ def _render(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings(Settings):
-    """What every function that schedules needs to know."""
+    """The settings that every function that schedules has."""
 
     stage: str
     table: str
@@ -65,38 +68,44 @@ class StoreSettings(Settings):
     lookahead: int
     history_days: int
     backlog_limit: int
-    """Messages waiting in a queue above which no more are claimed for it."""
+    """When more messages than this wait in a queue, the dispatcher claims no more runs for it."""
     queue_urls: dict[str, str]
-    """`queue_key(pool, priority)` -> URL of the queue."""
+    """URL of each queue, by `queue_key(pool, priority)`."""
     pools: list[dict[str, Any]]
-    """`domain.pools.pools_to_json`."""
+    """The pools, as `pools_to_json` writes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiSettings(StoreSettings):
+    """The settings of the REST API."""
+
     blob_bucket: str
     allow_list: dict[str, Any]
-    """`domain.allow_list.to_json`: which functions and AWS calls jobs may name."""
+    """The functions and AWS calls that jobs may name, as `allow_list.to_json` writes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsSettings(ApiSettings):
-    """It accepts jobs as the API does."""
+    """The settings of the function that handles events of the bus. It accepts jobs as the API does."""
 
     bus_tenant: str
-    """Whose jobs the events of the bus are for."""
+    """The tenant whose event jobs get the events of the bus."""
     dead_letters_url: str
-    """Where events go that ask for what cannot be done, with the reason."""
+    """URL of the queue for events whose request was refused, with the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizerSettings(Settings):
+    """The settings of the authorizer, which checks API tokens."""
+
     stage: str
     table: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerSettings(Settings):
+    """The settings of the planner, which sends the ticks."""
+
     stage: str
     shards: int
     shards_per_group: int
@@ -105,28 +114,34 @@ class PlannerSettings(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatcherSettings(StoreSettings):
+    """The settings of the dispatcher, which runs the passes of a tick."""
+
     tick_queue_url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditorSettings(StoreSettings):
-    """It reads the table only, but places and dates are computed as everywhere."""
+    """The settings of the auditor. It only reads the table, but computes slots and dates as all functions do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherSettings(Settings):
+    """The settings of the publisher, which turns changes of records into lifecycle events."""
+
     stage: str
     bus: str
-    """Name of the bus that hears of jobs and runs."""
+    """Name of the bus that gets the lifecycle events."""
     every_change: bool
-    """Whether it hears of each change of a state, or of ends only."""
+    """Whether each change of a state is published, or only the ends of jobs and runs."""
     with_results: bool
     """Whether events carry payloads and results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings(StoreSettings):
+    """The settings of a Lambda worker, which runs attempts."""
+
     blob_bucket: str
     allow_list: dict[str, Any]
     allow_private_targets: bool = False
-    """Whether callbacks may go to loopback and private addresses: on the local AWS only."""
+    """Whether targets may have loopback and private addresses. True on the local AWS only."""

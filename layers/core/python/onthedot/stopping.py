@@ -1,4 +1,4 @@
-"""How a running attempt is asked to end before its time: it was cancelled, or its worker may not go on with it."""
+"""The signal that asks a running attempt to end early: it was cancelled, or its worker may not continue."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -6,41 +6,48 @@ from contextlib import contextmanager
 
 
 class Stop:
-    """Asked once, with a reason. Whoever blocks says how it is interrupted; one that came late is told at once."""
+    """A one-shot stop signal with a reason.
+
+    Blocking code registers a callback that interrupts it. If a stop was already requested, the callback runs
+    immediately.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._asked = threading.Event()
+        self._requested = threading.Event()
         self._reason: str | None = None
         self._interrupts: list[Callable[[], None]] = []
 
     @property
     def reason(self) -> str | None:
-        """Why it is to stop; None while nobody asked."""
+        """The reason of the request, or None while there is none."""
         return self._reason
 
     def ask(self, reason: str) -> None:
-        """The first reason counts. Interrupts are called in this thread, and must not block or raise."""
+        """Request the stop. Only the first request counts.
+
+        The registered callbacks run in this thread, and must not block or raise.
+        """
         with self._lock:
             if self._reason is not None:
                 return
             self._reason = reason
             interrupts = list(self._interrupts)
-        self._asked.set()
+        self._requested.set()
         for interrupt in interrupts:
             interrupt()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it was asked within this time."""
-        return self._asked.wait(seconds)
+        """Wait for a request, at most for this time. Return whether there is one."""
+        return self._requested.wait(seconds)
 
     @contextmanager
     def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
-        """Call `interrupt` when asked, while this lasts."""
+        """Register a callback for the duration of the `with` block."""
         with self._lock:
-            late = self._reason is not None
+            already_requested = self._reason is not None
             self._interrupts.append(interrupt)
-        if late:
+        if already_requested:
             interrupt()
         try:
             yield

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onthedot.domain.errors import Problem
 from onthedot.domain.events.paths import MOST_PICKS, check_template, pick
-from onthedot.domain.json_checks import JsonProblem
 from tests.unit.domain.events.strategies import details
 
 EVENT: dict[str, Any] = {
@@ -90,7 +90,7 @@ def test_a_literal_dollar_is_written_twice(written: str, meant: str) -> None:
 )
 def test_a_text_with_a_dollar_that_is_no_path_is_refused_and_stays(text: str) -> None:
     [trouble] = check_template({"a": ["x", text]})
-    assert trouble.path == "a[1]"
+    assert trouble.field == "a[1]"
     assert trouble.message.endswith("begin a literal with $$")
     assert pick({"a": ["x", text]}, EVENT) == {"a": ["x", text]}
 
@@ -103,7 +103,7 @@ def test_a_long_text_is_not_repeated_whole() -> None:
 def test_a_template_picks_at_most_a_hundred_times() -> None:
     assert check_template(["$"] * MOST_PICKS + ["$$"] * 50) == []
     assert check_template(["$"] * (MOST_PICKS + 1)) == [
-        JsonProblem("", "a payload picks at most 100 times from an event, this one 101 times")
+        Problem("", "a payload picks at most 100 times from an event, this one 101 times")
     ]
 
 
@@ -112,7 +112,7 @@ def test_no_depth_exhausts_a_template(depth: int) -> None:
     template: Any = "$"
     for _ in range(depth):
         template = [template]
-    assert check_template(template) == [JsonProblem("", "a payload that picks from an event is at most 32 levels deep")]
+    assert check_template(template) == [Problem("", "a payload that picks from an event is at most 32 levels deep")]
     with pytest.raises(ValueError, match="32 levels"):
         pick(template, EVENT)
 

@@ -27,7 +27,7 @@ def test_keys_are_few_short_and_each_another(pattern: dict[str, Any], event: dic
 
 
 def _own_pattern(found: Any) -> Any:
-    """The pattern that asks for just what an object has; nothing for what has no values."""
+    """Return the pattern that asks for exactly the fields of an object, or nothing when it has no values."""
     if isinstance(found, dict):
         return {name: own for name, inner in found.items() if (own := _own_pattern(inner))}
     if not isinstance(found, list):

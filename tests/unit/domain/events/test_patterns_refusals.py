@@ -1,4 +1,4 @@
-"""What is no event pattern is refused, at its place and with what would be right."""
+"""A wrong event pattern is refused, with the place of the fault and what would be right."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from onthedot.domain.events.patterns import LARGEST, MOST_BRANCHES, check
 
 def refused(pattern: Any) -> tuple[str, str]:
     [trouble] = check(pattern)
-    return trouble.path, trouble.message
+    return trouble.field, trouble.message
 
 
 @pytest.mark.parametrize("pattern", [{}, [], ["x"], "x", None, 5])
@@ -154,7 +154,7 @@ def test_or_has_at_least_two_alternatives(ways: Any) -> None:
 
 def test_troubles_inside_or_have_their_place_too() -> None:
     troubles = check({"$or": [{"a": "x"}, {"detail": {"b": [{"prefixx": "x"}]}}]})
-    assert [trouble.path for trouble in troubles] == ["$or[0].a", "$or[1].detail.b[0].prefixx"]
+    assert [trouble.field for trouble in troubles] == ["$or[0].a", "$or[1].detail.b[0].prefixx"]
 
 
 def test_a_filter_without_its_field_inside_or_is_named() -> None:

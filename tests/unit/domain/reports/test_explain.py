@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.reports.explain import QueueState, coming_fire, explain
-from onthedot.domain.runs.fairness import queue_name
+from onthedot.domain.reports.explain import QueueState, explain
+from onthedot.domain.runs.coming_fire import coming_fire
+from onthedot.domain.runs.fairness import throttled_queue
 from onthedot.domain.runs.records import Kind, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
@@ -45,7 +46,7 @@ RUNS: list[tuple[Record, list[tuple[str, str]]]] = [
     (a_record(Status.PENDING, fire_at=NOON + 1), [("not_due", "not due until 2026-03-01T12:00:00.001Z")]),
     (
         a_record(Status.DISPATCHED, fire_at=NOON + 1),
-        [("not_due", "handed over, not due until 2026-03-01T12:00:00.001Z")],
+        [("not_due", "sent, not due until 2026-03-01T12:00:00.001Z")],
     ),
     (a_record(Status.PENDING), [("overdue", "due since 2026-03-01T12:00:00.000Z, and waits for the next tick")]),
     (a_record(Status.PAUSED), [("paused", "the job is paused; resume it")]),
@@ -60,7 +61,7 @@ RUNS: list[tuple[Record, list[tuple[str, str]]]] = [
         a_record(Status.DISPATCHED, fire_at=NOON + 9, reason="overlap: waits for run x"),
         [
             ("held_back", "overlap: waits for run x"),
-            ("not_due", "handed over, not due until 2026-03-01T12:00:00.009Z"),
+            ("not_due", "sent, not due until 2026-03-01T12:00:00.009Z"),
         ],
     ),
     (
@@ -88,9 +89,9 @@ def test_a_run_says_what_it_waits_for_or_how_it_ended(run: Record, reasons: list
 def test_a_run_in_its_queue_tells_how_long_the_queue_is() -> None:
     ((code, message),) = said(a_record(Status.DISPATCHED), QueueState(41, 2500))
     assert code == "queued"
-    assert "queue default-medium; 41 to be taken there, the oldest for 2.5 s" in message
+    assert "queue default-medium; 41 waiting there, the oldest for 2.5 s" in message
     ((_, unknown),) = said(a_record(Status.DISPATCHED), QueueState(41))
-    assert unknown.endswith("41 to be taken there")
+    assert unknown.endswith("41 waiting there")
 
 
 def test_a_limit_that_holds_a_run_back_stands_first() -> None:
@@ -138,7 +139,7 @@ def test_a_job_explains_itself_through_its_life(api: Api, world: World) -> None:
 
     far, near, again = api.job(delay=3600), api.job(), api.job(every=60)
     assert (codes(far), codes(near), codes(again)) == (["not_due"], ["queued"], ["not_due"])
-    assert "; 1 to be taken" in api.get(f"/v1/jobs/{near}/explain").body["reasons"][0]["message"]
+    assert "; 1 waiting there" in api.get(f"/v1/jobs/{near}/explain").body["reasons"][0]["message"]
     simulation = Simulation(world, [Answer(ok=False, error="boom", retryable=False)])
     simulation.let_pass(61)
     assert (codes(near), codes(again)) == (["failed"], ["not_due", "last_run_succeeded"])
@@ -151,7 +152,7 @@ def test_a_job_explains_itself_through_its_life(api: Api, world: World) -> None:
 
 def test_a_job_that_is_held_back_names_the_limit(api: Api, world: World) -> None:
     world.limits.mark_throttled(
-        0, {queue_name("default", Priority.MEDIUM): "queue default-medium: 50,000 messages wait"}
+        0, {throttled_queue("default", Priority.MEDIUM): "queue default-medium: 50,000 messages wait"}
     )
     body = api.get(f"/v1/jobs/{api.job()}/explain").body
     assert body["reasons"][0] == {"code": "over_limit", "message": "queue default-medium: 50,000 messages wait"}
@@ -199,7 +200,7 @@ def test_a_run_that_was_handed_to_a_worker_says_so(api: Api, world: World) -> No
     api.send("POST", f"/v1/jobs/{job_id}/execute", worker_id=worker.worker_id)
     assert reasons(api, job_id)[0] == (
         "assigned",
-        f"handed to worker {worker.worker_id}, which gets it with its next lease",
+        f"assigned to worker {worker.worker_id}, which gets it with its next lease",
     )
     world.clock.advance(36)
     assert "which is LOST" in reasons(api, job_id)[0][1]

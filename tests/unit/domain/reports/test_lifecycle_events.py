@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onthedot.domain.reports.lifecycle_events import ENDS, STEPS, LifecycleEvent, event_of
-from onthedot.domain.runs.records import TERMINAL, TRANSITIONS, Definition, Kind, Priority, Record, Status
+from onthedot.domain.runs.moves import TRANSITIONS
+from onthedot.domain.runs.records import TERMINAL, Definition, Kind, Priority, Record, Status
 from onthedot.domain.targets.types import HttpTarget
 from tests.builders import NOON
 

@@ -1,4 +1,4 @@
-"""The transition table and the moves of a run's life."""
+"""The moves of a run's life."""
 
 from dataclasses import replace
 
@@ -7,7 +7,8 @@ import pytest
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import TERMINAL, TRANSITIONS, Expect, IllegalMove, Move, Record, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import TERMINAL, Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
 
@@ -23,28 +24,6 @@ def running(**fields: object) -> Record:
 def bucket_in(slot: str | None) -> int:
     assert slot is not None
     return int(slot.split("#")[2])
-
-
-@pytest.mark.parametrize("before", Status)
-@pytest.mark.parametrize("after", Status)
-def test_a_move_is_legal_exactly_when_the_table_says_so(before: Status, after: Status) -> None:
-    if after in TRANSITIONS[before]:
-        Move("r", Expect(frozenset({before})), after, {})
-    else:
-        with pytest.raises(IllegalMove):
-            Move("r", Expect(frozenset({before})), after, {})
-
-
-def test_nothing_leads_out_of_an_end_but_deletion_and_the_redrive_of_a_dead_letter() -> None:
-    for end in (Status.SUCCEEDED, Status.CANCELLED):
-        assert TRANSITIONS[end] - {end} == {Status.DELETED}
-    assert TRANSITIONS[Status.FAILED] - {Status.FAILED} == {Status.DELETED, Status.PENDING, Status.DISPATCHED}
-    assert TRANSITIONS[Status.DELETED] == {Status.DELETED}
-
-
-def test_a_status_cannot_be_smuggled_into_the_changes() -> None:
-    with pytest.raises(IllegalMove):
-        Move("r", Expect(frozenset({Status.PENDING})), Status.DISPATCHED, {"status": "RUNNING"})
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a cron expression means, and what is refused with which advice."""
+"""The meaning of cron expressions, and the refusals with their advice."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Schedules: limits, intervals, jitter, what is stored, and the zones they name."""
+"""Schedules: limits, intervals, jitter, their stored form, and the zones they name."""
 
 import json
 from decimal import Decimal

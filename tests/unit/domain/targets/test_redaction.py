@@ -1,4 +1,4 @@
-"""What is recorded of an error holds no secret."""
+"""A recorded error has no secret."""
 
 import pytest
 

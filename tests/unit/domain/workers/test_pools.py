@@ -1,14 +1,14 @@
-"""The smallest pool that fits, and what is missing where none does."""
+"""The smallest pool that fits, and the problems when none does."""
 
 from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onthedot.domain.errors import Problem
 from onthedot.domain.targets.types import HttpTarget, PythonTarget, ShellTarget
 from onthedot.domain.workers.pools import (
     DEFAULT_POOLS,
-    Missing,
     Needs,
     Pool,
     PoolKind,
@@ -121,4 +121,4 @@ def test_the_choice_fits_and_nothing_smaller_does(pools: Sequence[Pool], needs: 
     else:
         assert not fitting
         assert choice
-        assert all(isinstance(lack, Missing) for lack in choice)
+        assert all(isinstance(lack, Problem) for lack in choice)

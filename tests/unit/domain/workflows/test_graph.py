@@ -1,4 +1,4 @@
-"""Workflows as graphs: what is refused and why, and the order."""
+"""Workflows as graphs: the refusals with their reasons, and the order."""
 
 from itertools import pairwise, permutations
 
@@ -6,16 +6,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onthedot.domain.workflows.graph import MAX_HINTS, MAX_JOBS, Graph, GraphProblem, Node, check, order
+from onthedot.domain.errors import Problem
+from onthedot.domain.workflows.graph import MAX_HINTS, MAX_JOBS, Graph, Node, check, order
 from tests.unit.domain.workflows.strategies import DIAMOND, a_chain, dags, digraphs
 
 ARROWS = "these wait for each other: {}; remove one of the arrows"
 
 
-def cycle_in(trouble: GraphProblem) -> list[str]:
+def cycle_in(trouble: Problem) -> list[str]:
     """The keys of the path that a message shows, the first of them at the end again."""
     before, after = ARROWS.split("{}")
-    assert trouble.field == "depends_on"
+    assert trouble.field.endswith(".depends_on")
     return trouble.message.removeprefix(before).removesuffix(after).split(" → ")
 
 
@@ -52,23 +53,23 @@ def test_jobs_in_a_cycle_have_no_order() -> None:
 
 
 def test_a_workflow_has_one_job_or_up_to_the_limit() -> None:
-    assert check([]) == [GraphProblem(0, "", "there are no jobs; give at least one")]
+    assert check([]) == [Problem("jobs", "there are no jobs; give at least one")]
     assert check(a_chain(1)) == check(a_chain(MAX_JOBS)) == []
-    assert check(a_chain(501)) == [GraphProblem(500, "", "there are 501 jobs; give at most 500")]
+    assert check(a_chain(501)) == [Problem("jobs", "there are 501 jobs; give at most 500")]
 
 
 def test_a_key_belongs_to_one_job() -> None:
     found = check([Node("a"), Node("b"), Node("a", ("b",)), Node("a")])
-    assert [(one.index, one.field) for one in found] == [(2, "key"), (3, "key")]
+    assert [one.field for one in found] == ["jobs.2.key", "jobs.3.key"]
     assert found[0].message == "is the key of job 0 too; give each job its own"
 
 
 def test_each_bad_dependency_is_told_at_its_entry() -> None:
     assert check([Node("a"), Node("b", ("a", "b", "a", "zzz", "zzz"))]) == [
-        GraphProblem(1, "depends_on.1", "a job cannot wait for itself; remove it"),
-        GraphProblem(1, "depends_on.2", "'a' stands here twice; remove one"),
-        GraphProblem(1, "depends_on.3", "no job has the key 'zzz'; add that job or remove it here"),
-        GraphProblem(1, "depends_on.4", "'zzz' stands here twice; remove one"),
+        Problem("jobs.1.depends_on.1", "a job cannot wait for itself; remove it"),
+        Problem("jobs.1.depends_on.2", "'a' is here twice; remove one"),
+        Problem("jobs.1.depends_on.3", "no job has the key 'zzz'; add that job or remove it here"),
+        Problem("jobs.1.depends_on.4", "'zzz' is here twice; remove one"),
     ]
 
 
@@ -92,18 +93,26 @@ def test_only_the_first_unknown_keys_get_a_hint_for_each_costs_a_look_at_all() -
 
 def test_the_whole_path_of_a_cycle_is_shown_from_child_to_parent() -> None:
     nodes = [Node("x"), Node("c", ("a",)), Node("a", ("x", "b")), Node("b", ("c",)), Node("behind", ("b",))]
-    assert check(nodes) == [GraphProblem(1, "depends_on", ARROWS.format("c → a → b → c"))]
+    assert check(nodes) == [Problem("jobs.1.depends_on", ARROWS.format("c → a → b → c"))]
 
 
 def test_separate_cycles_are_told_one_by_one() -> None:
     nodes = [Node("a", ("b",)), Node("b", ("a",)), Node("c", ("d", "a")), Node("d", ("c",))]
-    assert [(one.index, cycle_in(one)) for one in check(nodes)] == [(0, ["a", "b", "a"]), (2, ["c", "d", "c"])]
+    assert [(one.field, cycle_in(one)) for one in check(nodes)] == [
+        ("jobs.0.depends_on", ["a", "b", "a"]),
+        ("jobs.2.depends_on", ["c", "d", "c"]),
+    ]
 
 
 def test_a_cycle_is_found_beside_other_troubles() -> None:
     nodes = [Node("a", ("a", "b", "nobody")), Node("b", ("a", "a")), Node("b")]
-    told = [(one.index, one.field) for one in check(nodes)]
-    assert told == [(0, "depends_on.0"), (0, "depends_on.2"), (1, "depends_on.1"), (2, "key"), (0, "depends_on")]
+    assert [one.field for one in check(nodes)] == [
+        "jobs.0.depends_on.0",
+        "jobs.0.depends_on.2",
+        "jobs.1.depends_on.1",
+        "jobs.2.key",
+        "jobs.0.depends_on",
+    ]
 
 
 def test_a_circle_of_as_many_jobs_as_there_may_be_is_shown_whole() -> None:
@@ -132,7 +141,8 @@ def test_an_edge_back_makes_a_cycle_through_it_that_is_told_once(nodes: list[Nod
     parents[ancestor] = (*parents[ancestor], child)
     (trouble,) = check([Node(node.key, parents[node.key]) for node in nodes])
     path = cycle_in(trouble)
-    assert path[0] == path[-1] == nodes[trouble.index].key
+    assert path[0] == path[-1]
+    assert trouble.field == f"jobs.{[node.key for node in nodes].index(path[0])}.depends_on"
     assert all(parent in parents[key] for key, parent in pairwise(path))
     assert (ancestor, child) in set(pairwise(path)), "without the new edge there was none"
     assert len(set(path)) == len(path) - 1

@@ -11,7 +11,8 @@ import pytest
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Move, Record
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Record
 from onthedot.ports import Moved, Refused
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.heartbeat_threads import HeartbeatThreads

@@ -1,1 +1,1 @@
-"""Pure decisions and values: no clock, no network, no storage. Times are epoch milliseconds."""
+"""Pure decisions and values: no clock, no network, no storage. Instants are epoch milliseconds."""

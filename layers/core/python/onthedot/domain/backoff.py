@@ -1,12 +1,12 @@
-"""Pauses between tries that grow, with jitter, so that many callers do not try at the same moment."""
+"""Growing pauses between tries, with jitter, so that many callers do not try at the same moment."""
 
 import random
 
 
 class Backoff:
-    """Pauses that double from `first` to `most`; each is between half and the whole of its bound.
+    """A sequence of pauses whose bound doubles from `first` to `most`. Each pause is between half and all of its bound.
 
-    The unit is the caller's: seconds or milliseconds. An instance belongs to one thread.
+    The caller chooses the unit: seconds or milliseconds. An instance belongs to one thread.
     """
 
     def __init__(self, first: float, most: float, chance: random.Random | None = None) -> None:

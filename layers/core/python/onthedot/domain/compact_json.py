@@ -1,4 +1,4 @@
-"""The one form of JSON that onthedot stores, signs and sends: no spaces, characters as they are."""
+"""The one form of JSON that onthedot stores, signs and sends: without spaces and without escaped characters."""
 
 import json
 from typing import Any

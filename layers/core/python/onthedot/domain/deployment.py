@@ -8,13 +8,16 @@ from onthedot.domain.workers.pools import Pools
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """How this deployment places runs."""
+    """The parameters of one deployment."""
 
     shards: int
+    """Number of shards of the due index."""
     lookahead: int
+    """Number of whole buckets after the present one that the dispatcher sends ahead of time."""
     history_days: int
+    """Days for which ended records are kept."""
     backlog_limit: int = 50_000
-    """Messages waiting in a queue above which no more are claimed for it."""
+    """When more messages than this wait in a queue, the dispatcher claims no more runs for it."""
     pools: Pools = field(default_factory=Pools)
     allow_list: AllowList = field(default_factory=AllowList)
-    """Which functions and AWS calls jobs may name."""
+    """The functions and AWS calls that jobs may name."""

@@ -1,22 +1,24 @@
-"""What can go wrong, as one tree. The docstring of each says what it means to a user."""
+"""The errors that onthedot raises, as one tree. Each docstring says what the error means to a user."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a request: the field's path and what to do about it."""
+    """One thing that is wrong with a request."""
 
     field: str
+    """The path of the field, such as `detail.state[0].prefix`. It is empty when the whole value is wrong."""
     message: str
+    """The fault, and what to write instead."""
 
 
 class OnthedotError(Exception):
-    """The root of everything onthedot raises on purpose."""
+    """The base class of all errors that onthedot raises on purpose."""
 
 
 class InvalidRequest(OnthedotError):
-    """The request does not make sense; its details name the fields."""
+    """The request is not valid. Its problems name the fields."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__("; ".join(f"{p.field}: {p.message}" for p in problems))
@@ -24,7 +26,7 @@ class InvalidRequest(OnthedotError):
 
 
 class JobNotFound(OnthedotError):
-    """There is no such job, or it is not yours."""
+    """There is no such job, or it belongs to another tenant."""
 
     def __init__(self, job_id: str) -> None:
         super().__init__(f"no job {job_id}")
@@ -32,7 +34,7 @@ class JobNotFound(OnthedotError):
 
 
 class WorkerNotFound(OnthedotError):
-    """There is no such worker, or it is not yours; one that was silent for long must register again."""
+    """There is no such worker, or it belongs to another tenant. After a long silence a worker must register again."""
 
     def __init__(self, worker_id: str) -> None:
         super().__init__(f"no worker {worker_id}; register it")
@@ -40,11 +42,11 @@ class WorkerNotFound(OnthedotError):
 
 
 class StaleAttempt(OnthedotError):
-    """The attempt is not the run's present one: it ended, was lost, or another one has begun."""
+    """The attempt is not the run's present one: it ended, was lost, or another one has started."""
 
 
 class JobConflict(OnthedotError):
-    """The job's state does not allow this."""
+    """The state of the job does not allow the request."""
 
 
 class PreconditionFailed(OnthedotError):
@@ -56,4 +58,4 @@ class IdempotencyConflict(OnthedotError):
 
 
 class Unavailable(OnthedotError):
-    """A part we depend on throttles or fails; nothing was lost, and trying again later is right."""
+    """A service that onthedot depends on throttles or fails. A write may have happened. Trying again later is right."""

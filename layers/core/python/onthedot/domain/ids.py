@@ -1,4 +1,4 @@
-"""Ids: random where nothing is given, derived where a retry must arrive at the same one."""
+"""The ids of jobs and runs: random, or derived where a retry must get the same id."""
 
 import base64
 import hashlib
@@ -10,57 +10,58 @@ def _spell(raw: bytes) -> str:
 
 
 def fresh_job_id() -> str:
-    """An id nobody else has: 128 random bits."""
+    """Return a new job id with 128 random bits."""
     return _spell(secrets.token_bytes(16))
 
 
 def job_id_for_key(tenant: str, idempotency_key: str) -> str:
-    """The one id of a tenant's idempotency key, so that put-if-absent alone makes a create idempotent."""
+    """Return the one id of a tenant's idempotency key, so that put-if-absent alone makes a create idempotent."""
     text = f"{len(tenant)}:{tenant}:{idempotency_key}"
     return _spell(hashlib.sha256(text.encode()).digest()[:16])
 
 
 def stamped_run_id(job_id: str, nominal: int) -> str:
-    """The one id of a job's run at this time: whoever stamps it, it is stamped once. Sorts by time."""
+    """Return the one id of a job's run at this time, so that it is stamped once. Ids sort by time."""
     return f"{job_id}.{nominal:015d}"
 
 
 def extra_run_id(job_id: str, nominal: int, why: str) -> str:
-    """The id of a record beside the schedule: a run on demand, or a range of skipped times."""
+    """Return the id of a record beside the schedule: a run on demand, or a range of skipped times."""
     return f"{stamped_run_id(job_id, nominal)}-{why}"
 
 
 def node_job_id(workflow_run_id: str, key: str) -> str:
-    """The one id of a workflow's job in the graph that this run makes: whoever makes it, it is made once."""
+    """Return the one id of a workflow's job in the graph that this run makes, so that it is made once."""
     text = f"workflow:{len(workflow_run_id)}:{workflow_run_id}:{key}"
     return _spell(hashlib.sha256(text.encode()).digest()[:16])
 
 
 def event_run_id(job_id: str, nominal: int, event_id: str) -> str:
-    """The one id of a job's run for this event: however often the event comes, it is stamped once."""
+    """Return the one id of a job's run for this event, so that it is stamped once however often the event comes."""
     digest = hashlib.sha256(event_id.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return extra_run_id(job_id, nominal, f"event-{digest}")
 
 
 def job_id_of(run_id: str) -> str:
+    """Return the id of the job that the run belongs to."""
     return run_id.partition(".")[0]
 
 
 def is_stamped(run_id: str) -> bool:
-    """Whether this is a run of a recurring job, and not a job itself."""
+    """Return whether this is the id of a stamped run or a skipped range, and not of a job."""
     return "." in run_id
 
 
 def is_scheduled(run_id: str) -> bool:
-    """Whether the run stands for a fire time of its job's schedule."""
+    """Return whether the run stands for a fire time of its job's schedule."""
     return is_stamped(run_id) and "-" not in run_id.partition(".")[2]
 
 
 def nominal_of(run_id: str) -> int:
-    """The fire time in a stamped run's id."""
+    """Return the fire time in the id of a stamped run."""
     return int(run_id.partition(".")[2].partition("-")[0])
 
 
 def fresh_generation() -> str:
-    """Marks one scheduling of a run; also used wherever a random token is needed."""
+    """Return a random token: the generation of one scheduling of a run, or any other token."""
     return secrets.token_hex(6)

@@ -1,22 +1,13 @@
-"""What checks of JSON written by users share: a finding with its place, and a walk that no nesting can exhaust."""
+"""Helpers for checks of JSON that users wrote: the path of a value, and a test of depth that does not recurse."""
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 DEEPEST: Final = 32
-"""Levels of objects and lists in what users write for us to walk through: far more than anybody reads."""
-
-
-@dataclass(frozen=True, slots=True)
-class JsonProblem:
-    """What is wrong, and where: `detail.state[0].prefix`; an empty path is the whole."""
-
-    path: str
-    message: str
+"""Most levels of objects and lists that are accepted: far more than people write."""
 
 
 def deeper_than(levels: int, value: Any) -> bool:
-    """Whether objects and lists stand in each other more than so many levels deep. Recurses nowhere."""
+    """Return whether objects and lists are nested more than so many levels deep."""
     level = [value]
     for _ in range(levels + 1):
         level = [inner for outer in level for inner in _parts(outer)]
@@ -30,7 +21,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def at(path: str, step: str | int) -> str:
-    """The path one step further."""
+    """Return the path with one more step, such as `detail.state[0]`."""
     if isinstance(step, int):
         return f"{path}[{step}]"
     return f"{path}.{step}" if path else step

@@ -1,6 +1,8 @@
-"""The interfaces between the use cases and an engine. Both engines implement them and pass one contract suite.
+"""The interfaces between the use cases and the outside: stores, queues, targets and the clock.
 
-Every method that calls something outside the process may raise `Unavailable` after its bounded retries.
+Both engines, AWS and SQLite, implement the stores and queues and pass one contract suite. Every method that calls
+something outside the process may raise `Unavailable` after its bounded retries. A write that raised it may have
+happened all the same.
 """
 
 from onthedot.ports.blobs import Blobs

@@ -1,15 +1,15 @@
-"""Time."""
+"""The clock that all decisions read."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where time comes from."""
+    """The source of time. Tests replace it by one that they move."""
 
     def now(self) -> int:
-        """The present, in epoch milliseconds."""
+        """Return the present in epoch milliseconds."""
         ...
 
     def sleep_until(self, instant: int) -> None:
-        """Return at or after the instant, never before it."""
+        """Sleep, and return at or after the instant, never before it."""
         ...

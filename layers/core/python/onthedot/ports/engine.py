@@ -1,4 +1,4 @@
-"""All ports that scheduling needs, as one value."""
+"""The ports that scheduling needs, as one value."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from onthedot.ports.workers import WorkerRegistry
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What scheduling stands on, wired by `bootstrap`."""
+    """The stores, queues and parameters of one deployment. The modules in `wiring` build it."""
 
     store: RunStore
     queues: RunQueues

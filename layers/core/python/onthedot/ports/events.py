@@ -1,4 +1,4 @@
-"""Events in and events out."""
+"""The index of event patterns, the changes of records, and the bus for lifecycle events."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,59 +11,68 @@ from onthedot.ports.runs import Deadline, Undecided
 
 @dataclass(frozen=True, slots=True)
 class PatternEntry:
-    """That a job waits for events: the index narrows, the job itself decides."""
+    """An entry of the pattern index: this job may have a run for an event that is found under the entry's key.
+
+    The index only narrows the search. The pattern of the job decides.
+    """
 
     job_id: str
     name: str
-    """`Record.pattern_entry` of the job that these entries belong to. An entry that no job names is left over."""
+    """`Record.pattern_entry` of the job. An entry whose job has another name is left over from an earlier pattern."""
     pattern: str
+    """The pattern as JSON."""
     put_at: int
 
 
 class PatternStore(Protocol):
-    """Finds the patterns that an event can match, at the price of those alone; remembers events by their ids."""
+    """Finds the patterns that an event may match, without reading the others, and remembers the ids of events."""
 
     def put(self, tenant: str, keys: Sequence[str], entry: PatternEntry) -> None:
-        """Let the entry be found under each of at most 25 keys. Raises Unavailable when not all of them stand."""
+        """Store the entry under each of at most 25 keys. Raise Unavailable when some of them may not be stored."""
         ...
 
     def remove(self, tenant: str, keys: Sequence[str], job_id: str, name: str) -> None:
-        """Nothing happens where it does not stand."""
+        """Remove the entry from these keys. A key that does not have it stays as it is."""
         ...
 
     def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
-        """All that stands under these keys, read consistently, page by page; what stands under two comes twice."""
+        """Yield all entries under these keys, read consistently, page by page. An entry under two keys comes twice."""
         ...
 
     def first_time(self, tenant: str, event_id: str, time: int, expires_at: int) -> int:
-        """The time with which this event came first: this one, unless it was remembered before."""
+        """Return the time with which this event came first: this one, unless the store remembers an earlier one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """What a write made of a record, as the store's stream tells it."""
+    """One write on a record, as the stream of the store shows it."""
 
     position: str
-    """Where it stands in the stream."""
+    """The place of the change in the stream."""
     old: Record | None
+    """The record before the write. None when it was created."""
     new: Record | None
+    """The record after the write. None when it was removed."""
     at: int
-    """When, to the second."""
+    """The time of the write, exact to the second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unpublishable:
-    """The bus will never take this event."""
+    """The answer for an event that the bus will never take."""
 
     why: str
 
 
 class EventBus(Protocol):
-    """Where others hear of jobs and runs."""
+    """Carries lifecycle events to subscribers."""
 
     def publish(
         self, events: Sequence[LifecycleEvent], deadline: Deadline
     ) -> Sequence[Undecided | Unpublishable | None]:
-        """An answer for each event: None is published. What may pass is tried again until the deadline."""
+        """Publish the events and return one answer for each, in order. None: the event is published.
+
+        Errors that may pass are retried until the deadline. An event that is Undecided then may have been published.
+        """
         ...

@@ -1,4 +1,4 @@
-"""Queues of runs and of ticks."""
+"""The queues of runs and of ticks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from onthedot.ports.runs import Deadline
 
 @dataclass(frozen=True, slots=True)
 class RunMessage:
-    """What waits in a queue: which run, and which scheduling of it is meant."""
+    """A message in a run queue. It names a run and one scheduling of it, which is its generation."""
 
     run_id: str
     generation: str
@@ -22,7 +22,7 @@ class RunMessage:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message as a worker receives it."""
+    """A message as a worker receives it, with the receipt by which the worker deletes or hides it."""
 
     message: RunMessage
     receipt: str
@@ -31,54 +31,67 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How far a queue is behind. `oldest_age_ms` is None where the engine cannot tell."""
+    """The backlog of a queue."""
 
     visible: int
+    """Number of messages that a worker could receive now."""
     oldest_age_ms: int | None
+    """Age of the oldest message. None when the engine does not know it."""
 
 
 class RunQueues(Protocol):
-    """Waits the last minutes: delayed, at-least-once delivery by pool and priority."""
+    """The queues by pool and priority, in which runs wait for their last minutes.
+
+    Delivery is delayed and happens at least once.
+    """
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
-        """Send each message so that it arrives in the second before its fire time. Returns what was not sent.
+        """Send each message so that it arrives in the second before its fire time.
 
-        The delay is computed from the clock at each send, retries included.
+        The delay is computed from the clock at each send, retries included. Return the messages whose sending was not
+        confirmed before the deadline.
         """
         ...
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog: ...
+    def backlog(self, pool: str, priority: Priority) -> Backlog:
+        """Return the backlog of a queue."""
+        ...
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
     ) -> Sequence[Received]:
-        """At most ten messages, hidden from others for a while. With `wait_ms` (≤ 20 s) it waits for the first one.
+        """Return at most ten messages and hide them from other workers for `visibility_ms`.
 
-        What is no message of ours is not returned; it comes again until it is a dead letter.
+        With `wait_ms` (at most 20 s) wait for the first one. A message that onthedot did not write is not returned. The
+        queue delivers it again until it becomes a dead letter.
         """
         ...
 
     def delete(self, received: Received) -> None:
-        """The message has served. Nothing happens when it is gone, or delivered to somebody else by now."""
+        """Delete a message. Nothing happens when it is gone, or when another worker has received it by now."""
         ...
 
     def hide(self, received: Received, milliseconds: int) -> None:
-        """Give a received message back, visible again after this time (at most 12 h)."""
+        """Give a received message back to its queue. It is visible again after this time (at most 12 h)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Look at these shards now. `tick_id` is the same each time the message is delivered again."""
+    """A message of the planner to a dispatcher: run the passes of these shards now."""
 
     group: int
     shards: tuple[int, ...]
     planned_at: int
     tick_id: str = ""
+    """The id of the message. It stays the same when the queue delivers the message again."""
     redelivered: bool = False
+    """Whether the queue has delivered the message before."""
 
 
 class TickQueue(Protocol):
+    """The queue between the planner and the dispatchers."""
+
     def send_ticks(self, ticks: Sequence[Tick]) -> Sequence[Tick]:
-        """Returns what was not sent after bounded retries."""
+        """Send the ticks. Return the ticks whose sending was not confirmed after bounded retries."""
         ...

@@ -1,18 +1,19 @@
-"""Runs, and the progress of the passes over their slots."""
+"""The store of runs, and the store of the progress of the passes over their slots."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
+from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.pass_progress import PassProgress
-from onthedot.domain.runs.records import Kind, Move, Priority, Record
+from onthedot.domain.runs.records import Kind, Priority, Record
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The instant after which no more retries are begun; what is left then is left for the next tick."""
+    """The instant after which an engine begins no more retries. The work that is left waits for the next pass."""
 
     at: int
 
@@ -22,7 +23,7 @@ class Deadline:
         return cls(now + milliseconds)
 
     def allows(self, now: int) -> bool:
-        """Whether there is time left."""
+        """Return whether there is time left."""
         return now < self.at
 
     def at_most(self, instant: int) -> "Deadline":
@@ -32,7 +33,7 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class SlotEntry:
-    """A run as the due index shows it: possibly stale, enough to claim and to route."""
+    """A run as the due index shows it: possibly stale, but enough to claim and to route it."""
 
     run_id: str
     slot: str
@@ -56,70 +57,88 @@ class Page(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class Moved:
+    """The answer for a write that happened."""
+
     run: Record | None
-    """The run after the move, where the engine gives it back (`move` always does, `move_many` may not)."""
+    """The record after the write. `move` always returns it, `move_many` and `create_many` may not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The expectation did not hold; `current` is what stands there instead, None if nothing does."""
+    """The answer for a write whose expectation did not hold.
+
+    The engine retries a request whose reply was lost. So the refusing record may be the caller's own first write. A
+    caller for which this matters compares the generation or the token of `current` with its own.
+    """
 
     current: Record | None
+    """The record that refused the write. None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Throttled, failed or out of time: whatever was left as it was. The caller leaves it for the next pass."""
+    """The answer when the engine does not know whether the write happened.
+
+    The request was throttled, failed or ran out of time, or its reply was lost. The caller must read the record, or
+    leave it for the next pass. It must not assume that the record is unchanged.
+    """
 
     why: str
 
 
 class RunStore(Protocol):
-    """Remembers runs. All writes are conditional; reads by id are consistent, reads of slots are not."""
+    """Stores the records of jobs and runs.
+
+    All writes are conditional. Reads by id are consistent, reads of slots are not.
+    """
 
     def create(self, run: Record) -> Record | None:
-        """Store the run if its id is free. Returns None when stored, else the run that stands there."""
+        """Store the run if its id is free. Return None when it was stored, else the record that has the id."""
         ...
 
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence["Moved | Refused | Undecided"]:
-        """Store records with different ids, each if its id is free; refused ones show what stands there."""
+        """Store records with different ids, each one if its id is free. Return one answer for each, in order."""
         ...
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        """A page of a recurring job's runs and skipped ranges as they are now, the latest fire time first."""
+        """Return a page of a job's stamped runs and skipped ranges as they are now, the latest fire time first."""
         ...
 
     def get(self, run_id: str) -> Record | None:
-        """The run as it is now."""
+        """Return the record as it is now, or None when there is none."""
         ...
 
     def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
-        """The runs that exist, as they are now. What could not be read in time is missing."""
+        """Return the records that exist, as they are now, by id. Records that could not be read in time are missing."""
         ...
 
     def move(self, move: Move) -> Moved | Refused:
-        """Apply one move, whole or not at all."""
+        """Apply one move, whole or not at all. When this raises Unavailable the move may have been applied."""
         ...
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
-        """Apply moves on different runs, each on its own; one answer for each, in order."""
+        """Apply moves on different runs, each one on its own. Return one answer for each, in order."""
         ...
 
     def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
-        """A page of a slot, earliest fire time first."""
+        """Return a page of a slot, the earliest fire time first."""
         ...
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        """A page of a tenant's dead letters, the latest first: runs that are FAILED, as they are now.
+        """Return a page of a tenant's dead letters, the latest first, as they are now.
 
-        The index may lag: one that failed just now may be missing, and a page may hold fewer than `limit`.
+        The index may lag: a run that failed just now may be missing, and a page may have fewer runs than `limit`.
         """
         ...
 
 
 class ProgressStore(Protocol):
-    """Remembers how far the passes of a shard group have come."""
+    """Stores the progress of the passes, by shard group."""
 
-    def read_progress(self, group: int) -> PassProgress: ...
+    def read_progress(self, group: int) -> PassProgress:
+        """Return the progress of a group."""
+        ...
 
-    def write_progress(self, group: int, progress: PassProgress) -> None: ...
+    def write_progress(self, group: int, progress: PassProgress) -> None:
+        """Replace the progress of a group."""
+        ...

@@ -1,4 +1,4 @@
-"""Calls of targets."""
+"""The calls of targets and their answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from onthedot.stopping import Stop
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt as the target sees it."""
+    """One attempt as a performer gets it."""
 
     run_id: str
     job_id: str
@@ -20,36 +20,45 @@ class Call:
     payload: bytes
     timeout_ms: int
     signature: Mapping[str, str] = field(default_factory=dict)
-    """Headers that sign the payload, for those who receive it over HTTP."""
+    """Headers that sign the payload, for an HTTP target."""
     stop: Stop = field(default_factory=Stop)
+    """The signal that asks the attempt to end early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a call: `ok`, or an error in people's words and whether trying again can help."""
+    """The outcome of a call."""
 
     ok: bool
+    """Whether the call succeeded."""
     result: str | None = None
-    """JSON or other text, whole up to `RESULT_BYTES`."""
+    """The answer of the target: JSON or other text, cut after `RESULT_BYTES`."""
     error: str | None = None
+    """The error as a sentence for the user."""
     error_class: str | None = None
-    """What kind of error, as a short stable word."""
+    """The kind of error as a short stable word."""
     retryable: bool = True
+    """Whether another attempt can help."""
     retry_after_ms: int | None = None
+    """The shortest wait before the next attempt that the target asks for."""
     lost: bool = False
-    """The process that ran it died of it: counted as a lost worker, not as a failure."""
+    """The process that ran the attempt died. This counts as a lost attempt, not as a failure."""
     handed_back: bool = False
-    """The worker had to end before the target did: counted as nothing, and tried again at once."""
+    """The worker had to end before the target did. This counts neither as a failure nor as a loss, and the run is tried
+    again at once."""
 
 
 RESULT_BYTES: Final = 1024 * 1024
-"""What is longer is cut by the target."""
+"""The longest result. The performer cuts a longer one."""
 
 
 class Performer(Protocol):
-    """Performs one attempt. Never raises for what the other side does; never outlasts the call's time-out.
+    """Code that calls one type of target.
 
-    When the call is asked to stop it ends soon, whatever the other side does.
+    It never raises because of the target's behaviour, and never takes longer than the call's time-out. When the call is
+    asked to stop, it ends soon, whatever the target does.
     """
 
-    def perform(self, call: Call) -> Answer: ...
+    def perform(self, call: Call) -> Answer:
+        """Perform one attempt and return its outcome."""
+        ...

@@ -1,4 +1,4 @@
-"""Limits, API tokens and signing keys of tenants."""
+"""The stores of tenants' limits, API tokens and signing keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from onthedot.domain.targets.webhooks import SigningKey
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is calling."""
+    """The caller of the API: the tenant, role and name of its API token."""
 
     tenant: str
     role: str
@@ -18,34 +18,40 @@ class Principal:
 
 
 class LimitsStore(Protocol):
-    """Remembers tenants' limits, and who is held back by them."""
+    """Stores the limits of tenants, and the tenants and queues that are throttled."""
 
-    def read(self) -> Limits: ...
+    def read(self) -> Limits:
+        """Return all limits and everything that is throttled now."""
+        ...
 
     def put(self, tenant: str, limits: TenantLimits | None) -> None:
-        """Limit a tenant, or lift its limits."""
+        """Set the limits of a tenant. None removes them."""
         ...
 
     def mark_throttled(self, group: int, throttled: Mapping[str, str]) -> None:
-        """Note who a group of shards holds back now, and why."""
+        """Replace the tenants and queues that a shard group throttles now, with the reason for each."""
         ...
 
 
 class TokenStore(Protocol):
-    """Knows tokens by their hash only."""
+    """Stores API tokens, by their hash only."""
 
-    def find(self, token_hash: str) -> Principal | None: ...
+    def find(self, token_hash: str) -> Principal | None:
+        """Return the owner of a token, or None when there is no such token."""
+        ...
 
-    def add(self, token_hash: str, principal: Principal, created_at: int) -> None: ...
+    def add(self, token_hash: str, principal: Principal, created_at: int) -> None:
+        """Store a token."""
+        ...
 
 
 class SigningStore(Protocol):
-    """Knows the keys that sign a tenant's calls."""
+    """Stores the keys that sign the calls of a tenant."""
 
     def keys(self, tenant: str) -> Sequence[SigningKey]:
-        """The newest first; none before the first use."""
+        """Return the keys, the newest first. A tenant has none before the first use."""
         ...
 
     def replace(self, tenant: str, seen: Sequence[SigningKey], keys: Sequence[SigningKey]) -> bool:
-        """Put `keys` in the place of those that were seen; whether nobody else was faster."""
+        """Replace the keys if they are still the `seen` ones. Return whether they were."""
         ...

@@ -7,26 +7,28 @@ from onthedot.domain.workers.records import Load, WorkerRecord
 
 
 class WorkerRegistry(Protocol):
-    """Knows the pull workers. Their own items, beside the runs; read consistently by id, else eventually."""
+    """Stores the pull workers. Reads by id are consistent, the list of all workers is eventually consistent."""
 
     def register(self, worker: WorkerRecord) -> None:
-        """Write it, whatever was there before."""
+        """Store the worker, and replace an earlier record of it."""
         ...
 
-    def find(self, worker_id: str) -> WorkerRecord | None: ...
+    def find(self, worker_id: str) -> WorkerRecord | None:
+        """Return the worker, or None when it is not registered."""
+        ...
 
     def beat(self, worker_id: str, now: int, load: Load) -> WorkerRecord | None:
-        """Note that it lives and what it does. Returns it as it is then; None: it is not known, and must register."""
+        """Record a heartbeat and the load. Return the worker after it, or None when it must register first."""
         ...
 
     def assign(self, worker_id: str, run_id: str) -> bool:
-        """Hand a run to this very worker; whether there is such a worker."""
+        """Assign a run to this worker by name. Return whether there is such a worker."""
         ...
 
     def unassign(self, worker_id: str, run_ids: Sequence[str]) -> None:
-        """The worker has taken them, or they are not to be had any more."""
+        """Remove assigned runs, because the worker has leased them or they no longer wait."""
         ...
 
     def workers(self) -> Sequence[WorkerRecord]:
-        """All that are not forgotten yet."""
+        """Return all workers whose records have not expired."""
         ...

@@ -14,7 +14,6 @@ from onthedot.domain.events import paths as event_paths
 from onthedot.domain.events import patterns as event_patterns
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.instants import format_instant
-from onthedot.domain.json_checks import JsonProblem
 from onthedot.use_cases.events.handle_event import Event
 
 ON_EVENT: Final = "on_event"
@@ -83,8 +82,8 @@ def with_document(fields: EventFields, event: Event) -> Event:
     return Event(event.event_id, event.time, document)
 
 
-def _problems(field: str, troubles: Iterable[JsonProblem]) -> list[Problem]:
-    return [Problem(_joined(field, echo(trouble.path)), _safe(trouble.message)) for trouble in troubles]
+def _problems(field: str, troubles: Iterable[Problem]) -> list[Problem]:
+    return [Problem(_joined(field, echo(trouble.field)), _safe(trouble.message)) for trouble in troubles]
 
 
 def _joined(field: str, path: str) -> str:

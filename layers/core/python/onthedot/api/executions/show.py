@@ -4,8 +4,7 @@ from typing import Final
 
 from onthedot.api.jobs.views import AttemptView, ExecutionsView, ExecutionView, SkippedView
 from onthedot.domain.instants import format_instant
-from onthedot.domain.reports.explain import SCHEDULED
-from onthedot.domain.runs.records import Attempt, Kind, Record, Status
+from onthedot.domain.runs.records import SCHEDULED, Attempt, Kind, Record, Status
 from onthedot.ports import Blobs, Page
 from onthedot.use_cases.attempts.results import result_link
 

@@ -9,9 +9,8 @@ from onthedot.api.schedules.show import recurrence_view
 from onthedot.api.targets.show import target_view
 from onthedot.api.targets.views import RequirementsView
 from onthedot.domain.instants import format_instant
-from onthedot.domain.reports.explain import SCHEDULED
 from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import STAMPING, Definition, Kind, Record, RetryPolicy, Status
+from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Kind, Record, RetryPolicy, Status
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.domain.workers.pools import Requirements
 from onthedot.ports import Blobs

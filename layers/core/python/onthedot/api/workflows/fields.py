@@ -98,7 +98,7 @@ def read_workflow_request(body: bytes, header_key: str | None, now: int) -> tupl
 def _members(entries: Sequence[Any]) -> list[Member]:
     """Raises ApiError and InvalidRequest; what is wrong with the graph is told only of jobs that can be read."""
     if not entries or len(entries) > MAX_JOBS:
-        raise InvalidRequest(*(Problem("jobs", trouble.message) for trouble in check([Node("")] * len(entries))))
+        raise InvalidRequest(*check([Node("")] * len(entries)))
     members: list[Member] = []
     problems: list[Problem] = []
     for number, entry in enumerate(entries):
@@ -107,8 +107,7 @@ def _members(entries: Sequence[Any]) -> list[Member]:
         except InvalidRequest as error:
             problems += [Problem(_named(number, one.field), one.message) for one in error.problems]
     if not problems:
-        troubles = check([Node(member.key, member.depends_on) for member in members])
-        problems = [Problem(_named(trouble.index, trouble.field), trouble.message) for trouble in troubles]
+        problems = check([Node(member.key, member.depends_on) for member in members])
     if problems:
         raise InvalidRequest(*problems)
     return members

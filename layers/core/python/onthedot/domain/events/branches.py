@@ -1,4 +1,7 @@
-"""The ways through the `$or`s of an event pattern: one of them must match, and each is fields without any `$or`."""
+"""The branches of an event pattern: the combinations of the alternatives of its `$or`s.
+
+A pattern matches if one of its branches matches. A branch has fields only, and no `$or`.
+"""
 
 from collections.abc import Sequence
 from math import prod
@@ -7,21 +10,21 @@ from typing import Any, Final
 OR: Final = "$or"
 
 Branch = dict[tuple[str, ...], Sequence[Any]]
-"""What each field, by its path, is wanted to be."""
+"""The values and filters of each field, by its path."""
 
 
 def branches(pattern: dict[str, Any]) -> list[Branch]:
-    """All ways of a pattern that names no field twice on one of them."""
+    """Return all branches of a pattern. No branch may name a field twice."""
     return _through(pattern, (), [{}])
 
 
 def count_branches(pattern: dict[str, Any]) -> int:
-    """How many ways there are, without going them: their number can be astronomic."""
-    return prod(_ways(name, wanted) for name, wanted in pattern.items())
+    """Return the number of branches without building them, because it can be astronomic."""
+    return prod(_count(name, content) for name, content in pattern.items())
 
 
 def named_twice(pattern: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Fields that some way names more than once: AWS takes the last, which nobody can mean."""
+    """Return the fields that a branch names more than once. AWS uses the last one, which is never what a user means."""
     twice: list[tuple[str, ...]] = []
     _names(pattern, (), frozenset(), twice)
     return twice
@@ -30,13 +33,13 @@ def named_twice(pattern: dict[str, Any]) -> list[tuple[str, ...]]:
 def _names(
     node: dict[str, Any], path: tuple[str, ...], before: frozenset[tuple[str, ...]], twice: list[tuple[str, ...]]
 ) -> frozenset[tuple[str, ...]]:
-    """All that is named so far. One alternative does not see what another one names."""
-    for name, wanted in node.items():
+    """Return the fields that are named so far. An alternative does not see the fields of another one."""
+    for name, content in node.items():
         here = (*path, name)
         if name == OR:
-            before = before.union(*(_names(way, path, before, twice) for way in wanted))
-        elif isinstance(wanted, dict):
-            before = _names(wanted, here, before, twice)
+            before = before.union(*(_names(alternative, path, before, twice) for alternative in content))
+        elif isinstance(content, dict):
+            before = _names(content, here, before, twice)
         else:
             if here in before:
                 twice.append(here)
@@ -44,21 +47,25 @@ def _names(
     return before
 
 
-def _ways(name: str, wanted: Any) -> int:
+def _count(name: str, content: Any) -> int:
     if name == OR:
-        return sum(map(count_branches, wanted))
-    return count_branches(wanted) if isinstance(wanted, dict) else 1
+        return sum(map(count_branches, content))
+    return count_branches(content) if isinstance(content, dict) else 1
 
 
 def _through(node: dict[str, Any], path: tuple[str, ...], so_far: list[Branch]) -> list[Branch]:
-    """The ways so far, longer by this node. Changes them, and copies only where a way forks."""
-    for name, wanted in node.items():
+    """Add the fields of this node to the branches, and return them. A branch is copied only where it forks."""
+    for name, content in node.items():
         here = (*path, name)
         if name == OR:
-            so_far = [branch for way in wanted for branch in _through(way, path, [dict(one) for one in so_far])]
-        elif isinstance(wanted, dict):
-            so_far = _through(wanted, here, so_far)
+            so_far = [
+                branch
+                for alternative in content
+                for branch in _through(alternative, path, [dict(one) for one in so_far])
+            ]
+        elif isinstance(content, dict):
+            so_far = _through(content, here, so_far)
         else:
             for branch in so_far:
-                branch[here] = wanted
+                branch[here] = content
     return so_far

@@ -1,7 +1,7 @@
-"""The filters of event patterns: `{"prefix": "x"}` and its kin, each with what it takes and what fits it.
+"""The filters of event patterns, such as `{"prefix": "x"}`: the check of their arguments and the match of a value.
 
-Only texts fit the text filters, only numbers `numeric`; `anything-but` fits every present value but the ones it names,
-whatever their kind. A filter sees one value: lists and absent fields are the pattern's business.
+Text filters match texts only, and `numeric` matches numbers only. `anything-but` matches every present value except the
+ones that it names, of any kind. A filter gets one value. `patterns.py` handles lists and absent fields.
 """
 
 import ipaddress
@@ -28,33 +28,35 @@ _CIDR: Final = re.compile(r"[0-9a-fA-F.:]+/[0-9]{1,3}")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """`fault` says what is wrong with an argument, or nothing; `fits(argument, value)` takes only faultless ones."""
+    """One kind of filter."""
 
     fault: Callable[[Any], str]
+    """Return the fault of an argument, or an empty text."""
     fits: Callable[[Any, Any], bool]
+    """Return whether a value matches. The argument, which comes first, must have no fault."""
 
 
 def is_number(value: Any) -> bool:
-    """JSON's numbers: Python's `True` is none, and what overflowed to infinity is no number to compare with."""
+    """Return whether the value is a finite JSON number. Python's `True` is none."""
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_value(value: Any) -> bool:
-    """What can stand in a pattern's list as itself."""
+    """Return whether a pattern can list the value itself: a text, a finite number, a boolean or null."""
     return value is None or isinstance(value, str | bool) or is_number(value)
 
 
 def equal(wanted: Any, value: Any) -> bool:
-    """Equal and of one kind: 300 is 300.0, but 1 is not true, nor "1"."""
+    """Return whether both are equal and of one kind: 300 is 300.0, but 1 is neither true nor "1"."""
     if isinstance(wanted, bool) or isinstance(value, bool):
         return wanted is value
     return bool(wanted == value)
 
 
 def fault_of(written: dict[str, Any]) -> str:
-    """What is wrong with a filter as it is written, or nothing."""
+    """Return the fault of a filter as a user wrote it, or an empty text."""
     if len(written) != 1:
         return f"a filter has exactly one name, this has {len(written)}"
     [(name, argument)] = written.items()
@@ -63,7 +65,7 @@ def fault_of(written: dict[str, Any]) -> str:
 
 
 def fits(wanted: Any, value: Any) -> bool:
-    """Whether a present value is the wanted one, or fits the filter that stands in its place."""
+    """Return whether a present value equals the one in the pattern, or matches the filter there."""
     if not isinstance(wanted, dict):
         return equal(wanted, value)
     [(name, argument)] = wanted.items()
@@ -82,7 +84,7 @@ def _text_fault(argument: Any) -> str:
 
 
 def _part_fault(argument: Any) -> str:
-    """Of `prefix` and `suffix`, which may ignore case."""
+    """Check the argument of `prefix` and `suffix`, which may ignore case."""
     if isinstance(argument, dict):
         if list(argument) != ["equals-ignore-case"] or not isinstance(argument["equals-ignore-case"], str):
             return 'must be a text or {"equals-ignore-case": text}'
@@ -127,7 +129,7 @@ def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 def _cidr_fits(argument: str, value: Any) -> bool:
     network = _network(argument)
-    # `%` begins a zone, which Python reads as part of an address, though it names no other address.
+    # Python reads `%` and a zone after it as part of an address. It does not change the address, so it is refused.
     if network is None or not isinstance(value, str) or "%" in value:
         return False
     try:
@@ -137,7 +139,7 @@ def _cidr_fits(argument: str, value: Any) -> bool:
 
 
 def _same_but_case(argument: str, value: Any) -> bool:
-    """As Unicode compares without case; AWS does it letter by letter, which differs for a few such as ß."""
+    """Compare without case as Unicode does. AWS compares letter by letter, which differs for a few such as ß."""
     return isinstance(value, str) and value.casefold() == argument.casefold()
 
 

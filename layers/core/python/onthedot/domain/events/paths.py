@@ -1,43 +1,43 @@
 """Payload templates of event jobs: any JSON, in which a text such as `$.detail.bucket.name` picks from the event.
 
-`$` is the whole event, `[0]` counts in lists, and what is not there is null. A text that shall begin with a dollar is
-written with two: `$$5` is `$5`. Names with spaces, dots, brackets or quotes cannot be picked.
+`$` is the whole event, and `[0]` is the first element of a list. A path that finds nothing gives null. A text that
+begins with a dollar is written with two: `$$5` is `$5`. Names with spaces, dots, brackets or quotes cannot be picked.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from onthedot.domain.json_checks import DEEPEST, JsonProblem, at, deeper_than
+from onthedot.domain.errors import Problem
+from onthedot.domain.json_checks import DEEPEST, at, deeper_than
 
 MOST_PICKS: Final = 100
-"""Each may pick the whole event: a small template must not make a huge payload."""
+"""Most paths in a template. Each may pick the whole event, and a small template must not make a huge payload."""
 
 _STEP: Final = r"\.([^\s.\[\]()*?,'\"$\\]+)|\[([0-9]{1,6})\]"
 _STEPS: Final = re.compile(_STEP)
 _PATH: Final = re.compile(rf"\$(?:{_STEP})*")
 
 
-def check_template(template: Any) -> list[JsonProblem]:
-    """All that is wrong with what a user wrote as a template; nothing if `pick` can take it."""
+def check_template(template: Any) -> list[Problem]:
+    """Return the problems of a template that a user wrote. An empty list: `pick` accepts it."""
     if deeper_than(DEEPEST, template):
-        return [JsonProblem("", f"a payload that picks from an event is at most {DEEPEST} levels deep")]
+        return [Problem("", f"a payload that picks from an event is at most {DEEPEST} levels deep")]
     texts = [(path, text) for path, text in _texts(template, "") if text[:1] == "$" and text[:2] != "$$"]
     if len(texts) > MOST_PICKS:
-        return [
-            JsonProblem("", f"a payload picks at most {MOST_PICKS} times from an event, this one {len(texts)} times")
-        ]
+        return [Problem("", f"a payload picks at most {MOST_PICKS} times from an event, this one {len(texts)} times")]
     return [
-        JsonProblem(path, f"{_short(text)} is no path such as $.detail.items[0].name; begin a literal with $$")
+        Problem(path, f"{_short(text)} is no path such as $.detail.items[0].name; begin a literal with $$")
         for path, text in texts
         if not _PATH.fullmatch(text)
     ]
 
 
 def pick(template: Any, event: dict[str, Any]) -> Any:
-    """The payload: the template with what its paths find in the event. Changes neither, and may share parts of both.
+    """Return the payload: the template with its paths replaced by values of the event.
 
-    Raises ValueError for a template that is too deep.
+    The template and the event are not changed. The payload may share parts with both. Raise ValueError for a template
+    that is too deep.
     """
     if deeper_than(DEEPEST, template):
         raise ValueError(f"a payload template is at most {DEEPEST} levels deep")

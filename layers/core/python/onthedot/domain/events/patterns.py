@@ -1,10 +1,10 @@
-"""EventBridge's event patterns: what a pattern may say, and whether an event matches it.
+"""Event patterns as EventBridge has them: the check of a pattern, and the match of an event.
 
-Every field named in a pattern must match, each by any of the values and filters in its list; `$or` names alternatives.
-A field of the event that is a list matches by any of its elements. Where a list holds objects, all that the pattern
-says of them must be true of one of them. `{"exists": false}` is true where no value stands, and an object, an empty
-list or an empty object is no value; in a list of objects it is judged in the object that the other fields choose, and,
-where no other field chooses one, in all of them.
+Every field that a pattern names must match, by any of the values and filters in its list. `$or` lists alternatives. A
+field of the event that is a list matches by any of its elements. When the list has objects, one of them must match all
+that the pattern says of them. `{"exists": false}` matches when there is no value. An object, an empty list and an empty
+object are no values. In a list of objects it is judged in the object that the other fields choose, or, when no other
+field chooses one, in all of them.
 
 Where AWS's own matcher is peculiar we keep to its documentation: names with dots are names, texts that look like
 addresses are texts, and the alphabet does not decide whether an absent field is judged before an object is chosen.
@@ -16,95 +16,103 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from onthedot.domain import compact_json
+from onthedot.domain.errors import Problem
 from onthedot.domain.events.branches import OR, Branch, branches, count_branches, named_twice
 from onthedot.domain.events.filters import FILTERS, fault_of, fits, is_value
-from onthedot.domain.json_checks import DEEPEST, JsonProblem, at, deeper_than
+from onthedot.domain.json_checks import DEEPEST, at, deeper_than
 
 LARGEST: Final = 4096
+"""Most bytes of a pattern as JSON."""
 MOST_BRANCHES: Final = 1000
+"""Most combinations of the alternatives of all `$or`s."""
 _MISSING: Final = object()
 
 
-def check(pattern: Any) -> list[JsonProblem]:
-    """All that is wrong with what a user wrote as a pattern; nothing if `matches` can take it."""
+def check(pattern: Any) -> list[Problem]:
+    """Return the problems of a pattern that a user wrote. An empty list: `matches` accepts it."""
     if not isinstance(pattern, dict) or not pattern:
-        return [JsonProblem("", "an event pattern is an object with at least one field")]
+        return [Problem("", "an event pattern is an object with at least one field")]
     if deeper_than(DEEPEST, pattern):
-        return [JsonProblem("", f"an event pattern is at most {DEEPEST} levels deep")]
+        return [Problem("", f"an event pattern is at most {DEEPEST} levels deep")]
     size = len(compact_json.to_text(pattern).encode("utf-8", "surrogatepass"))
     if size > LARGEST:
-        return [JsonProblem("", f"an event pattern has at most {LARGEST} bytes, this one has {size}")]
+        return [Problem("", f"an event pattern has at most {LARGEST} bytes, this one has {size}")]
     return list(_check_object(pattern, "")) or _check_branches(pattern)
 
 
 def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
-    """Whether the event matches a pattern that `check` finds nothing wrong with.
+    """Return whether the event matches a pattern in which `check` finds no problem.
 
-    An envelope has one source and one detail-type: what has lists there is no event and matches nothing.
+    An event has one source and one detail-type. A document with a list there is no event and matches nothing.
     """
     if isinstance(event.get("source"), list) or isinstance(event.get("detail-type"), list):
         return False
     return any(_judge(_tree(branch), event) is not _Verdict.NO for branch in branches(pattern))
 
 
-def _check_object(node: dict[str, Any], path: str, inside_or: bool = False) -> Iterator[JsonProblem]:
+def _check_object(node: dict[str, Any], path: str, inside_or: bool = False) -> Iterator[Problem]:
     for name, wanted in node.items():
         here = at(path, name)
         if name == OR:
             yield from _check_or(wanted, here)
         elif inside_or and name in FILTERS:
-            yield JsonProblem(here, f"inside $or a field cannot be named {name!r}: that is a filter, and needs a field")
+            yield Problem(here, f"inside $or a field cannot be named {name!r}: that is a filter, and needs a field")
         elif isinstance(wanted, dict) and wanted:
             yield from _check_object(wanted, here, inside_or)
         elif isinstance(wanted, list) and wanted:
             yield from _check_list(wanted, here)
         else:
-            yield JsonProblem(here, "must be a list of values and filters, or a nested object, and not be empty")
+            yield Problem(here, "must be a list of values and filters, or a nested object, and not be empty")
 
 
-def _check_or(ways: Any, path: str) -> Iterator[JsonProblem]:
+def _check_or(ways: Any, path: str) -> Iterator[Problem]:
     if not isinstance(ways, list) or len(ways) < 2 or not all(isinstance(way, dict) and way for way in ways):
-        yield JsonProblem(path, "must be a list of at least two objects, none of them empty")
+        yield Problem(path, "must be a list of at least two objects, none of them empty")
         return
     for place, way in enumerate(ways):
         yield from _check_object(way, at(path, place), inside_or=True)
 
 
-def _check_list(wanted: list[Any], path: str) -> Iterator[JsonProblem]:
+def _check_list(wanted: list[Any], path: str) -> Iterator[Problem]:
     for place, one in enumerate(wanted):
         here = at(path, place)
         if isinstance(one, dict):
             fault = fault_of(one)
             if fault:
-                yield JsonProblem(at(here, next(iter(one))) if len(one) == 1 else here, fault)
+                yield Problem(at(here, next(iter(one))) if len(one) == 1 else here, fault)
         elif not is_value(one):
-            yield JsonProblem(here, "must be a text, a finite number, true, false, null or a filter")
+            yield Problem(here, "must be a text, a finite number, true, false, null or a filter")
 
 
-def _check_branches(pattern: dict[str, Any]) -> list[JsonProblem]:
+def _check_branches(pattern: dict[str, Any]) -> list[Problem]:
     count = count_branches(pattern)
     if count > MOST_BRANCHES:
-        return [JsonProblem("", f"$or makes {count} combinations, at most {MOST_BRANCHES} are allowed")]
+        return [Problem("", f"$or makes {count} combinations, at most {MOST_BRANCHES} are allowed")]
     return [
-        JsonProblem(".".join(path), "is named more than once in one combination of $or")
+        Problem(".".join(path), "is named more than once in one combination of $or")
         for path in dict.fromkeys(named_twice(pattern))
     ]
 
 
 class _Verdict(Enum):
-    """What an event says to a part of a pattern; ABSENT: true, but only because nothing stands there."""
+    """The match of an event and a part of a pattern."""
 
     NO = auto()
+    """It does not match."""
     ABSENT = auto()
+    """It matches only because the event has no value there."""
     FOUND = auto()
+    """It matches by a value."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """What is wanted of one place: of the values there, and inside the objects there."""
+    """The part of a branch for one place in the event."""
 
     wanted: Sequence[Any] = ()
+    """The values and filters for the values there."""
     fields: "dict[str, _Node]" = field(default_factory=dict)
+    """The parts for the fields of the objects there."""
 
 
 def _tree(branch: Branch) -> _Node:
@@ -143,7 +151,7 @@ def _judge_objects(fields: dict[str, _Node], objects: Sequence[dict[str, Any]]) 
 
 
 def _all_of(verdicts: Iterable[_Verdict]) -> _Verdict:
-    """FOUND if something was; stops at the first NO."""
+    """Return NO if one is, else FOUND if one is, else ABSENT. Stop at the first NO."""
     together = _Verdict.ABSENT
     for verdict in verdicts:
         if verdict is _Verdict.NO:
@@ -154,7 +162,7 @@ def _all_of(verdicts: Iterable[_Verdict]) -> _Verdict:
 
 
 def _spread(found: Any) -> tuple[list[Any], list[dict[str, Any]]]:
-    """The values and the objects at one place: lists are but several of them, however they are nested."""
+    """Return the values and the objects at one place. A list stands for its elements, at any depth."""
     values, objects, left = [], [], [found]
     while left:
         one = left.pop()

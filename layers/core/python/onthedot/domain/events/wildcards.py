@@ -1,6 +1,6 @@
-"""`*` in event patterns stands for any characters; `\\*` and `\\\\` for themselves.
+"""Wildcards in event patterns: `*` matches any characters, `\\*` a star and `\\\\` a backslash.
 
-Matching looks for one literal after the other and never goes back, so that no pattern can take a long time.
+The match looks for one literal after the other and never goes back, so that no pattern can take a long time.
 """
 
 import re
@@ -12,7 +12,7 @@ _TOKEN: Final = re.compile(r"\\[*\\]|[^\\]", re.DOTALL)
 
 
 def wildcard_fault(argument: Any) -> str:
-    """What is wrong with a wildcard, or nothing."""
+    """Return the fault of a wildcard, or an empty text."""
     if not isinstance(argument, str):
         return "must be a text"
     tokens = _TOKEN.findall(argument)
@@ -24,7 +24,7 @@ def wildcard_fault(argument: Any) -> str:
 
 
 def wildcard_fits(argument: str, value: Any) -> bool:
-    """Whether the whole of a text is what a faultless wildcard describes."""
+    """Return whether a wildcard without faults matches the whole text."""
     if not isinstance(value, str):
         return False
     first, *rest = _literals(argument)
@@ -45,7 +45,7 @@ def wildcard_fits(argument: str, value: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _literals(argument: str) -> tuple[str, ...]:
-    """What stands between the wildcards, without escapes: one more than there are wildcards."""
+    """Return the literals between the wildcards, without escapes: one more than there are wildcards."""
     literals = [""]
     for part in _TOKEN.findall(argument):
         if part == "*":

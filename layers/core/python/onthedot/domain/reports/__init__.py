@@ -1,0 +1,1 @@
+"""Facts about jobs and runs for people and other systems: explanations, the audit and lifecycle events."""

@@ -1,8 +1,8 @@
-"""Whether every fire time that a recurring job should have had has one recorded outcome.
+"""Check that every fire time that a recurring job should have had has one recorded outcome.
 
-The times are computed anew from the schedule and laid beside the records, so this does not trust the stamping that it
-checks. Of a job that was read *before* its records it holds: what lies before the job's position was stamped, and what
-was stamped is recorded. A time without a record is therefore a hole, and not a matter of when one looked.
+The audit computes the times again from the schedule and compares them with the records, so it does not trust the
+stamping that it checks. The job must be read *before* its records. Then every time before the job's position was
+stamped, and every stamped time is recorded. So a time without a record is a hole, whenever the audit looks.
 """
 
 from collections.abc import Sequence
@@ -18,48 +18,52 @@ from onthedot.domain.schedules.schedule import Schedule
 _MINUTE_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000
 SETTLING_MS: Final = 10 * _MINUTE_MS
-"""Times nearer than this are left for the next audit: most of them are still under way."""
+"""Later times are left for the next audit, because most of their runs have not ended."""
 WINDOW_MS: Final = 25 * 60 * _MINUTE_MS
+"""The length of the window that one audit checks."""
 PATIENCE_MS: Final = 15 * _MINUTE_MS
-"""How long a run may wait past the moment when it was due to move before it is called late."""
+"""A run is late when it has waited longer than this after the moment when it was due to move."""
 MOST_TIMES: Final = 200
-"""Of one job and audit: of a job that fires more often, the latest."""
+"""Most times of one job in one audit. When there are more, the latest are checked."""
 _MOST_IN_WINDOW: Final = 20_000
-"""Cron fires once a minute at most, so this is more than two weeks of it."""
+"""Most times in a window. Cron fires at most once a minute, so this is almost two weeks of it."""
 _NO_RECORD: Final = "no run and no skipped range is recorded for this time"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fire time that something is wrong with, and what."""
+    """A fire time with a problem."""
 
     time: int
     why: str
+    """The problem as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`expected` times are `accounted` for, or `holes`, or `late`, or `unread`: they add up."""
+    """The result of an audit. `accounted`, `holes`, `late` and `unread` add up to `expected`."""
 
     expected: int = 0
+    """Number of times that were checked."""
     accounted: int = 0
-    """Ended, skipped with a reason, or under way in good time."""
+    """Number of times whose run has ended, was skipped with a reason, or is under way in good time."""
     holes: tuple[Finding, ...] = ()
-    """Nothing is known about these: a promise was broken."""
+    """The times without any record: a promise was broken."""
     late: tuple[Finding, ...] = ()
-    """Not lost, but waiting for longer than it should."""
+    """The times whose run is not lost, but waits longer than it should."""
     unread: int = 0
-    """Whether these have a record was not found out: the job has too many."""
+    """Number of times whose records were not read, because the job has too many."""
 
 
 def window(job: Record, now: int, history_days: int) -> tuple[int, int]:
-    """What to audit now, as `after < time < until`: the last day.
+    """Return the window to audit now, as `after < time < until`: the last day.
 
-    Where nothing was due on it, as with a weekly job, back to the last time before, as far as records are kept.
+    When no time was due on that day, as with a weekly job, the window goes back to the last time before it, as far as
+    records are kept.
     """
     until = now - SETTLING_MS
     recent = until - WINDOW_MS
-    # A day less than the records' age: the last one may have ended long after its time, but none ends before it.
+    # A day less than records are kept: a run may end long after its time, but never before it.
     oldest = until - (max(history_days, TOMBSTONE_DAYS) - 1) * _DAY_MS
     if job.recurrence is None or audited_times(job, recent, until):
         return recent, until
@@ -68,10 +72,10 @@ def window(job: Record, now: int, history_days: int) -> tuple[int, int]:
 
 
 def audited_times(job: Record, after: int, until: int) -> tuple[int, ...]:
-    """The latest times with `after < time < until` that must have an outcome by the job as it is.
+    """Return the latest times with `after < time < until` that must have an outcome by the job as it is now.
 
-    None before its present schedule began: what an earlier one expected, nobody remembers. None of a paused job: what
-    the pause holds up is settled when it ends.
+    Times before the present schedule began are left out, because the earlier schedule is not stored. A paused job has
+    none: the misfire policy settles the times of the pause when it ends.
     """
     if job.recurrence is None or job.status is Status.PAUSED:
         return ()
@@ -82,7 +86,7 @@ def audited_times(job: Record, after: int, until: int) -> tuple[int, ...]:
 
 
 def audit(job: Record, times: Sequence[int], records: Sequence[Record], now: int) -> Report:
-    """Lay the times beside the records. A run's own record decides; a range speaks for times that have none."""
+    """Compare the times with the records. The record of a run decides. A skipped range covers times without a run."""
     runs = {record.nominal_at: record for record in records if is_scheduled(record.run_id)}
     ranges = [(r.nominal_at, r.skipped_until or r.nominal_at) for r in records if r.kind is Kind.SKIPPED_RANGE]
     expected = [time for time in times if time <= _last_of_all(job, runs, times)]
@@ -105,30 +109,36 @@ def audit(job: Record, times: Sequence[int], records: Sequence[Record], now: int
 
 
 def no_range_reaches(records: Sequence[Record], time: int) -> bool:
-    """Whether these records, read from the latest back, go far enough to know that no older range covers the time.
+    """Return whether these records, read from the latest back, show that no earlier range covers the time.
 
-    A range may begin long before it. But runs that were stamped ahead of their times lie inside a range only if their
-    stamping died before the job moved on, and one stamping makes no more than so many: with more than those in
-    between, the job had moved on, and a range from before them ended before them.
+    A range may begin long before the time. A run that was stamped ahead of its time lies inside a range only if its
+    dispatcher crashed before the job advanced. One pass stamps at most `STAMPS_PER_PASS` runs. With more of them before
+    the time, the job had advanced, and a range that began before them had ended before them.
     """
     return sum(_stamped_ahead(record) and record.nominal_at < time for record in records) > STAMPS_PER_PASS
 
 
 def _stamped_ahead(record: Record) -> bool:
-    """And not caught up with or backfilled, which happens within ranges too."""
+    """Return whether the run was stamped before its time, and was not caught up with or backfilled later.
+
+    The other two happen inside ranges too.
+    """
     return is_scheduled(record.run_id) and record.created_at <= record.nominal_at
 
 
 def _settled_until(job: Record) -> int:
-    """The last time that the job has dealt with.
+    """Return the last time that the job has settled.
 
-    Between it and the next fire there can be times that clocks jump over: they are recorded together with that fire.
+    Clocks may jump over times between it and the next fire time. They are recorded together with that fire time.
     """
     return job.fire_at - 1 if job.accounted_until is None else min(job.fire_at - 1, job.accounted_until)
 
 
 def _why_late(run: Record, now: int) -> str | None:
-    """A live run waits for its fire time, that of a retry too, or for the end of its lease: somebody moves it then."""
+    """Say why a run is late, or return None.
+
+    A live run moves at its fire time, which may be that of a retry, or at the end of its lease.
+    """
     if run.status in TERMINAL:
         return None
     moves_at = run.fire_at if run.lease_until is None else run.lease_until
@@ -138,7 +148,11 @@ def _why_late(run: Record, now: int) -> str | None:
 
 
 def _last_of_all(job: Record, runs: dict[int, Record], times: Sequence[int]) -> int:
-    """A job that has made its `max_runs` expects nothing after the last of them; lowered, it ends where it stands."""
+    """Return the last time that can have an outcome.
+
+    A job that has made its `max_runs` has no time after the last run. When a client lowered `max_runs` below the number
+    of runs, the job ends at its position.
+    """
     last = times[-1] if times else 0
     limit = job.recurrence.max_runs if job.recurrence else None
     if job.status is Status.COMPLETED and limit is not None and (job.stamped or 0) >= limit:
@@ -147,7 +161,10 @@ def _last_of_all(job: Record, runs: dict[int, Record], times: Sequence[int]) -> 
 
 
 def _latest(schedule: Schedule, after: int, until: int, most: int) -> list[int]:
-    """The last so many of the expected times, found by looking back in doubling steps: fires are counted forwards."""
+    """Return the last `most` of the expected times.
+
+    Schedules compute fire times forwards only, so this looks back in doubling steps.
+    """
     span = most * 1000  # nothing fires more often than once a second
     while True:
         begin = max(after, until - span)

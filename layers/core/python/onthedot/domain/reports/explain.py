@@ -1,6 +1,6 @@
-"""Why a job has not run, or what it is doing: pure, from its record and what was seen beside it.
+"""Explain why a job has not run, or what it does now, from its record and the facts that were read beside it.
 
-Every reason has a stable code and a sentence. What holds a job back first stands first.
+Every reason has a stable code and a sentence. The reason that a job waits for first comes first.
 """
 
 from collections.abc import Sequence
@@ -8,40 +8,30 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.instants import format_instant
+from onthedot.domain.runs.coming_fire import coming_fire
 from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import STAMPING, Kind, Record, Status
-from onthedot.domain.schedules.schedule import next_fire
+from onthedot.domain.runs.records import SCHEDULED, STAMPING, Kind, Record, Status
 
-SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 MOST_NAMED: Final = 10
+"""So many parents are named in a reason. The others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
+    """One reason: a stable code for programs and a sentence for people."""
+
     code: str
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """How far the queue of a waiting run is behind; an unknown age is None."""
+    """The backlog of the queue that a run waits in."""
 
     visible: int
+    """Number of messages that wait there."""
     oldest_age_ms: int | None = None
-
-
-def coming_fire(record: Record, now: int) -> int | None:
-    """When it fires next, as its record tells; None when it waits for nothing.
-
-    A recurring job stands behind the times that are stamped already, so its schedule knows better than its position;
-    unless nobody came to stamp it, and it is overdue.
-    """
-    if record.status in SCHEDULED:
-        return record.fire_at
-    if record.status is not Status.ACTIVE or record.recurrence is None:
-        return None
-    following = next_fire(record.recurrence.schedule, now)
-    return record.fire_at if following is None else min(record.fire_at, following)
+    """Age of the oldest message. None when it is not known."""
 
 
 def explain(
@@ -54,10 +44,11 @@ def explain(
     workers: Sequence[Reason] = (),
     parents: Sequence[str] = (),
 ) -> list[Reason]:
-    """`latest_run`: the latest due run of a job that stamps; `backlog`: of the queue that it, or the job, waits in.
+    """Return the reasons, the first one first.
 
-    `limit` says why it was not taken out of its fire slot in time, `workers` who it waits for in its queue,
-    `parents` those that have not ended, with their states.
+    `latest_run` is the latest due run of a recurring job or event job, and `backlog` is that of the queue in which this
+    run, or the job itself, waits. `limit` says why it was not claimed in time, `workers` which workers it waits for in
+    its queue, and `parents` names the parents that have not ended, with their states.
     """
     if record.status is Status.WAITING:
         return _waiting_for(parents, record, now)
@@ -100,7 +91,7 @@ def _of_run(run: Record, now: int, backlog: QueueState | None) -> list[Reason]:
         return _running(run)
     if run.status not in SCHEDULED:
         return [_ended(run)]
-    return [*_held_up(run), _waiting(run, now, backlog)]
+    return [*_why_again(run), _waiting(run, now, backlog)]
 
 
 def _running(run: Record) -> list[Reason]:
@@ -111,8 +102,8 @@ def _running(run: Record) -> list[Reason]:
     return reasons
 
 
-def _held_up(run: Record) -> list[Reason]:
-    """Why it waits again: an attempt that failed, or its turn that has not come."""
+def _why_again(run: Record) -> list[Reason]:
+    """Say why a run waits again: an attempt failed, or its turn has not come."""
     if run.attempt:
         return [Reason("retrying", f"retry at {format_instant(run.fire_at)} after: {run.reason or 'a lost attempt'}")]
     return [] if run.reason is None else [Reason("held_back", run.reason)]
@@ -120,21 +111,19 @@ def _held_up(run: Record) -> list[Reason]:
 
 def _waiting(run: Record, now: int, backlog: QueueState | None) -> Reason:
     if run.fire_at > now:
-        where = "handed over, " if run.status is Status.DISPATCHED else ""
+        where = "sent, " if run.status is Status.DISPATCHED else ""
         return Reason("not_due", f"{where}not due until {format_instant(run.fire_at)}")
     if run.status is Status.PENDING:
         return Reason("overdue", f"due since {format_instant(run.fire_at)}, and waits for the next tick")
     queue = queue_key(run.pool, run.priority)
-    return Reason(
-        "queued", f"handed over, due since {format_instant(run.fire_at)}, waits in queue {queue}{_behind(backlog)}"
-    )
+    return Reason("queued", f"sent, due since {format_instant(run.fire_at)}, waits in queue {queue}{_behind(backlog)}")
 
 
 def _behind(backlog: QueueState | None) -> str:
     if backlog is None:
         return ""
     age = "" if backlog.oldest_age_ms is None else f", the oldest for {backlog.oldest_age_ms / 1000:.1f} s"
-    return f"; {backlog.visible} to be taken there{age}"
+    return f"; {backlog.visible} waiting there{age}"
 
 
 def _ended(run: Record) -> Reason:

@@ -1,4 +1,4 @@
-"""Whether the workers of a pull pool could take a run that waits for them, and what they lack: pure."""
+"""Explain whether the workers of a pull pool can run a run that waits for them, and what they lack."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from onthedot.domain.workers.records import WorkerRecord, WorkerStatus
 
 
 def whose_turn(run_id: str, workers: Sequence[WorkerRecord], now: int) -> str | None:
-    """Of a run that was handed to a worker by name, which has not taken it yet: what it waits for."""
+    """Say what a run waits for that is assigned to a worker by name and not leased yet. Return None for other runs."""
     worker = next((worker for worker in workers if run_id in worker.assigned), None)
     if worker is None:
         return None
@@ -15,11 +15,11 @@ def whose_turn(run_id: str, workers: Sequence[WorkerRecord], now: int) -> str | 
     coming = (
         "which gets it with its next lease" if status is WorkerStatus.ACTIVE else f"which is {status}; others follow"
     )
-    return f"handed to worker {worker.worker_id}, {coming}"
+    return f"assigned to worker {worker.worker_id}, {coming}"
 
 
 def why_no_worker(pool: str, needs: Needs, workers: Sequence[WorkerRecord], now: int) -> str | None:
-    """What is missing, in words, among the workers that serve the run's tenant; None: one of them can do it."""
+    """Say what the workers that serve the run's tenant lack. Return None when one of them can run it."""
     live = [worker for worker in workers if worker.pool == pool and worker.status(now) is WorkerStatus.ACTIVE]
     if not live:
         return f"no worker of pool {pool} is alive; start one"

@@ -1,4 +1,4 @@
-"""What the world hears of jobs and runs: each change of a record as one event, or as none. Schema: docs/events.md."""
+"""Lifecycle events: turn each change of a record into one event or none. The schema is in docs/events.md."""
 
 import json
 from collections.abc import Mapping
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from onthedot.domain.instants import format_instant
-from onthedot.domain.runs.records import STAMPING, TERMINAL, Kind, Record, Status
+from onthedot.domain.runs.records import SCHEDULED, STAMPING, TERMINAL, Kind, Record, Status
 
 SOURCE: Final = "onthedot"
-"""Of every event that we publish; nothing of this source is taken in again."""
+"""The source of every event that onthedot publishes. Events with this source are never accepted as input."""
 
 CREATED: Final = "onthedot.job.created"
 CHANGED: Final = "onthedot.job.changed"
 PAUSED: Final = "onthedot.job.paused"
 RETRYING: Final = "onthedot.run.retrying"
 
-# A recurring job that waits for others fails or is skipped with them.
+# A recurring job that waits for parents can fail or be skipped with them.
 _JOB_ENDS: Final[Mapping[Status, str]] = {
     Status.COMPLETED: "onthedot.job.completed",
     Status.FAILED: "onthedot.job.failed",
@@ -39,15 +39,14 @@ _RUN_STEPS: Final[Mapping[Status, str]] = {
     Status.PAUSED: PAUSED,
 }
 ENDS: Final = frozenset({*_JOB_ENDS.values(), *_RUN_ENDS.values()})
-"""Detail-types that are always published."""
+"""The detail-types that are always published."""
 STEPS: Final = frozenset({*_RUN_STEPS.values(), CREATED, CHANGED, RETRYING})
-"""Those that only a stage publishes which asks for every change."""
-_SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
+"""The detail-types that are published only on a stage that asks for every change."""
 
 
 @dataclass(frozen=True, slots=True)
 class LifecycleEvent:
-    """One change, as EventBridge carries it."""
+    """One change of a record as EventBridge carries it."""
 
     detail_type: str
     detail: Mapping[str, Any]
@@ -56,10 +55,10 @@ class LifecycleEvent:
 def event_of(
     old: Record | None, new: Record | None, at: int, *, every_change: bool = False, with_results: bool = False
 ) -> LifecycleEvent | None:
-    """What to publish when `new` took the place of `old` at about `at`.
+    """Return the event to publish when `new` replaced `old` at about `at`, or None.
 
-    A record that is gone ended long before, and its end was told then. Heartbeats, resent messages and the advance of
-    a schedule change no state, and are not told either.
+    A record that was removed ended long before, and its end was published then. Heartbeats, resent messages and the
+    advance of a schedule change no state, so they are not published.
     """
     if new is None:
         return None
@@ -75,14 +74,14 @@ def _detail_type(old: Record | None, new: Record) -> str | None:
         return _first(new, is_job=is_job)
     if new.status is not old.status:
         return _job_step(new.status) if is_job else _run_step(old.status, new.status)
-    # A job counts its changes; a range of skipped times may grow.
+    # The state is the same: a client changed the job, or a skipped range grew.
     if new.version != old.version:
         return CHANGED
     return _RUN_ENDS[Status.SKIPPED] if new.skipped_count != old.skipped_count else None
 
 
 def _first(new: Record, *, is_job: bool) -> str:
-    """Of a record that was not there before. What has ended at its creation was never anything else."""
+    """Return the detail-type of a new record. A record that is created as ended gets the event of its end."""
     if is_job or (new.kind is Kind.ONE_OFF and new.status not in TERMINAL):
         return CREATED
     return _run_step(None, new.status)
@@ -95,7 +94,7 @@ def _job_step(status: Status) -> str:
 def _run_step(before: Status | None, status: Status) -> str:
     if status in _RUN_ENDS:
         return _RUN_ENDS[status]
-    if status in _SCHEDULED and before in (Status.RUNNING, Status.FAILED):
+    if status in SCHEDULED and before in (Status.RUNNING, Status.FAILED):
         return RETRYING
     return _RUN_STEPS[status]
 
@@ -125,7 +124,7 @@ def _detail(old: Record | None, new: Record, at: int) -> dict[str, Any]:
 
 
 def _moment(old: Record | None, new: Record, at: int) -> int:
-    """By the record where it keeps the moment; the stream knows it to the second only."""
+    """Return the time of the change, from the record if it has it, because the stream is exact to the second only."""
     if old is None:
         return new.created_at
     if new.status is old.status:
@@ -138,7 +137,7 @@ def _moment(old: Record | None, new: Record, at: int) -> int:
 
 
 def _contents(new: Record) -> dict[str, Any]:
-    """What goes in and came out; where it is long, the key in the blob bucket."""
+    """Return the payload and the result, or their keys in the blob bucket when they are long."""
     definition = new.definition
     if definition is None:
         payload, ref = None if new.payload is None else json.loads(new.payload), new.payload_ref

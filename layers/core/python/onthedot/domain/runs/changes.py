@@ -1,4 +1,7 @@
-"""What people do to a job: pause, resume, cancel, change. Pure moves; which is legal depends on where it stands."""
+"""The moves that clients ask for: pause, resume, cancel, change and assign a job.
+
+Each function raises JobConflict when the state of the job does not allow the move.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -7,33 +10,36 @@ from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import JobConflict
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs.endings import concluded
+from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import Placement, place
-from onthedot.domain.runs.records import Definition, Expect, Kind, Move, Priority, Record, Status
+from onthedot.domain.runs.records import SCHEDULED, Definition, Kind, Priority, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import fires_between, next_fire
 
 MOST_STAMPED_AHEAD: Final = 10_000
-SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 
 
 @dataclass(frozen=True, slots=True)
 class JobChange:
-    """What a PATCH asks for; None leaves a thing as it is.
-
-    `at` is for one-off jobs, `recurrence` for recurring ones, `pattern` for event jobs.
-    """
+    """The part of a job that a PATCH request changes. A field that is None stays as it is."""
 
     definition: Definition | None = None
     priority: Priority | None = None
     pool: str | None = None
     at: int | None = None
+    """The new fire time of a one-off job."""
     recurrence: Recurrence | None = None
+    """The new schedule and policies of a recurring job."""
     pattern: str | None = None
+    """The new pattern of an event job."""
 
 
 def pause(job: Record, now: int) -> Move | None:
-    """Out of every slot; a recurring job goes back to the first time that the pause holds up. None: it is paused."""
+    """Take the job out of its slot. Return None when it is paused already.
+
+    A recurring job goes back to its first fire time after now: runs that are stamped for later times do not run.
+    """
     if job.status is Status.PAUSED:
         return None
     if job.status is Status.ACTIVE or _has_runs_ahead(job, now):
@@ -46,7 +52,10 @@ def pause(job: Record, now: int) -> Move | None:
 
 
 def resume(job: Record, now: int, deployment: Deployment) -> Move | None:
-    """Back to work; what was missed meanwhile is the misfire policy's. None: it is not paused."""
+    """Schedule a paused job again. Return None when it is live already.
+
+    The misfire policy decides about fire times that a recurring job missed meanwhile.
+    """
     if job.status in (*SCHEDULED, Status.ACTIVE, Status.RUNNING):
         return None
     if job.status is not Status.PAUSED:
@@ -61,7 +70,7 @@ def resume(job: Record, now: int, deployment: Deployment) -> Move | None:
 
 
 def cancel(job: Record, now: int, deployment: Deployment) -> Move | None:
-    """Never fires again; a running attempt is asked to stop. None: that is so already."""
+    """End the job, or ask its running attempt to stop. Return None when that is done already."""
     if job.status is Status.CANCELLED or (job.status is Status.RUNNING and job.cancel_requested):
         return None
     if job.status is Status.RUNNING:
@@ -73,45 +82,43 @@ def cancel(job: Record, now: int, deployment: Deployment) -> Move | None:
     raise JobConflict(f"a job that is {job.status} cannot be cancelled")
 
 
-def change(job: Record, wanted: JobChange, now: int, deployment: Deployment) -> Move:
-    """A PATCH, for everything that has not started."""
+def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> Move:
+    """Apply a PATCH request to a job that has not started."""
     changes: dict[str, Any] = _touched(job)
-    if wanted.definition is not None:
-        changes["definition"] = wanted.definition
-    if wanted.priority is not None:
-        changes["priority"] = wanted.priority
-    if wanted.pool is not None:
-        changes["pool"] = wanted.pool
+    if patch.definition is not None:
+        changes["definition"] = patch.definition
+    if patch.priority is not None:
+        changes["priority"] = patch.priority
+    if patch.pool is not None:
+        changes["pool"] = patch.pool
     if job.kind is Kind.RECURRING:
-        return _change_recurring(job, wanted, changes, now, deployment)
+        return _change_recurring(job, patch, changes, now, deployment)
     if job.kind is Kind.EVENT:
-        return _change_event_job(job, wanted, changes)
-    return _change_one_off(job, wanted, changes, now, deployment)
+        return _change_event_job(job, patch, changes)
+    return _change_one_off(job, patch, changes, now, deployment)
 
 
 def assign(job: Record, pool: str, now: int, deployment: Deployment) -> Move:
-    """A one-off that waits is due now, for a worker of this pool; whatever message stands for it is void."""
+    """Make a one-off job that waits due now, for a worker of this pool. Its earlier messages become void."""
     placed = place(job.job_id, now, now, deployment)
     changes = {**_touched(job), **_placed_anew(placed), "fire_at": now, "pool": pool}
     return Move(job.run_id, _as_read(job), placed.status, changes)
 
 
-def _change_recurring(
-    job: Record, wanted: JobChange, changes: dict[str, Any], now: int, deployment: Deployment
-) -> Move:
+def _change_recurring(job: Record, patch: JobChange, changes: dict[str, Any], now: int, deployment: Deployment) -> Move:
     if job.status not in (Status.ACTIVE, Status.PAUSED, Status.COMPLETED, Status.WAITING):
         raise JobConflict(f"a job that is {job.status} cannot be changed")
-    if wanted.recurrence is None:
+    if patch.recurrence is None:
         return Move(job.run_id, _as_read(job), job.status, changes)
-    if _fires_alike(job, wanted.recurrence):
-        changes["recurrence"] = wanted.recurrence
+    if _fires_alike(job, patch.recurrence):
+        changes["recurrence"] = patch.recurrence
         return Move(job.run_id, _as_read(job), job.status, changes)
-    first = next_fire(wanted.recurrence.schedule, now)
+    first = next_fire(patch.recurrence.schedule, now)
     if first is None:
         raise JobConflict("the changed schedule has no fire time left")
     changes |= {
         **_moved_back(job, now),
-        "recurrence": wanted.recurrence,
+        "recurrence": patch.recurrence,
         "schedule_version": (job.schedule_version or 1) + 1,
         "fire_at": first,
         "scheduled_since": first,
@@ -127,22 +134,22 @@ def _change_recurring(
     return Move(job.run_id, _as_read(job), Status.ACTIVE, changes)
 
 
-def _change_event_job(job: Record, wanted: JobChange, changes: dict[str, Any]) -> Move:
+def _change_event_job(job: Record, patch: JobChange, changes: dict[str, Any]) -> Move:
     if job.status not in (Status.ACTIVE, Status.PAUSED, Status.WAITING):
         raise JobConflict(f"a job that is {job.status} cannot be changed")
-    if wanted.pattern not in (None, job.pattern):
-        changes |= {"pattern": wanted.pattern, "pattern_entry": fresh_generation()}
+    if patch.pattern not in (None, job.pattern):
+        changes |= {"pattern": patch.pattern, "pattern_entry": fresh_generation()}
     return Move(job.run_id, _as_read(job), job.status, changes)
 
 
-def _fires_alike(job: Record, wanted: Recurrence) -> bool:
-    """Only policies change: what is stamped stays as it is."""
+def _fires_alike(job: Record, patch: Recurrence) -> bool:
+    """Return whether only policies change. Then the runs that are stamped already stay as they are."""
     present = job.recurrence
-    return present is not None and (present.schedule, present.max_runs) == (wanted.schedule, wanted.max_runs)
+    return present is not None and (present.schedule, present.max_runs) == (patch.schedule, patch.max_runs)
 
 
 def _has_runs_ahead(job: Record, now: int) -> bool:
-    """A job is COMPLETED when its last run is stamped, some minutes before that runs."""
+    """Return whether a COMPLETED job has runs to come: it is COMPLETED some minutes before its last run fires."""
     if job.status is not Status.COMPLETED or job.recurrence is None:
         return False
     following = next_fire(job.recurrence.schedule, now)
@@ -150,7 +157,10 @@ def _has_runs_ahead(job: Record, now: int) -> bool:
 
 
 def _moved_back(job: Record, now: int) -> dict[str, Any]:
-    """To the first time that is still to come; those that are stamped already will be counted again."""
+    """Return the fields that move a recurring job back to its first fire time after now.
+
+    Runs that are stamped for later times are taken off the count: they will be stamped and counted again.
+    """
     if job.recurrence is None:
         return {}
     ahead = fires_between(job.recurrence.schedule, now, job.fire_at, MOST_STAMPED_AHEAD)
@@ -162,22 +172,22 @@ def _moved_back(job: Record, now: int) -> dict[str, Any]:
     }
 
 
-def _change_one_off(job: Record, wanted: JobChange, changes: dict[str, Any], now: int, deployment: Deployment) -> Move:
+def _change_one_off(job: Record, patch: JobChange, changes: dict[str, Any], now: int, deployment: Deployment) -> Move:
     if job.status not in (*SCHEDULED, Status.PAUSED, Status.WAITING):
         raise JobConflict(f"a job that is {job.status} cannot be changed")
-    at = job.fire_at if wanted.at is None else wanted.at
-    if wanted.at is not None:
+    at = job.fire_at if patch.at is None else patch.at
+    if patch.at is not None:
         changes |= {"fire_at": at, "nominal_at": at}
     if job.status in (Status.PAUSED, Status.WAITING):
         return Move(job.run_id, _as_read(job), job.status, changes)
-    if wanted.at is None and wanted.priority is None and wanted.pool in (None, job.pool):
-        return Move(job.run_id, _as_read(job), job.status, changes)  # its message stays good
+    if patch.at is None and patch.priority is None and patch.pool in (None, job.pool):
+        return Move(job.run_id, _as_read(job), job.status, changes)  # the message that was sent stays valid
     placed = place(job.job_id, at, now, deployment)
     return Move(job.run_id, _as_read(job), placed.status, {**changes, **_placed_anew(placed)})
 
 
 def _as_read(job: Record, **more: Any) -> Expect:
-    """Only if nothing happened to the job since it was read: no change, no claim, no start, no advance."""
+    """Expect that the job is as it was read: no change, no claim, no start and no advance since then."""
     seen = {"version": job.version, "generation": job.generation, "fire_at": job.fire_at, **more}
     return Expect(frozenset({job.status}), seen)
 

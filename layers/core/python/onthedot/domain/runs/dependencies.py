@@ -1,7 +1,8 @@
-"""Moves between parents and children: a child waits outside every slot, and each parent that ends lets go of it.
+"""The moves between parents and children: a child waits without a slot until each of its parents has ended.
 
-Whatever is half done stands in a watch slot: a child until all its parents know of it, an ended parent until all
-its children do. Each step may be repeated: a set that a parent has left already stays as it is.
+A record with an unfinished step has a watch slot: a new child until all its parents know of it, an ended parent until
+all its children are notified. So the sweep finishes the step after a crash. Each step may be repeated: removing a
+parent from a set that it has left already changes nothing.
 """
 
 from collections.abc import Sequence
@@ -10,27 +11,32 @@ from enum import StrEnum
 from typing import Any
 
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.endings import TOMBSTONE_DAYS, closed, concluded
+from onthedot.domain.runs.endings import closed, concluded, tombstone_expiry
+from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place
-from onthedot.domain.runs.records import TERMINAL, Expect, Kind, Move, Record, Status
+from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
 from onthedot.domain.schedules.schedule import next_fire
 
 
 class OnParentFailure(StrEnum):
-    """What becomes of a child when a parent did not succeed."""
+    """The rule for a child whose parent did not succeed."""
 
     FAIL = "fail"
+    """The child fails too."""
     RUN = "run"
+    """The child runs all the same."""
     SKIP = "skip"
+    """The child is skipped."""
 
 
 def has_ended(run: Record) -> bool:
+    """Return whether the run is in a final state."""
     return run.status in TERMINAL
 
 
 def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: int, deployment: Deployment) -> Record:
-    """The new job as it waits for its parents, looked after until they all know of it."""
+    """Return the new job as it waits for its parents, in a watch slot until all of them know of it."""
     return replace(
         run,
         status=Status.WAITING,
@@ -42,7 +48,10 @@ def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: i
 
 
 def adopt(parent: Record, child_id: str) -> Move:
-    """Tell a parent that has not ended who waits for it. The counter makes whoever ends it notice."""
+    """Record a child in a parent that has not ended.
+
+    The counter refuses a move that ends the parent without knowing this child.
+    """
     return Move(
         parent.run_id,
         Expect(frozenset({parent.status})),
@@ -54,12 +63,12 @@ def adopt(parent: Record, child_id: str) -> Move:
 
 
 def all_know(child: Record) -> Move:
-    """Every parent knows of the child: it needs nobody's attention until they end."""
+    """Take a child out of its watch slot, because every parent knows of it now."""
     return Move(child.run_id, Expect(frozenset({Status.WAITING}), {"slot": child.slot}), Status.WAITING, {"slot": None})
 
 
 def parent_is_through(child_id: str, parent_id: str) -> Move:
-    """One less to wait for."""
+    """Remove one ended parent from the set that the child waits for."""
     return Move(
         child_id,
         Expect(frozenset({Status.WAITING})),
@@ -70,7 +79,7 @@ def parent_is_through(child_id: str, parent_id: str) -> Move:
 
 
 def give_up(child: Record, parent: Record | None, parent_id: str, now: int, deployment: Deployment) -> Move:
-    """A parent did not succeed, and the child does not run without it."""
+    """End a child that does not run, because this parent did not succeed or is gone."""
     skips = child.on_parent_failure == OnParentFailure.SKIP
     why = _why(parent, parent_id)
     ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None}
@@ -89,7 +98,11 @@ def _why(parent: Record | None, parent_id: str) -> str:
 
 
 def let_go(child: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
-    """Nothing to wait for any more: a run is due now, or at its own time if that is later; a schedule begins."""
+    """Schedule a child that has no parent left to wait for.
+
+    A run is due now, or at its own time if that is later. A recurring job begins its schedule, an event job becomes
+    ACTIVE.
+    """
     expect = Expect(frozenset({Status.WAITING}), {"generation": child.generation})
     if child.kind is Kind.RECURRING and child.recurrence is not None:
         return _begin_schedule(child, expect, now, deployment)
@@ -117,9 +130,8 @@ def _begin_schedule(child: Record, expect: Expect, now: int, deployment: Deploym
 
 
 def children_know(run: Record, now: int, deployment: Deployment) -> Move:
-    """All children of an ended run have been told: it needs nobody's attention any more."""
-    kept = closed(now, deployment)["expires_at"]
-    if run.status is Status.DELETED:
-        kept = now // 1000 + TOMBSTONE_DAYS * 86_400
+    """Take an ended run out of its watch slot, because all its children are notified."""
+    is_deleted = run.status is Status.DELETED
+    kept = tombstone_expiry(now) if is_deleted else closed(now, deployment)["expires_at"]
     expect = Expect(frozenset({run.status}), {"notify_pending": 1, "dependents": run.dependents})
     return Move(run.run_id, expect, run.status, {"slot": None, "notify_pending": None, "expires_at": kept})

@@ -7,19 +7,27 @@ from onthedot.domain.runs.records import TERMINAL, Record, Status
 from onthedot.domain.runs.slots import shard_of, watch_slot
 
 TOMBSTONE_DAYS: Final = 14
+"""An idempotency key stays taken for this many days after its job has ended."""
+_DAY_SECONDS: Final = 86_400
+
+
+def tombstone_expiry(now: int) -> int:
+    """Return the epoch seconds at which a tombstone that is made now expires."""
+    return now // 1000 + TOMBSTONE_DAYS * _DAY_SECONDS
 
 
 def all_children(run: Record) -> dict[str, Any]:
-    """Nobody ends a run without knowing all that wait for it: a child that came meanwhile refuses the move."""
+    """Expect that no child was added since the run was read, so that a move that ends it knows all children."""
     return {"dependents": run.dependents}
 
 
 def has_graph(run: Record) -> bool:
-    """Whether it makes the jobs of a workflow, and some of them may be there."""
+    """Return whether the run makes the jobs of a workflow, and some of them may exist already."""
     return run.workflow == run.run_id and run.attempt > 0
 
 
 def must_notify(run: Record) -> bool:
+    """Return whether jobs that depend on the run have still to be notified when a client deletes it."""
     if run.notify_pending is not None:
         return True
     if run.status is Status.SUCCEEDED:
@@ -28,24 +36,32 @@ def must_notify(run: Record) -> bool:
 
 
 def notifying(run: Record, now: int, deployment: Deployment) -> dict[str, Any]:
-    """It stands in a watch slot until its children know that it has ended, so that a crash strands nobody."""
+    """Return the fields that keep an ended run in a watch slot until its children are notified.
+
+    When the process that notifies them crashes, the sweep finds the run there and continues.
+    """
     slot = watch_slot(shard_of(run.job_id, deployment.shards), now, now)
     return {"slot": slot, "notify_pending": 1, "expires_at": None}
 
 
 def closed(now: int, deployment: Deployment) -> dict[str, Any]:
-    """What every ended record has. A key lives 14 days after its job, so no record goes earlier."""
+    """Return the fields of every ended record: no slot, its end, and its expiry.
+
+    An idempotency key lives 14 days longer than its job, so no record expires earlier.
+    """
     days = max(deployment.history_days, TOMBSTONE_DAYS)
-    return {"slot": None, "finished_at": now, "expires_at": now // 1000 + days * 86_400}
+    return {"slot": None, "finished_at": now, "expires_at": now // 1000 + days * _DAY_SECONDS}
 
 
 def concluded(run: Record, now: int, deployment: Deployment) -> dict[str, Any]:
-    """What an ended run has: as every record; one that others wait for is looked after until they know.
+    """Return the fields of an ended run.
 
-    And so is one that could not make its graph, until those of its jobs that exist have ended.
+    A run with children keeps a watch slot until they are notified. So does a run that could not make its graph, until
+    the jobs of the graph that exist have ended.
     """
     return {**closed(now, deployment), **(notifying(run, now, deployment) if run.children or has_graph(run) else {})}
 
 
 def dead(run: Record, now: int, why: str, deployment: Deployment) -> dict[str, Any]:
+    """Return the fields of a dead letter."""
     return {**concluded(run, now, deployment), "lease_until": None, "reason": why, "failed_under": run.tenant}

@@ -1,7 +1,7 @@
-"""Who may be handed over now: tenants' limits, weights and the queues' backlog, decided at claim time.
+"""The choice of the runs that a claim pass may send now, by tenants' limits and weights and by the queues' backlog.
 
-What is held back stays PENDING in its fire slot, which is read again at the next tick at the price of a read; the
-reason names the limit, for `explain`.
+A throttled run stays PENDING in its fire slot, which the next tick reads again at the price of a read. The reason
+names the limit, for `explain`.
 """
 
 from collections import Counter, defaultdict
@@ -19,30 +19,37 @@ QUEUE_PREFIX: Final = "queue:"
 
 @dataclass(frozen=True, slots=True)
 class TenantLimits:
-    """`in_flight`: runs handed over and not ended, approximately. `per_second`: averaged over each minute."""
+    """The limits and the weight of one tenant."""
 
     in_flight: int | None = None
+    """Most runs that are sent and have not ended. The limit is kept approximately."""
     per_second: float | None = None
+    """Most runs a second, averaged over each minute."""
     weight: int = 1
+    """Share of the tenant in a claim pass, beside tenants of weight 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limited tenants, and who is held back at the moment, with the reason."""
+    """The limits of all tenants that have any, and the tenants and queues that are throttled at the moment."""
 
     tenants: Mapping[str, TenantLimits] = field(default_factory=dict)
     throttled: Mapping[str, str] = field(default_factory=dict)
+    """The reason by tenant, or by `throttled_queue` for a queue."""
 
     def why_throttled(self, tenant: str, pool: str, priority: Priority) -> str | None:
-        """Why a run of this tenant for this queue was held back lately, if it was."""
-        return self.throttled.get(tenant) or self.throttled.get(queue_name(pool, priority))
+        """Return why runs of this tenant for this queue were throttled lately, or None if they were not."""
+        return self.throttled.get(tenant) or self.throttled.get(throttled_queue(pool, priority))
 
 
-def queue_name(pool: str, priority: Priority) -> str:
+def throttled_queue(pool: str, priority: Priority) -> str:
+    """Return the name of a queue in `Limits.throttled`, where tenants stand too."""
     return f"{QUEUE_PREFIX}{queue_key(pool, priority)}"
 
 
 class Claimable(Protocol):
+    """A run as the quota needs to know it: a record or an entry of the due index."""
+
     @property
     def tenant(self) -> str: ...
     @property
@@ -57,10 +64,10 @@ Entry = TypeVar("Entry", bound=Claimable)
 
 
 def fair_order(entries: Sequence[Entry], limits: Limits) -> list[Entry]:
-    """Weighted round robin over the tenants, each tenant's own runs in their order.
+    """Order the runs by weighted round robin over the tenants. Each tenant's own runs keep their order.
 
-    In every prefix a tenant of weight w that has runs left stands w times as often as one of weight 1, give or take
-    one turn.
+    In every prefix of the result a tenant of weight w that has runs left has w times as many runs as a tenant of
+    weight 1, give or take one turn.
     """
     turns: Counter[str] = Counter()
     ranked: list[tuple[float, int, Entry]] = []
@@ -73,30 +80,32 @@ def fair_order(entries: Sequence[Entry], limits: Limits) -> list[Entry]:
 
 @dataclass(slots=True)
 class Quota:
-    """What one tick of one group may still hand over. `share` is the group's part of all shards."""
+    """The runs that one tick of one shard group may still send."""
 
     limits: Limits
     share: float
+    """The group's part of all shards."""
     now: int
     count_in_flight: Callable[[], Iterable[Claimable]]
-    """Reads what is handed over and has not ended; asked only if a limited tenant wants something."""
+    """Read the runs that are sent and have not ended. It is called only if a tenant with limits has runs to send."""
     backlog: Callable[[str, Priority], str | None]
-    """Why a queue takes no more, if it does not."""
+    """Return why a queue takes no more runs, or None if it does."""
     throttled: dict[str, str] = field(default_factory=dict)
+    """The reason for each tenant and queue that this tick throttled, as in `Limits.throttled`."""
     _used: tuple[Counter[str], Counter[tuple[str, int]]] | None = None
     _backlogs: dict[tuple[str, Priority], str | None] = field(default_factory=dict)
 
     def choose(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Those that may go, in fair order; the others are noted as held, with the reason."""
-        return [entry for entry in fair_order(entries, self.limits) if self._admits(entry)]
+        """Return the runs that may be sent, in fair order. Note the reason for the others in `throttled`."""
+        return [entry for entry in fair_order(entries, self.limits) if self._allows(entry)]
 
-    def _admits(self, entry: Claimable) -> bool:
+    def _allows(self, entry: Claimable) -> bool:
         queue = (entry.pool, entry.priority)
         if queue not in self._backlogs:
             self._backlogs[queue] = self.backlog(*queue)
         why = self._backlogs[queue]
         if why is not None:
-            self.throttled[queue_name(*queue)] = why
+            self.throttled[throttled_queue(*queue)] = why
             return False
         why = self._over_limit(entry)
         if why is not None:

@@ -1,4 +1,4 @@
-"""What follows a failed attempt, as a pure decision with its reason."""
+"""Decide whether and when a failed attempt is retried, with the reason."""
 
 import random
 from dataclasses import dataclass
@@ -8,17 +8,24 @@ from onthedot.domain.runs.records import RetryPolicy
 
 @dataclass(frozen=True, slots=True)
 class RetryAt:
+    """The decision to try again at this instant."""
+
     at: int
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
+    """The decision to try no more."""
+
     why: str
 
 
 def backoff_ms(policy: RetryPolicy, failures: int, chance: random.Random) -> int:
-    """The wait after the n-th failure: exponential, capped, with full jitter (0 … the whole) unless switched off."""
+    """Return the wait after the n-th failure: exponential and capped.
+
+    With jitter, which is the default, it is a random part of that: between 0 and the whole.
+    """
     try:
         full = policy.backoff_seconds * policy.factor ** (failures - 1)
     except OverflowError:
@@ -37,7 +44,7 @@ def after_failure(
     now: int,
     chance: random.Random,
 ) -> RetryAt | GiveUp:
-    """Decide after `failures` failed attempts, this one included. `Retry-After` is a lower bound for the wait."""
+    """Decide after `failures` failed attempts, this one included. `retry_after_ms` is a lower bound for the wait."""
     if not retryable:
         return GiveUp(f"not retryable: {error}")
     if failures > policy.max_retries:

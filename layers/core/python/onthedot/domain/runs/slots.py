@@ -1,7 +1,8 @@
-"""Buckets, shards and slots: the only module that computes them.
+"""Buckets, shards and slots. No other module computes them.
 
-A bucket is one UTC minute. A slot is a partition of the due index: `fire#shard#bucket` holds what is
-PENDING and due in that minute; `watch#shard#bucket` holds what was handed over and must be looked at then.
+A bucket is one UTC minute. A slot is a partition of the due index. `fire#shard#bucket` holds the records that are due
+in that minute and wait for the claim pass. `watch#shard#bucket` holds the runs that were sent or started, and the
+records with an unfinished step: the sweep looks at them in that minute.
 """
 
 import hashlib
@@ -10,56 +11,62 @@ from typing import Final
 
 BUCKET_MS: Final = 60_000
 WATCH_DISTANCE: Final = 2
-"""A watch slot is never nearer than this many buckets, so that nobody parks something behind its readers."""
+"""A watch slot is never nearer than this many buckets, so that no record is put into a slot that was read already."""
 DIRECT_MARGIN: Final = 1
-"""Clocks differ and the index lags: what is due this close after the horizon is handed over directly too."""
+"""A run that is due within this many buckets after the horizon is sent directly too, for clocks differ and the index
+lags."""
 REREAD: Final = 5
 """Each pass begins this many buckets before the last completed one."""
 DEEP_REREAD: Final = 24 * 60
-"""Once a day each shard reads back this far."""
+"""Once a day the pass of each shard begins this many buckets back."""
 DECISION_MS: Final = 30_000
-"""A slot is computed and written within this time, or computed again: readers rely on it."""
+"""A slot must be written within this time after it was computed, else it is computed again. Readers rely on it."""
 
 
 class SlotKind(StrEnum):
+    """The two kinds of slots."""
+
     FIRE = "fire"
+    """Read by the claim pass."""
     WATCH = "watch"
+    """Read by the sweep pass."""
 
 
 def bucket_of(at: int) -> int:
-    """The bucket that the instant lies in."""
+    """Return the bucket that the instant lies in."""
     return at // BUCKET_MS
 
 
 def shard_of(job_id: str, shards: int) -> int:
-    """The shard of a job: stable across processes and versions."""
+    """Return the shard of a job. It is the same in all processes and versions."""
     return int.from_bytes(hashlib.blake2b(job_id.encode(), digest_size=8).digest(), "big") % shards
 
 
 def slot_name(kind: SlotKind, shard: int, bucket: int) -> str:
+    """Return the name of a slot, which is its key in the due index."""
     return f"{kind}#{shard}#{bucket}"
 
 
 def slot_shard(slot: str) -> int:
-    """The shard in a slot's name."""
+    """Return the shard in a slot's name."""
     return int(slot.split("#")[1])
 
 
 def horizon(now: int, lookahead: int) -> int:
-    """Everything due before this instant is handed to SQS: the end of bucket(now) + lookahead."""
+    """Return the end of `bucket(now) + lookahead`. The dispatcher sends every run that is due before it."""
     return (bucket_of(now) + lookahead + 1) * BUCKET_MS
 
 
 def is_near(fire_at: int, now: int, lookahead: int) -> bool:
-    """Whether a run created now goes the direct path."""
+    """Return whether a run that is created now is sent directly, without waiting for the claim pass."""
     return fire_at < horizon(now, lookahead) + DIRECT_MARGIN * BUCKET_MS
 
 
 def fire_slot(shard: int, fire_at: int, now: int) -> str:
-    """Where a PENDING run waits for its claim; never in the past, where nobody might look soon."""
+    """Return the slot where a PENDING run waits for the claim pass: never in the past, where passes look rarely."""
     return slot_name(SlotKind.FIRE, shard, bucket_of(max(fire_at, now)))
 
 
 def watch_slot(shard: int, due: int, now: int) -> str:
-    """Where a handed-over run is looked at again if it has not ended by then."""
+    """Return the slot in which the sweep looks at a sent run again, if it has not ended by then."""
     return slot_name(SlotKind.WATCH, shard, bucket_of(max(due, now)) + WATCH_DISTANCE)

@@ -1,7 +1,8 @@
-"""What a recurring job does when its time comes: which runs it stamps, which times it skips, where it goes next.
+"""The runs of a recurring job: which fire times are stamped, which are skipped, and where the job goes next.
 
-A pure plan. Carried out in this order (stamps, advance, send) it may die anywhere: stamps are put-if-absent under
-ids derived from their times, so whoever comes next makes the same ones.
+`plan_stamps` is a pure decision. The dispatcher carries it out in this order: stamps, advance, send. It may crash
+anywhere: stamps are put-if-absent under ids that are derived from their times, so the next dispatcher makes the same
+ones.
 """
 
 from dataclasses import dataclass
@@ -10,23 +11,26 @@ from typing import Final
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import extra_run_id, fresh_generation, stamped_run_id
 from onthedot.domain.runs.endings import closed
+from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place
-from onthedot.domain.runs.records import Expect, Kind, Move, Record, Status
+from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import fire_slot, horizon, shard_of
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Recurrence
 from onthedot.domain.schedules.schedule import Schedule, fires_between, jittered, next_fire, skipped_between
 
 STAMPS_PER_PASS: Final = 400
-"""Of one job: every second for the whole window, and some."""
+"""Most runs of one job in one pass: enough for a job that fires every second in the whole window."""
 CATCH_UP_PER_PASS: Final = 60
-"""Missed runs of one job that one pass brings back: catching up must not flood what is due now."""
+"""Most missed runs of one job in one pass: catching up must not flood the queues beside runs that are due now."""
 MISSED_PER_PASS: Final = 20_000
+"""Most missed fire times of one job that one pass looks at."""
 SKIPPED_WHY: Final = "skipped"
+"""The last part of the id of a skipped range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamping:
-    """`runs` and `skipped` are put if absent, then `advance` is applied, then the runs are sent."""
+    """The plan of one pass for one job: put `runs` and `skipped` if absent, apply `advance`, then send the runs."""
 
     runs: tuple[Record, ...]
     skipped: tuple[Record, ...]
@@ -35,16 +39,19 @@ class Stamping:
 
 @dataclass(frozen=True, slots=True)
 class _Fires:
-    """The times of one pass: to run, to skip as missed, and the last one that was looked at."""
+    """The fire times that one pass settles."""
 
     run: tuple[int, ...]
     skip: tuple[int, ...]
+    """The missed times that are not run."""
     last: int | None
+    """The last time that was looked at. None when there was none."""
     why: str = ""
+    """The reason for skipping."""
 
 
 def plan_stamps(job: Record, *, now: int, claim_token: str, deployment: Deployment) -> Stamping | None:
-    """All of the job's fires from its position to the horizon, or None when there is nothing to do yet."""
+    """Plan all fire times from the job's position to the horizon. Return None when there are none yet."""
     recurrence = _recurrence(job)
     until = horizon(now, deployment.lookahead)
     if job.fire_at >= until:
@@ -67,7 +74,7 @@ def _fires(recurrence: Recurrence, position: int, now: int, until: int) -> _Fire
     missed = fires_between(recurrence.schedule, position - 1, missed_before, MISSED_PER_PASS)
     settled = _settle_missed(recurrence.misfire, tuple(missed))
     if settled.last is not None and settled.last != missed[-1]:
-        return settled  # more to catch up with: what is due now comes in a later pass
+        return settled  # there is more to catch up with: a later pass stamps the times that are due now
     if len(missed) == MISSED_PER_PASS:
         return settled
     after = position - 1 if settled.last is None else settled.last
@@ -77,7 +84,7 @@ def _fires(recurrence: Recurrence, position: int, now: int, until: int) -> _Fire
 
 
 def _settle_missed(misfire: Misfire, missed: tuple[int, ...]) -> _Fires:
-    """What the policy makes of times that are past by more than the grace."""
+    """Apply the misfire policy to fire times that are past by more than the grace."""
     if not missed:
         return _Fires((), (), None)
     if misfire.policy is MisfirePolicy.RUN_ALL:
@@ -112,7 +119,7 @@ def new_run(
     claim_token: str | None = None,
     trigger: str | None = None,
 ) -> Record:
-    """A run of a recurring job, placed as any run is."""
+    """Return a new run of a recurring job or an event job, placed as any run is."""
     placed = place(job.job_id, fire_at, now, deployment)
     return Record(
         run_id=run_id,
@@ -135,7 +142,7 @@ def new_run(
 
 
 def _skipped(job: Record, fires: _Fires, last: int, now: int, deployment: Deployment) -> tuple[Record, ...]:
-    """Every time that is not run has a record that says why; a long gap is one record."""
+    """Return the records of the times that are not run, each with the reason. A long gap is one record."""
     schedule = _recurrence(job).schedule
     records = [skipped_range(job, list(fires.skip), fires.why, now, deployment)] if fires.skip else []
     after = job.fire_at - 1 if job.accounted_until is None else job.accounted_until
@@ -146,6 +153,7 @@ def _skipped(job: Record, fires: _Fires, last: int, now: int, deployment: Deploy
 
 
 def skipped_range(job: Record, fires: list[int], why: str, now: int, deployment: Deployment) -> Record:
+    """Return one record for these fire times that are not run."""
     return Record(
         run_id=extra_run_id(job.job_id, fires[0], SKIPPED_WHY),
         job_id=job.job_id,
@@ -170,7 +178,10 @@ def skipped_range(job: Record, fires: list[int], why: str, now: int, deployment:
 def _advance(  # noqa: PLR0917
     job: Record, following: int | None, last: int | None, stamped: int, now: int, deployment: Deployment
 ) -> Move:
-    """To the next fire time, if the job is still where and what it was when the stamps were planned."""
+    """Move the job to its next fire time, or end it.
+
+    The move expects the position and the schedule for which the stamps were planned.
+    """
     expect = Expect(frozenset({Status.ACTIVE}), {"fire_at": job.fire_at, "schedule_version": job.schedule_version})
     count = {"stamped": (job.stamped or 0) + stamped, "accounted_until": last or job.accounted_until}
     if following is None:
@@ -182,12 +193,15 @@ def _advance(  # noqa: PLR0917
 
 
 def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
-    """Every time that must have an outcome: those that fire, and those that a DST policy skips."""
+    """Return every time that must have an outcome: the fire times, and the times that a DST policy skips."""
     return sorted({*fires_between(schedule, after, until, limit), *skipped_between(schedule, after, until, limit)})
 
 
 def given_up(before: Record, after: Record, now: int, deployment: Deployment) -> Record | None:
-    """The record of past times that nobody came to settle before the job was changed or stopped."""
+    """Return the record of fire times that were past and not settled when the job was changed or stopped.
+
+    Return None when there are none, or when the job goes on with the same schedule and will settle them.
+    """
     if before.recurrence is None or before.status is not Status.ACTIVE or after.status is Status.PAUSED:
         return None
     if after.status is Status.ACTIVE and after.schedule_version == before.schedule_version:

@@ -1,4 +1,4 @@
-"""Whether a stamped run is still meant to run when its time has come, by the job as it is now."""
+"""Decide whether a stamped run is still scheduled when its time has come, by the job as it is now."""
 
 from onthedot.domain.ids import is_scheduled, nominal_of
 from onthedot.domain.runs.lifecycle import CHANGED_WHY, PAUSED_WHY
@@ -12,8 +12,11 @@ _STOPPED = {
 }
 
 
-def why_not(job: Record | None, run_id: str) -> str | None:
-    """The reason for skipping the run, None if it runs. So cancel, pause and change work until the last moment."""
+def why_not_scheduled(job: Record | None, run_id: str) -> str | None:
+    """Return the reason for skipping the run, or None if it is still scheduled.
+
+    Workers ask just before the start, so cancel, pause and change have an effect until the last moment.
+    """
     if job is None:
         return _STOPPED[Status.DELETED]
     if job.status in _STOPPED:

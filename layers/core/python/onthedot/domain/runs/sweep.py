@@ -1,41 +1,45 @@
-"""What to do with a run found in a watch slot whose time has come: a pure decision with its reason."""
+"""Decide what the sweep does with a run that it finds in a watch slot whose time has come, with the reason."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Move, Record, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Record, Status
 
 PATIENCE_MS: Final = 10 * 60_000
-"""How long a backlog is waited for at the price of a read a minute; after that, of a write at growing intervals."""
+"""For this long the sweep waits for a backlogged queue, at the price of a read a minute. After it, the sweep moves the
+run to a later slot at growing intervals, at the price of a write each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Apply the move; if it succeeds, and its message may be gone, send that again."""
+    """The decision to apply a move."""
 
     move: Move
     what: str
+    """The action word for logs and counts."""
     send: bool = True
+    """Whether to send the message of the run again once the move is applied, because it may be gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Look again at the next tick: the slot keeps holding progress back."""
+    """The decision to look again at the next tick. The pass does not count the slot as done."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """The index was behind: the run has moved on."""
+    """The decision to do nothing: the run has left the slot, and the index lagged."""
 
 
 def decide(
     run: Record, slot: str, *, now: int, backlogged: bool, claim_token: str, generation: str, deployment: Deployment
 ) -> Act | Leave | Nothing:
-    """`backlogged`: the run's own message may simply still be waiting in its queue."""
+    """Decide by the state of the run. `backlogged` says that its message may still wait in its queue."""
     if run.slot != slot:
         return Nothing()
     if run.status is Status.RUNNING:
@@ -43,7 +47,7 @@ def decide(
     if backlogged and now - run.fire_at < PATIENCE_MS:
         return Leave("its queue is backlogged")
     if backlogged:
-        # Perhaps nobody serves its pool for days: slots that hold progress back would be read at every tick.
+        # Perhaps no worker serves the pool for days. Left in this slot, the run would make every tick read it again.
         return Act(lifecycle.look_later(run, now, deployment), "waits", send=False)
     if run.resends >= lifecycle.MAX_RESENDS:
         return Act(lifecycle.undeliverable(run, now, deployment), "undeliverable")
@@ -57,9 +61,9 @@ def _look_after_attempt(run: Record, now: int, generation: str, deployment: Depl
 
 
 def is_backlogged(lateness_ms: int, visible: int, oldest_age_ms: int | None) -> bool:
-    """A queue whose oldest message is as old as the run is late may still hold the run's message.
+    """Return whether a queue may still hold the run's message: its oldest message is as old as the run is late.
 
-    On AWS the age includes a message's delay, so a resend may come some minutes later than it could; it does come.
+    On AWS the age includes a message's delay. So a resend may come some minutes later than necessary, but it comes.
     """
     if visible == 0:
         return False

@@ -1,0 +1,1 @@
+"""Schedules of recurring jobs: cron expressions, intervals, time zones and previews of fire times."""

@@ -1,7 +1,7 @@
-"""One field of a cron expression as a set of numbers: read strictly, refused with advice.
+"""The parser of one field of a cron expression. It is strict, and each refusal says what to write instead.
 
-Every set is an int whose bit n says that n is in it. Nothing is guessed: what other crons read in two ways
-(`5-1`, `5/15`, `*/60`, `?`) is refused, with the spelling that says what was meant.
+Every set is an int whose bit n says that n is in it. The parser does not guess: a spelling that other crons read in two
+ways (`5-1`, `5/15`, `*/60`, `?`) is refused, with the spelling that has one meaning.
 """
 
 import re
@@ -18,15 +18,18 @@ _WEEKDAY: Final = re.compile(r"([0-9]+|[A-Z]{3})(?:#([0-9]+)|(L))")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What may stand in a field. `high` is the last value that `*` reaches."""
+    """One of the five fields, and the values that it can have."""
 
     name: str
     low: int
     high: int
+    """The last value that `*` covers."""
     names: Mapping[str, int] = field(default_factory=dict)
+    """The names of values, such as JAN for 1."""
 
     @property
     def choices(self) -> str:
+        """The values, for messages."""
         names = list(self.names)
         return f"{self.low}-{self.high}" + (f" or {names[0]}-{names[-1]}" if names else "")
 
@@ -45,30 +48,38 @@ SUNDAY_TOO: Final = 7
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Days of the month: by number, and whether `L`, the last one, is among them."""
+    """A day-of-month field."""
 
     numbers: int
+    """The set of days by number."""
     last: bool
+    """Whether `L`, the last day, is among them."""
     starred: bool
+    """Whether the field starts with `*`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weekdays:
-    """Days of the week (0 is Sunday): every such day, the k-th of the month (`2#3`), the last one (`5L`)."""
+    """A day-of-week field, with Sunday as 0."""
 
     every: int
+    """The weekdays of which every one matches."""
     nth: frozenset[tuple[int, int]]
+    """Pairs of a weekday and its number in the month (`2#3`)."""
     last: int
+    """The weekdays of which the last one in the month matches (`5L`)."""
     starred: bool
+    """Whether the field starts with `*`."""
 
 
 def refuse(spec: Field, item: str, trouble: str) -> BadCron:
+    """Return the error for an item of a field, for the caller to raise."""
     shown = item if len(item) <= _ECHO else item[:_ECHO] + "…"
     return BadCron(f"{spec.name} field: '{shown}' {trouble}")
 
 
 def numbers(spec: Field, text: str) -> int:
-    """The set of a minute, hour or month field."""
+    """Parse a minute, hour or month field into a set."""
     bits = 0
     for item in _items(spec, text):
         bits |= _item(spec, item)
@@ -76,7 +87,7 @@ def numbers(spec: Field, text: str) -> int:
 
 
 def days(text: str) -> Days:
-    """The day-of-month field, which also knows `L`."""
+    """Parse a day-of-month field, which may have `L`."""
     bits, last = 0, False
     for item in _items(DAY, text):
         if item == "L":
@@ -87,7 +98,7 @@ def days(text: str) -> Days:
 
 
 def weekdays(text: str) -> Weekdays:
-    """The day-of-week field, which also knows `2#3`, `TUE#3`, `5L` and `FRIL`, and 7 as Sunday."""
+    """Parse a day-of-week field, which may have `2#3`, `TUE#3`, `5L` and `FRIL`, and 7 as Sunday."""
     every, last = 0, 0
     nth: set[tuple[int, int]] = set()
     for item in _items(WEEKDAY, text):
@@ -109,7 +120,7 @@ def _items(spec: Field, text: str) -> list[str]:
         if item == "*" and len(items) > 1:
             raise refuse(spec, text, "lists * beside other values; write * alone, or only the others")
         if item.startswith("*") and len(items) > 1 and spec in (DAY, WEEKDAY):
-            # Whether a day field starts with * decides between "both" and "either": not by the order of a list.
+            # A * at the start of a day field decides between "both" and "either". The order of a list must not.
             raise refuse(spec, text, f"lists {item} beside other values; write it as {_plain(spec, item)}")
     return items
 

@@ -1,11 +1,11 @@
-"""The next fire of a cron expression in a time zone, through changes of the clocks.
+"""The next fire time of a cron expression in a time zone, through changes of the clocks.
 
-An expression that covers all 24 hours fires whenever clocks show one of its times, also when they show it again: where
-clocks change by whole hours, as much time passes between two fires then as on any other day. For all others
+An expression that covers all 24 hours fires whenever clocks show one of its times, also when they show it again. So
+where clocks change by whole hours, the time between two fires stays the same. For all other expressions:
 
-- a time that clocks jump over runs at the first instant after the jump (`run_after`; several such times once) or not at
-  all (`skip`);
-- a time that clocks show twice runs the first time (`once`) or both times (`twice`).
+- A time that clocks jump over runs at the first instant after the jump (`run_after`, several such times once) or not at
+  all (`skip`).
+- A time that clocks show twice runs the first time (`once`) or both times (`twice`).
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ _SEARCH_MS: Final = SEARCH_YEARS * 366 * 86_400_000
 
 
 class Gap(StrEnum):
-    """What becomes of a time that does not exist."""
+    """The rule for a time that clocks jump over."""
 
     RUN_AFTER = "run_after"
     SKIP = "skip"
 
 
 class Overlap(StrEnum):
-    """What becomes of a time that happens twice."""
+    """The rule for a time that clocks show twice."""
 
     ONCE = "once"
     TWICE = "twice"
@@ -34,7 +34,7 @@ class Overlap(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DstPolicy:
-    """What fixed times do when clocks change."""
+    """The rules for changes of the clocks."""
 
     gap: Gap = Gap.RUN_AFTER
     overlap: Overlap = Overlap.ONCE
@@ -44,7 +44,10 @@ DEFAULT_DST: Final = DstPolicy()
 
 
 def next_instant(cron: Cron, zone: Zone, dst: DstPolicy, after: int) -> int | None:
-    """The first fire strictly after this instant, and not before 1970; None if there is none within SEARCH_YEARS."""
+    """Return the first fire time strictly after this instant, and not before 1970.
+
+    Return None if there is none within SEARCH_YEARS.
+    """
     after = max(after, -1)
     here = zone.stretch(max(after, 0))
     again = cron.every_hour or dst.overlap is Overlap.TWICE
@@ -65,7 +68,7 @@ def next_instant(cron: Cron, zone: Zone, dst: DstPolicy, after: int) -> int | No
 
 
 def missing_walls(cron: Cron, zone: Zone, instant: int) -> list[int]:
-    """The matching walls that clocks jump over at this instant; none if it is not the first after a jump."""
+    """Return the matching walls that clocks jump over at this instant. It must be the first instant after a jump."""
     here = zone.stretch(instant)
     if instant != here.start or instant == 0:
         return []
@@ -78,5 +81,5 @@ def missing_walls(cron: Cron, zone: Zone, instant: int) -> list[int]:
 
 
 def _entry(stretch: Stretch, again: bool) -> int:
-    """The first wall that counts in a stretch."""
+    """Return the first wall that counts in a stretch."""
     return stretch.first_wall if again else stretch.fresh_wall

@@ -1,34 +1,37 @@
-"""The coming fire times for people: local time, and in words what a change of the clocks does to them."""
+"""The coming fire times for people: in local time, with notes on what changes of the clocks do to them."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
+from onthedot.domain.instants import EPOCH, moment_of
 from onthedot.domain.schedules.cron import parse_cron
 from onthedot.domain.schedules.cron_zoned import Gap, Overlap, missing_walls
 from onthedot.domain.schedules.schedule import CronSchedule, Schedule, next_fire, skipped_between
 from onthedot.domain.schedules.zones import zone
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMED: Final = 3
-"""So many missing times are written out."""
+"""Most missing times that a note writes out."""
 _SKIPS: Final = 10
-"""So many skipped changes of the clocks are looked for before one fire."""
+"""Most skipped changes of the clocks that are looked for before one fire time."""
 
 
 @dataclass(frozen=True, slots=True)
 class FireTime:
-    """One fire: the nominal instant, local time as RFC 3339 with its offset, and what is special about it."""
+    """One fire time."""
 
     at: int
+    """The nominal instant."""
     local: str
+    """The local time as RFC 3339 with its offset."""
     note: str | None = None
+    """The effect of a change of the clocks, in words."""
 
 
 def preview(schedule: Schedule, after: int, count: int) -> list[FireTime]:
-    """The first `count` fires strictly after this instant; fewer when the schedule ends.
+    """Return the first `count` fire times strictly after this instant, or fewer when the schedule ends.
 
-    Only real fires are listed: what is skipped stands in the note of the fire that follows it.
+    Only real fire times are listed. A skipped time is named in the note of the fire time that follows it.
     """
     fires: list[FireTime] = []
     while len(fires) < count and (at := next_fire(schedule, after)) is not None:
@@ -40,7 +43,7 @@ def preview(schedule: Schedule, after: int, count: int) -> list[FireTime]:
 def _fire_time(schedule: Schedule, previous: int, at: int) -> FireTime:
     rule = schedule.rule
     if not isinstance(rule, CronSchedule):
-        return FireTime(at, _written(_EPOCH + timedelta(milliseconds=at)))
+        return FireTime(at, _written(moment_of(at)))
     local = zone(rule.timezone).local(at)
     if parse_cron(rule.expression).every_hour:
         notes = [*_jump(rule, previous, at), *_repeats(local, both=True)]
@@ -51,7 +54,7 @@ def _fire_time(schedule: Schedule, previous: int, at: int) -> FireTime:
 
 
 def _skips(schedule: Schedule, rule: CronSchedule, previous: int, at: int) -> list[str]:
-    """The times that were left out since the previous fire, or at this very instant."""
+    """Name the times that were skipped since the previous fire time, or at this instant."""
     if rule.dst.gap is not Gap.SKIP:
         return []
     skipped = [_missing(rule, instant) for instant in [*skipped_between(schedule, previous, at, _SKIPS), at]]
@@ -59,7 +62,7 @@ def _skips(schedule: Schedule, rule: CronSchedule, previous: int, at: int) -> li
 
 
 def _late(rule: CronSchedule, at: int, local: datetime) -> list[str]:
-    """The missing times that this fire stands for."""
+    """Name the missing times for which the schedule fires at this instant."""
     if rule.dst.gap is Gap.SKIP or not (walls := _missing(rule, at)):
         return []
     day = "this day" if _day(walls[0]) == f"{local:%Y-%m-%d}" else _day(walls[0])
@@ -67,7 +70,7 @@ def _late(rule: CronSchedule, at: int, local: datetime) -> list[str]:
 
 
 def _jump(rule: CronSchedule, previous: int, at: int) -> list[str]:
-    """That clocks jumped over times of the schedule since the previous fire."""
+    """Say that clocks jumped over times of the schedule since the previous fire time."""
     place = zone(rule.timezone)
     start = place.stretch(at).start
     if start <= previous or not _missing(rule, start):
@@ -77,7 +80,10 @@ def _jump(rule: CronSchedule, previous: int, at: int) -> list[str]:
 
 
 def _repeats(local: datetime, *, both: bool) -> list[str]:
-    """That clocks show this time twice: the second time a datetime has fold=1, and less is added to UTC."""
+    """Say that clocks show this time twice.
+
+    The second time the datetime has fold=1, and a smaller offset from UTC.
+    """
     twin = local.replace(fold=1)
     if local.fold == 0 and (twin.utcoffset() or timedelta()) >= (local.utcoffset() or timedelta()):
         return []
@@ -102,7 +108,7 @@ def _day(wall: int) -> str:
 
 
 def _moment(wall: int) -> datetime:
-    return _EPOCH + timedelta(minutes=wall)
+    return EPOCH + timedelta(minutes=wall)
 
 
 def _written(moment: datetime) -> str:

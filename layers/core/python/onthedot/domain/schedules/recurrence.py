@@ -1,4 +1,4 @@
-"""How a recurring job recurs: its schedule, and what becomes of fire times that were missed or that overlap."""
+"""The recurrence of a job: its schedule, and the policies for fire times that are missed or that overlap."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,23 +10,31 @@ from onthedot.domain.schedules.schedule import Schedule
 
 
 class MisfirePolicy(StrEnum):
-    """What becomes of fire times missed by more than the grace."""
+    """The rule for fire times that were missed by more than the grace."""
 
     RUN_LATEST = "run_latest"
+    """Run the latest of them and skip the others."""
     RUN_ALL = "run_all"
+    """Run all of them."""
     SKIP = "skip"
+    """Skip all of them."""
 
 
 class OverlapPolicy(StrEnum):
-    """What a run does while the job's previous run has not ended."""
+    """The rule for a run whose job's previous run has not ended."""
 
     ALLOW = "allow"
+    """Run both side by side."""
     SKIP = "skip"
+    """Skip the new run."""
     QUEUE = "queue"
+    """Let the new run wait for the end of the previous one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misfire:
+    """The misfire policy and its grace."""
+
     policy: MisfirePolicy = MisfirePolicy.RUN_LATEST
     grace_seconds: int = 60
 
@@ -42,10 +50,11 @@ class Recurrence:
     misfire: Misfire = DEFAULT_MISFIRE
     overlap: OverlapPolicy = OverlapPolicy.ALLOW
     max_runs: int | None = None
+    """The job ends after so many runs. None: it has no such limit."""
 
 
 def to_json(recurrence: Recurrence) -> dict[str, Any]:
-    """Small: defaults are left out."""
+    """Return the recurrence as JSON values, without defaults so that it stays small."""
     record = schedules.to_json(recurrence.schedule)
     if recurrence.misfire != DEFAULT_MISFIRE:
         record["misfire"] = [recurrence.misfire.policy, recurrence.misfire.grace_seconds]
@@ -57,6 +66,7 @@ def to_json(recurrence: Recurrence) -> dict[str, Any]:
 
 
 def from_json(record: Mapping[str, Any]) -> Recurrence:
+    """Return the recurrence that `to_json` wrote."""
     policy, grace = record.get("misfire", (DEFAULT_MISFIRE.policy, DEFAULT_MISFIRE.grace_seconds))
     return Recurrence(
         schedules.from_json(record),

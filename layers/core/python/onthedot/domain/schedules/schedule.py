@@ -1,8 +1,8 @@
-"""When a recurring job fires: a rule, its limits, and everything that is asked of them.
+"""Schedules: the rule and the limits that give the fire times of a recurring job.
 
-Fire times are *nominal*: jitter comes on top, by `jittered`. Every function is pure and agrees with the others: what
-`next_fire` returns is strictly after what it was asked for, `fires_between` is `next_fire` repeated, and `contains` is
-true of just those times.
+Fire times are *nominal*. `jittered` adds the jitter. Every function is pure and agrees with the others: `next_fire`
+returns a time strictly after the given one, `fires_between` repeats `next_fire`, and `contains` is true for exactly
+these times.
 """
 
 import hashlib
@@ -41,7 +41,10 @@ UTC_NAME: Final = "UTC"
 
 @dataclass(frozen=True, slots=True)
 class CronSchedule:
-    """Fires when clocks in the zone show a time of the expression. Raises BadCron or BadTimezone when built."""
+    """A rule that fires when clocks in the zone show a time of the expression.
+
+    Raise BadCron or BadTimezone when it is built.
+    """
 
     expression: str
     timezone: str = UTC_NAME
@@ -52,12 +55,13 @@ class CronSchedule:
         zone(self.timezone)
 
     def next_after(self, after: int) -> int | None:
+        """Return the first fire time strictly after this instant, or None."""
         return next_instant(parse_cron(self.expression), zone(self.timezone), self.dst, after)
 
 
 @dataclass(frozen=True, slots=True)
 class EverySchedule:
-    """Fires at `anchor_ms` and every so many seconds after it, in elapsed time."""
+    """A rule that fires at `anchor_ms` and every so many seconds after it, in elapsed time."""
 
     seconds: int
     anchor_ms: int
@@ -67,6 +71,7 @@ class EverySchedule:
             raise BadSchedule("every", "is too small; give 1 or more seconds")
 
     def next_after(self, after: int) -> int | None:
+        """Return the first fire time strictly after this instant."""
         if after < self.anchor_ms:
             return self.anchor_ms
         period = self.seconds * 1000
@@ -75,12 +80,13 @@ class EverySchedule:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A rule within its limits: `start_at <= fire <= end_at`, both included."""
+    """A rule within limits. It fires only if `start_at <= time <= end_at`."""
 
     rule: CronSchedule | EverySchedule
     start_at: int | None = None
     end_at: int | None = None
     jitter_seconds: int = 0
+    """Each run starts up to this many seconds after its nominal time."""
 
     def __post_init__(self) -> None:
         if self.start_at is not None and self.end_at is not None and self.end_at < self.start_at:
@@ -90,12 +96,12 @@ class Schedule:
 
 
 def every(seconds: int, created_at: int, start_at: int | None = None) -> EverySchedule:
-    """The rule of a job created now: its first fire is `start_at` or, without one, an interval from now."""
+    """Return the rule of a job that is created now. It fires first at `start_at`, or else an interval from now."""
     return EverySchedule(seconds, created_at + seconds * 1000 if start_at is None else start_at)
 
 
 def next_fire(schedule: Schedule, after: int) -> int | None:
-    """The first fire time strictly after this instant; None when there is none left."""
+    """Return the first fire time strictly after this instant, or None when there is none left."""
     if schedule.start_at is not None:
         after = max(after, schedule.start_at - 1)
     at = schedule.rule.next_after(after)
@@ -103,7 +109,7 @@ def next_fire(schedule: Schedule, after: int) -> int | None:
 
 
 def fires_between(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
-    """The fire times with `after < time < until`, in order; the first `limit` of them."""
+    """Return the first `limit` fire times with `after < time < until`, in order."""
     fires: list[int] = []
     while len(fires) < limit and (at := next_fire(schedule, after)) is not None and at < until:
         fires.append(at)
@@ -112,24 +118,24 @@ def fires_between(schedule: Schedule, after: int, until: int, limit: int) -> lis
 
 
 def contains(schedule: Schedule, nominal: int) -> bool:
-    """Whether this is one of its fire times."""
+    """Return whether this is a fire time of the schedule."""
     return next_fire(schedule, nominal - 1) == nominal
 
 
 def skipped_between(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
-    """When the schedule would have fired, had it not been told to skip times that clocks jump over; bounds as above.
+    """Return the times with `after < time < until` that are skipped because clocks jump over them (policy `skip`).
 
-    Looks at no more than `limit` fires, run or skipped: ask again from the last one for more.
+    This looks at no more than `limit` times, run or skipped. For more, call it again from the last one.
     """
     rule = schedule.rule
     if not isinstance(rule, CronSchedule) or rule.dst.gap is not Gap.SKIP:
         return []
-    patient = replace(schedule, rule=replace(rule, dst=replace(rule.dst, gap=Gap.RUN_AFTER)))
-    return [at for at in fires_between(patient, after, until, limit) if not contains(schedule, at)]
+    with_gaps = replace(schedule, rule=replace(rule, dst=replace(rule.dst, gap=Gap.RUN_AFTER)))
+    return [at for at in fires_between(with_gaps, after, until, limit) if not contains(schedule, at)]
 
 
 def jittered(job_id: str, nominal: int, jitter_seconds: int) -> int:
-    """When this fire of this job really starts: always the same, 0 to `jitter_seconds` after its nominal time."""
+    """Return the nominal time with its jitter, 0 to `jitter_seconds`. It is always the same for a job and a time."""
     if jitter_seconds <= 0:
         return nominal
     digest = hashlib.blake2b(f"{job_id}@{nominal}".encode(), digest_size=8).digest()
@@ -137,7 +143,7 @@ def jittered(job_id: str, nominal: int, jitter_seconds: int) -> int:
 
 
 def to_json(schedule: Schedule) -> dict[str, Any]:
-    """The schedule as a record of each job: small, defaults left out."""
+    """Return the schedule as JSON values, without defaults so that it stays small."""
     rule = schedule.rule
     if isinstance(rule, EverySchedule):
         record: dict[str, Any] = {"every": rule.seconds, "anchor": rule.anchor_ms}
@@ -155,7 +161,7 @@ def to_json(schedule: Schedule) -> dict[str, Any]:
 
 
 def from_json(record: Mapping[str, Any]) -> Schedule:
-    """The schedule that `to_json` wrote down; numbers may come back as any integral type."""
+    """Return the schedule that `to_json` wrote. Its numbers may come back as any integral type."""
     rule: CronSchedule | EverySchedule
     if "every" in record:
         rule = EverySchedule(int(record["every"]), int(record["anchor"]))

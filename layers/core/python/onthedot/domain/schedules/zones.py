@@ -1,73 +1,73 @@
-"""Time zones as stretches of constant offset, found through zoneinfo and kept.
+"""Time zones as stretches of constant offset, computed through zoneinfo and cached.
 
-A zone is an IANA name in its exact spelling. Its data come from the system or, where there are none (Lambda), from the
-package `tzdata`. Instants are epoch milliseconds; walls are minutes of local time since 1970-01-01T00:00.
+A zone is an IANA name in its exact spelling. Its data come from the system or, where the system has none (Lambda), from
+the package `tzdata`. Instants are epoch milliseconds. Walls are minutes of local time since 1970-01-01T00:00.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
+from onthedot.domain.instants import moment_of
 from onthedot.domain.schedules.errors import BadTimezone
 
 WALL_MS: Final = 60_000
 LAST_INSTANT: Final = 253_370_764_800_000
-"""9999-01-01: nothing is computed from here on, where datetimes end."""
+"""9999-01-01. Nothing is computed after it, because datetimes end soon after it."""
 
 _MS: Final = timedelta(milliseconds=1)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS: Final = 86_400_000
 _CHUNK_MS: Final = 400 * _DAY_MS
 _STEP_MS: Final = 3 * _DAY_MS
-"""Offsets are compared this far apart: since 1970 no zone has changed its clocks twice within 6 days."""
+"""The distance at which offsets are compared. Since 1970 no zone has changed its clocks twice within 6 days."""
 _PLACELESS: Final = frozenset({"localtime", "posixrules", "Factory"})
-"""Files beside the zones: what they mean depends on the machine."""
+"""Names of files beside the zones. Their meaning depends on the machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """`start <= instant < end` with one offset. It may end where another with the same offset begins.
-
-    `first_wall` is the first whole minute that clocks show in it; `fresh_wall` the first of those that they
-    have not shown before. The two differ after clocks were put back.
-    """
+    """A stretch of time, `start <= instant < end`, with one offset. The next one may have the same offset."""
 
     start: int
     end: int
     offset: int
+    """Milliseconds that local time is ahead of UTC."""
     first_wall: int
+    """The first whole minute that clocks show in the stretch."""
     fresh_wall: int
+    """The first whole minute that clocks did not show before. After clocks were put back it is later than the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Zone:
-    """A time zone. Ask `zone()` for one."""
+    """A time zone. Use `zone()` to get one."""
 
     name: str
     info: ZoneInfo
 
     def stretch(self, instant: int) -> Stretch:
-        """The stretch that this instant, not before 1970, lies in."""
+        """Return the stretch that this instant lies in. It must not be before 1970."""
         for stretch in _stretches(self, instant // _CHUNK_MS):
             if instant < stretch.end:
                 return stretch
         raise AssertionError("stretches cover their chunk")
 
     def local(self, instant: int) -> datetime:
-        return (_EPOCH + timedelta(milliseconds=instant)).astimezone(self.info)
+        """Return the local time of the instant."""
+        return moment_of(instant).astimezone(self.info)
 
     def offset(self, instant: int) -> int:
-        """Milliseconds that local time is ahead of UTC."""
+        """Return the milliseconds that local time is ahead of UTC."""
         seconds = min(instant, LAST_INSTANT) // 1000
         return (datetime.fromtimestamp(seconds, self.info).utcoffset() or timedelta()) // _MS
 
 
 @lru_cache(maxsize=1024)
 def zone(name: str) -> Zone:
-    """The zone of this IANA name, in this spelling. Raises BadTimezone."""
+    """Return the zone of this IANA name. Raise BadTimezone when there is none in this spelling."""
     if name not in known_timezones():
         raise BadTimezone(_unknown(name))
     return Zone(name, ZoneInfo(name))
@@ -75,7 +75,7 @@ def zone(name: str) -> Zone:
 
 @lru_cache(maxsize=1)
 def known_timezones() -> frozenset[str]:
-    """The names that this installation knows; listing them takes milliseconds."""
+    """Return the names that this installation knows. They are cached, because listing them takes milliseconds."""
     return frozenset(available_timezones()) - _PLACELESS
 
 
@@ -87,7 +87,7 @@ def _unknown(name: str) -> str:
 
 
 def _nearest(name: str) -> str | None:
-    """The zone whose whole name or whose city looks most like this, whatever the case."""
+    """Return the zone whose whole name or whose city is most similar to this, in any case."""
     wanted = name.strip().replace(" ", "_").casefold()
     spelled = {key.rpartition("/")[2].casefold(): key for key in sorted(known_timezones(), reverse=True) if "/" in key}
     spelled |= {key.casefold(): key for key in sorted(known_timezones())}
@@ -97,7 +97,7 @@ def _nearest(name: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def _stretches(place: Zone, chunk: int) -> tuple[Stretch, ...]:
-    """The stretches of a chunk of time, in order, covering it. Changes shortly before it may reach into it."""
+    """Return the stretches that cover a chunk of time, in order. Changes shortly before the chunk are looked at too."""
     first, end = chunk * _CHUNK_MS, (chunk + 1) * _CHUNK_MS
     start = first - _STEP_MS
     offset, shown, found = place.offset(start), 0, []
@@ -118,7 +118,7 @@ def _changes(place: Zone, start: int, end: int) -> list[int]:
 
 
 def _change(place: Zone, before: int, after: int) -> int:
-    """The first instant with the new offset: all changes happen on whole seconds."""
+    """Return the first instant with the new offset. All changes happen on whole seconds."""
     old, low, high = place.offset(before), before // 1000, -(-after // 1000)
     while high - low > 1:
         middle = (low + high) // 2

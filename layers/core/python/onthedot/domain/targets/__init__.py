@@ -1,0 +1,1 @@
+"""The targets that jobs can call: their values, the allow-list, signatures and the redaction of secrets."""

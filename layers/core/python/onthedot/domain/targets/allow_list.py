@@ -1,4 +1,7 @@
-"""Which functions and AWS calls the jobs of a stage may make: the same list refuses, performs and grants."""
+"""The allow-list of a stage: the functions and AWS calls that its jobs may make.
+
+The API refuses jobs by it, workers check it before each call, and CDK grants permissions from it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,37 +11,42 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class AllowedCall:
-    """One action of a service, by boto3's names (`sqs`, `SendMessage`), on these resources."""
+    """One allowed action of an AWS service on some resources."""
 
     service: str
+    """boto3's name of the service, such as `sqs`."""
     action: str
+    """The name of the API call, such as `SendMessage`."""
     iam_action: str = ""
-    """Where IAM's name is another one, such as `s3:ListBucket` for `s3`, `ListObjectsV2`."""
+    """IAM's name of the action when it is another one, such as `s3:ListBucket` for `s3`, `ListObjectsV2`."""
     resources: tuple[str, ...] = ("*",)
 
     @property
     def grant(self) -> str:
+        """The IAM action that permits the call."""
         return self.iam_action or f"{self.service}:{self.action}"
 
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """`functions`: names or ARNs, `*` and `?` stand for what they usually do."""
+    """The functions and AWS calls that jobs may name."""
 
     functions: tuple[str, ...] = ()
+    """Names or ARNs of Lambda functions. `*` matches any characters, `?` matches one."""
     calls: tuple[AllowedCall, ...] = ()
 
     def allows_function(self, function: str) -> bool:
-        """A name matches a name; an ARN matches an ARN, or by the name in it."""
+        """Return whether jobs may call the function. A name matches by name, an ARN as a whole or by the name in it."""
         names = {function, function_name(function)} if _is_whole_arn(function) else {function}
         return any(fnmatchcase(name, pattern) for name in names for pattern in self.functions)
 
     def allows_call(self, service: str, action: str) -> bool:
+        """Return whether jobs may make the call."""
         return any((call.service, call.action) == (service, action) for call in self.calls)
 
 
 def function_name(function: str) -> str:
-    """The name in an ARN `arn:…:function:name[:version]`, or in `name[:version]`."""
+    """Return the name in an ARN `arn:…:function:name[:version]`, or in `name[:version]`."""
     parts = function.split(":")
     return parts[6] if _is_whole_arn(function) else parts[0]
 
@@ -48,6 +56,7 @@ def _is_whole_arn(function: str) -> bool:
 
 
 def to_json(allowed: AllowList) -> dict[str, Any]:
+    """Return the allow-list as JSON values, for the settings of the functions."""
     return {
         "functions": list(allowed.functions),
         "calls": [{**asdict(call), "resources": list(call.resources)} for call in allowed.calls],
@@ -55,7 +64,7 @@ def to_json(allowed: AllowList) -> dict[str, Any]:
 
 
 def from_json(stored: Mapping[str, Any]) -> AllowList:
-    """Raises KeyError or TypeError for what is no allow-list."""
+    """Return the allow-list that `to_json` wrote. Raise KeyError or TypeError for anything else."""
     calls: Sequence[Mapping[str, Any]] = stored.get("calls", [])
     return AllowList(
         tuple(stored.get("functions", ())),

@@ -1,4 +1,4 @@
-"""Secrets out of what is recorded of an error: messages quote URLs, headers and answers, and history is kept long."""
+"""Remove secrets from recorded errors: messages quote URLs, headers and answers, and history is kept for long."""
 
 import re
 from typing import Final
@@ -8,11 +8,11 @@ _WORDS: Final = (
     r"(?:password|passwd|passphrase|\bpass|pwd|secret|token|api[-_]?key|access[-_]?key|credential|signature|\bsig)"
 )
 _QUOTED: Final = r"\"(?:[^\"\\]|\\.)*\"?"
-"""Also without its end: what is recorded is cut."""
+"""A quoted text, also without its end, because recorded messages are cut."""
 _RULES: Final = (
     # `Bearer …`, `Basic …`
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"), rf"\1 {HIDDEN}"),
-    # `Authorization: Token …`, `Set-Cookie: …`: to the end of the line or of the quoted text, whatever stands there
+    # `Authorization: Token …`, `Set-Cookie: …`: to the end of the line or of the quoted text
     (re.compile(rf"(?i)((?:authorization|cookie)[\"']?\s*[=:]\s*)({_QUOTED}|[^\n\"]+)"), rf"\1{HIDDEN}"),
     # `https://user:password@host`, `https://token@host`
     (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{0,30}://)[^\s/@]+@"), rf"\1{HIDDEN}@"),
@@ -27,7 +27,7 @@ _RULES: Final = (
 
 
 def redacted(text: str) -> str:
-    """The text without what looks like a secret. It errs towards hiding too much."""
+    """Return the text with everything hidden that looks like a secret. It hides too much rather than too little."""
     for pattern, replacement in _RULES:
         text = pattern.sub(replacement, text)
     return text

@@ -1,4 +1,4 @@
-"""What a run can do: one small value for each kind of target. How each is performed is the adapters' business."""
+"""The types of targets: one small value for each. The performers in `onthedot.targets` call them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,47 +16,49 @@ class HttpTarget:
 
 @dataclass(frozen=True, slots=True)
 class LambdaTarget:
-    """A function, called and waited for; the payload is its event."""
+    """A Lambda function that is called and waited for. The payload is its event."""
 
     function: str
 
 
 @dataclass(frozen=True, slots=True)
 class AwsTarget:
-    """One API call of an AWS service. Without `input` the payload is the input."""
+    """One API call of an AWS service."""
 
     service: str
     action: str
     input: Mapping[str, Any] | None = None
+    """The input of the call. None: the payload is the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellTarget:
-    """A program with its arguments, without a shell in between; the payload is its standard input."""
+    """A program with its arguments, started without a shell. The payload is its standard input."""
 
     argv: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GrpcTarget:
-    """A unary call, `package.Service/Method`; the payload is the request as protobuf's JSON."""
+    """A unary gRPC call. The payload is the request as protobuf's JSON."""
 
     address: str
     method: str
+    """`package.Service/Method`."""
     tls: bool | None = None
-    """None: with TLS, but for loopback and private addresses."""
+    """Whether to use TLS. None: yes, except for loopback and private addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class PythonTarget:
-    """A handler that the worker's app marks with `@job`; the payload is its argument."""
+    """A handler that the worker's app marks with `@job`. The payload is its argument."""
 
     handler: str
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowTarget:
-    """Makes a graph of jobs out of the payload. Not for users to name: it comes with `POST /v1/workflows`."""
+    """The target that makes a graph of jobs from the payload. Users cannot name it: `POST /v1/workflows` makes it."""
 
     name: str = ""
 
@@ -72,22 +74,23 @@ TYPES: Final[Mapping[str, type[Target]]] = {
     "python": PythonTarget,
     "workflow": WorkflowTarget,
 }
-"""By the name that users give it, which is also the capability that a worker needs for it."""
+"""The types by the name that users write, which is also the capability that a worker needs."""
 _NAMES: Final = {kind: name for name, kind in TYPES.items()}
 
 
 def type_of(target: Target) -> str:
+    """Return the name of the target's type."""
     return _NAMES[type(target)]
 
 
 def to_json(target: Target) -> dict[str, Any]:
-    """As it is stored and handed to workers; `from_json` reads it back."""
+    """Return the target as JSON values, as it is stored and sent to workers."""
     fields = {name: getattr(target, name) for name in target.__slots__}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
     return {"type": type_of(target), **{name: value for name, value in plain.items() if value is not None}}
 
 
 def from_json(stored: Mapping[str, Any]) -> Target:
-    """Raises KeyError or TypeError for what is no target."""
+    """Return the target that `to_json` wrote. Raise KeyError or TypeError for anything else."""
     fields: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in stored.items()}
     return TYPES[fields.pop("type")](**fields)

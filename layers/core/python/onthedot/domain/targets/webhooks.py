@@ -1,6 +1,6 @@
-"""Standard-Webhooks signatures: who receives a call can tell that it is ours, whole and recent.
+"""Standard-Webhooks signatures: the receiver of a call can check that onthedot sent it, unchanged and recently.
 
-Two keys sign for a while when one is rotated, so that receivers can change theirs at leisure.
+After a rotation two keys sign for a while, so that receivers have time to change theirs.
 """
 
 import base64
@@ -17,22 +17,25 @@ KEY_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A tenant's secret. `retires_at` (epoch ms): until then it signs beside its successor."""
+    """A secret that signs the calls of a tenant."""
 
     secret: str
     created_at: int
     retires_at: int | None = None
+    """The key signs beside its successor until this instant. None: it has no successor."""
 
     def signs(self, now: int) -> bool:
+        """Return whether the key signs now."""
         return self.retires_at is None or now < self.retires_at
 
 
 def fresh_key(now: int) -> SigningKey:
+    """Return a new random key."""
     return SigningKey(PREFIX + base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode(), now)
 
 
 def rotated(keys: Sequence[SigningKey], now: int, overlap_ms: int) -> tuple[SigningKey, ...]:
-    """A new key first; those before it go on for the overlap at most; those that retired are forgotten."""
+    """Return a new key, followed by the earlier ones, which sign for the overlap at most. Retired keys are dropped."""
     retiring = [
         SigningKey(key.secret, key.created_at, min(key.retires_at or now + overlap_ms, now + overlap_ms))
         for key in keys
@@ -42,7 +45,7 @@ def rotated(keys: Sequence[SigningKey], now: int, overlap_ms: int) -> tuple[Sign
 
 
 def signature_headers(keys: Sequence[SigningKey], message_id: str, now: int, body: bytes) -> dict[str, str]:
-    """The three headers of a call: by every key that signs now, the newest first."""
+    """Return the three headers of a call, signed by every key that signs now, the newest first."""
     seconds = str(now // 1000)
     content = b".".join([message_id.encode(), seconds.encode(), body])
     signatures = [f"v1,{_signature(key.secret, content)}" for key in keys if key.signs(now)]

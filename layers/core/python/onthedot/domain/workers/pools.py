@@ -1,6 +1,6 @@
-"""Pools: workers of one capability set, with three queues each. A job's needs choose the smallest that fits.
+"""Pools: groups of workers with the same capabilities and their own queues. A job goes to the smallest pool that fits.
 
-*Push* pools are Lambda functions fed by their queues; *pull* pools are processes that ask for work.
+*Push* pools are Lambda functions that their queues invoke. *Pull* pools are processes that ask for work.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,43 +8,53 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from onthedot.domain.errors import Problem
 from onthedot.domain.targets.types import PythonTarget, Target, type_of
 
 LONGEST_IN_BATCH: Final = 60
+"""Most seconds of an attempt in a push pool that takes several runs at once."""
 LONGEST_PUSH: Final = 840
-"""A Lambda worker lives 15 minutes; an attempt must end, and be recorded, within it."""
+"""Most seconds of an attempt in a push pool. A Lambda worker lives 15 minutes, and must record the end within them."""
 LONGEST_PULL: Final = 39_600
-"""SQS hides a message for at most 12 hours."""
+"""Most seconds of an attempt in a pull pool. SQS hides a message for at most 12 hours."""
 
 
 class PoolKind(StrEnum):
+    """The way in which the workers of a pool get runs."""
+
     PUSH = "push"
+    """The queues invoke Lambda functions."""
     PULL = "pull"
+    """Processes ask for work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What its workers can do. `cpu` and `memory_mb` are what the largest of them can give to one run."""
+    """A pool, and what its workers can do."""
 
     name: str
     kind: PoolKind
     capabilities: frozenset[str]
     cpu: float
+    """The most that the largest worker can give to one run."""
     memory_mb: int
+    """The most that the largest worker can give to one run."""
     longest_seconds: int
+    """The longest attempt."""
     batch: int = 1
-    """Runs that a push worker takes at once; one that lost a worker must not be among others."""
+    """Number of runs that a push worker takes at once. A run whose worker was lost must not share a worker again."""
     queues: int = 3
-    """One for each priority; or one for all, where pollers of three would cost more than the pool is worth."""
+    """Number of queues: three, one for each priority, or one for all, where polling three would cost too much."""
 
     @property
     def size(self) -> tuple[float, ...]:
+        """The value by which the smallest pool is found."""
         return (self.memory_mb, self.cpu, self.longest_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What a user asks of a job's worker."""
+    """The requirements on a worker that a user gives with a job."""
 
     capabilities: tuple[str, ...] = ()
     cpu: float = 0
@@ -53,20 +63,12 @@ class Requirements:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """All that a worker must have for a run."""
+    """Everything that a worker must have for a run."""
 
     capabilities: frozenset[str]
     cpu: float = 0
     memory_mb: int = 0
     seconds: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """Why a pool does not fit: the request's field and what lacks."""
-
-    field: str
-    what: str
 
 
 _PUSHED: Final = frozenset({"http", "lambda", "aws", "grpc", "workflow"})
@@ -86,25 +88,29 @@ DEFAULT_POOLS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """All pools of a stage."""
+    """The pools of a stage."""
 
     all: tuple[Pool, ...] = DEFAULT_POOLS
 
     def get(self, name: str) -> Pool | None:
+        """Return the pool of this name, or None."""
         return next((pool for pool in self.all if pool.name == name), None)
 
     def alone(self, name: str) -> str:
-        """Where a run that lost its worker is tried again: by itself, so that it takes no others with it."""
+        """Return the pool in which a run whose worker was lost is tried again.
+
+        There it runs alone, so that it takes no other runs with it if it kills its worker.
+        """
         pool = self.get(name)
         if pool is None or pool.batch == 1:
             return name
         single = [p for p in self.all if p.kind is pool.kind and p.batch == 1 and _does_all_of(p, pool)]
         return min(single, key=lambda p: p.size).name if single else name
 
-    def choose(self, needs: Needs, offered: Mapping[str, frozenset[str]] | None = None) -> Pool | list[Missing]:
-        """The smallest pool that fits, or what the nearest one lacks.
+    def choose(self, needs: Needs, offered: Mapping[str, frozenset[str]] | None = None) -> Pool | list[Problem]:
+        """Return the smallest pool that fits, or the problems with the one that comes nearest.
 
-        `offered`: by pool, what its live workers can do beyond what the pool promises.
+        `offered` has, by pool, the capabilities of its live workers beyond those of the pool.
         """
         found = [(pool, missing(pool, needs, (offered or {}).get(pool.name, frozenset()))) for pool in self.all]
         fitting = [pool for pool, lacking in found if not lacking]
@@ -113,40 +119,40 @@ class Pools:
         return min(found, key=lambda one: _distance(*one))[1]
 
 
-def _distance(pool: Pool, lacking: Sequence[Missing]) -> tuple[float, ...]:
-    """How far a pool is from fitting: what it cannot do at all weighs most, and of two the larger is nearer."""
+def _distance(pool: Pool, lacking: Sequence[Problem]) -> tuple[float, ...]:
+    """Return how far a pool is from fitting. Missing capabilities weigh most. Of two equals the larger is nearer."""
     unable = sum(lack.field == "requirements.capabilities" for lack in lacking)
     return (unable, len(lacking), *(-amount for amount in pool.size))
 
 
 def _does_all_of(pool: Pool, other: Pool) -> bool:
-    """Whatever fits into the other fits into this one."""
+    """Return whether every run that fits the other pool fits this one."""
     return not missing(pool, Needs(other.capabilities, other.cpu, other.memory_mb, other.longest_seconds))
 
 
-def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> list[Missing]:
-    """What the pool lacks for these needs; nothing if it fits."""
+def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> list[Problem]:
+    """Return what the pool lacks for these needs, as problems of the request. An empty list: the pool fits."""
     lacking = [
-        Missing("requirements.capabilities", f"no worker of pool {pool.name} can do {capability!r}")
+        Problem("requirements.capabilities", f"no worker of pool {pool.name} can do {capability!r}")
         for capability in sorted(needs.capabilities - pool.capabilities - offered)
     ]
     if needs.cpu > pool.cpu:
-        lacking.append(Missing("requirements.cpu", f"pool {pool.name} has at most {pool.cpu:g} for one run"))
+        lacking.append(Problem("requirements.cpu", f"pool {pool.name} has at most {pool.cpu:g} for one run"))
     if needs.memory_mb > pool.memory_mb:
-        lacking.append(Missing("requirements.memory_mb", f"pool {pool.name} has at most {pool.memory_mb} for one run"))
+        lacking.append(Problem("requirements.memory_mb", f"pool {pool.name} has at most {pool.memory_mb} for one run"))
     if needs.seconds > pool.longest_seconds:
-        lacking.append(Missing("timeout_seconds", f"pool {pool.name} runs at most {pool.longest_seconds} s at a time"))
+        lacking.append(Problem("timeout_seconds", f"pool {pool.name} runs at most {pool.longest_seconds} s at a time"))
     return lacking
 
 
 def needs_of(target: Target, requirements: Requirements, timeout_seconds: int) -> Needs:
-    """What chooses the pool."""
+    """Return the needs that choose the pool of a job."""
     capabilities = frozenset({type_of(target), *requirements.capabilities})
     return Needs(capabilities, requirements.cpu, requirements.memory_mb, timeout_seconds)
 
 
 def worker_needs(target: Target, requirements: Requirements, timeout_seconds: int) -> Needs:
-    """What one worker of the pool must have: also the very handler, which its app may lack."""
+    """Return the needs that choose a worker in the pool. They include the handler, which a worker's app may lack."""
     needs = needs_of(target, requirements, timeout_seconds)
     if not isinstance(target, PythonTarget):
         return needs
@@ -154,11 +160,12 @@ def worker_needs(target: Target, requirements: Requirements, timeout_seconds: in
 
 
 def pools_to_json(pools: Iterable[Pool]) -> list[dict[str, Any]]:
+    """Return the pools as JSON values, for the settings of the functions."""
     return [{**asdict(pool), "kind": pool.kind.value, "capabilities": sorted(pool.capabilities)} for pool in pools]
 
 
 def pools_from_json(stored: Sequence[Mapping[str, Any]]) -> Pools:
-    """Raises KeyError, TypeError or ValueError for what is no pool."""
+    """Return the pools that `pools_to_json` wrote. Raise KeyError, TypeError or ValueError for anything else."""
     return Pools(
         tuple(
             Pool(**{**fields, "kind": PoolKind(fields["kind"]), "capabilities": frozenset(fields["capabilities"])})

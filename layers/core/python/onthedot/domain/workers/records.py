@@ -1,4 +1,4 @@
-"""Pull workers as the registry knows them: what they can do, what they do now, and whether they are alive."""
+"""The records of pull workers: what they can do, what they do now, and whether they are alive."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,49 +10,62 @@ from onthedot.domain.workers.pools import Needs
 SILENT_MS: Final = LEASE_MS + 5_000
 """A worker that was silent for longer has lost its leases, or is about to."""
 FORGOTTEN_MS: Final = 24 * 3_600_000
+"""The record of a worker that was silent for longer expires."""
 MOST_ASSIGNED: Final = 100
-"""Runs that may wait for one worker by name: they stand in its record, which all who use it read at every lease."""
+"""Most runs that may be assigned to one worker. They are kept in its record, which is read at every lease."""
 
 
 class WorkerStatus(StrEnum):
+    """The state of a worker, by its heartbeats."""
+
     ACTIVE = "ACTIVE"
+    """It sends heartbeats and takes runs."""
     DRAINING = "DRAINING"
-    """It finishes what it has and takes nothing more."""
+    """It finishes its runs and takes no more."""
     LOST = "LOST"
-    """Its heartbeats stopped; its runs are recovered as their leases end."""
+    """Its heartbeats stopped. The sweep recovers its runs when their leases end."""
     STOPPED = "STOPPED"
+    """It said that it ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a worker has, or a run takes. Every run takes one slot."""
+    """The resources that a worker has, or that runs take."""
 
     concurrency: int = 1
+    """Number of runs side by side. Each run takes one."""
     cpu: float = 0
     memory_mb: int = 0
 
     def fits(self, needs: Needs) -> bool:
+        """Return whether these resources are enough for one more run."""
         return self.concurrency >= 1 and self.cpu >= needs.cpu and self.memory_mb >= needs.memory_mb
 
     def less(self, needs: Needs) -> "Resources":
+        """Return the resources that are left beside a run with these needs."""
         return Resources(self.concurrency - 1, self.cpu - needs.cpu, self.memory_mb - needs.memory_mb)
 
     def minus(self, other: "Resources") -> "Resources":
+        """Return the difference."""
         return Resources(self.concurrency - other.concurrency, self.cpu - other.cpu, self.memory_mb - other.memory_mb)
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a worker does at a heartbeat."""
+    """The load of a worker at a heartbeat."""
 
     running: tuple[str, ...] = ()
+    """The ids of the runs that it has."""
     used: Resources = field(default_factory=lambda: Resources(0))
+    """The resources that these runs take."""
     stopping: bool = False
+    """Whether it takes no more runs."""
     stopped: bool = False
+    """Whether it has ended."""
 
 
 def expiry_of(heartbeat_at: int) -> int:
-    """When a worker that was last heard then is forgotten, in epoch seconds."""
+    """Return the epoch seconds after which the record of a worker with this last heartbeat expires."""
     return (heartbeat_at + FORGOTTEN_MS) // 1000
 
 
@@ -62,7 +75,7 @@ class WorkerRecord:
 
     worker_id: str
     tenant: str | None
-    """Whose runs it may have; None: everybody's, for workers of the operator with access to the table."""
+    """The tenant whose runs it may have. None: all tenants, for workers of the operator with access to the table."""
     pool: str
     capabilities: frozenset[str]
     resources: Resources
@@ -70,10 +83,11 @@ class WorkerRecord:
     heartbeat_at: int
     load: Load = field(default_factory=Load)
     assigned: frozenset[str] = frozenset()
-    """Runs that were handed to this very worker, and that it has not taken yet."""
+    """The runs that are assigned to this worker by name and that it has not leased yet."""
     host: str = ""
 
     def status(self, now: int) -> WorkerStatus:
+        """Return the state of the worker now."""
         if self.load.stopped:
             return WorkerStatus.STOPPED
         if now - self.heartbeat_at > SILENT_MS:
@@ -82,12 +96,13 @@ class WorkerRecord:
 
     @property
     def expires_at(self) -> int:
-        """Epoch seconds after which nobody needs to know of it."""
+        """The epoch seconds after which the record expires."""
         return expiry_of(self.heartbeat_at)
 
     def can_do(self, needs: Needs) -> bool:
-        """Whether it ever could, whatever it does now."""
+        """Return whether the worker could run this when it has no other run."""
         return self.capabilities >= needs.capabilities and self.resources.fits(needs)
 
     def free(self) -> Resources:
+        """Return the resources that its runs do not take."""
         return self.resources.minus(self.load.used)

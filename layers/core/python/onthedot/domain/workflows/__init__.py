@@ -1,0 +1,1 @@
+"""Workflows as graphs of jobs: checks, order, critical path, progress and end."""

@@ -1,4 +1,7 @@
-"""The end of a graph whose run did not make it, or was stopped: no job of it waits for what will not come."""
+"""The end of the jobs of a graph whose run could not make all of them, or was stopped.
+
+Without it, jobs of the graph would wait for parents that are never made.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,7 +10,8 @@ from typing import Final
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import changes
 from onthedot.domain.runs.endings import closed, concluded
-from onthedot.domain.runs.records import TERMINAL, Expect, Move, Record, Status
+from onthedot.domain.runs.moves import Expect, Move
+from onthedot.domain.runs.records import TERMINAL, Record, Status
 
 WHY: Final[Mapping[Status, str]] = {
     Status.FAILED: "its workflow could not be made",
@@ -16,26 +20,27 @@ WHY: Final[Mapping[Status, str]] = {
     Status.DELETED: "its workflow was deleted",
 }
 LONGEST_WHY: Final = 300
+"""Most characters of a reason."""
 
 
 def ended_with_workflow(job: Record) -> bool:
-    """Whether the end of its workflow's run has ended it, or kept it from ever being made."""
+    """Return whether the end of its workflow's run ended this job, or kept it from being made."""
     return job.status in TERMINAL and (job.reason or "").startswith(tuple(WHY.values()))
 
 
 def was_made(run: Record) -> bool:
-    """Whether an ended run had made its graph, all of it."""
+    """Return whether an ended run had made its whole graph."""
     return bool(run.attempts) and run.attempts[-1].outcome == "succeeded"
 
 
 def end_of(job: Record, run_ended: Status, because: str | None, now: int, deployment: Deployment) -> Move | None:
-    """End a job with its workflow; a running one is asked to stop. None: it needs nothing."""
+    """End a job with its workflow, or ask its running attempt to stop. Return None when there is nothing to do."""
     if job.status in TERMINAL:
         return None
     why = _why(run_ended, because)
     if job.status is not Status.WAITING:
         move = changes.cancel(job, now, deployment)
-        return move if move is None or move.to is Status.RUNNING else _saying(move, why)
+        return move if move is None or move.to is Status.RUNNING else _with_reason(move, why)
     to = _status(run_ended)
     ended = {**concluded(job, now, deployment), "reason": why, "waits_for": None}
     if to is Status.FAILED:
@@ -44,7 +49,7 @@ def end_of(job: Record, run_ended: Status, because: str | None, now: int, deploy
 
 
 def never_made(job: Record, run_ended: Status, because: str | None, now: int, deployment: Deployment) -> Record:
-    """What stands in the place of a job, so that a maker that comes late finds it taken."""
+    """Return an ended record that takes the id of a job, so that a worker that makes the graph late cannot make it."""
     to = _status(run_ended)
     return replace(
         job,
@@ -56,7 +61,7 @@ def never_made(job: Record, run_ended: Status, because: str | None, now: int, de
     )
 
 
-def _saying(move: Move, why: str) -> Move:
+def _with_reason(move: Move, why: str) -> Move:
     return replace(move, changes={**move.changes, "reason": why})
 
 

@@ -1,6 +1,6 @@
-"""A workflow as a graph: what is wrong with it, in which order it can run, and which chain takes longest.
+"""A workflow as a graph: its problems, the order in which its jobs can run, and its longest chain.
 
-Nothing here recurses: a chain of as many jobs as a workflow may have is as good as any other graph.
+Nothing here recurses, so a chain of as many jobs as a workflow may have is as good as any other graph.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,52 +9,43 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Final
 
+from onthedot.domain.errors import Problem
 from onthedot.domain.workflows.edges import children_of, parents_first, shortest_cycles
 
 MAX_JOBS: Final = 500
 MAX_HINTS: Final = 20
-"""So many unknown keys are compared with all others; a request full of them must not cost seconds."""
+"""So many unknown keys get a hint, which compares them with all keys. A request full of them must not cost seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A job of a workflow: its key there, and the keys of the jobs whose end it waits for."""
+    """A job of a workflow."""
 
     key: str
     depends_on: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class GraphProblem:
-    """One thing wrong with a workflow. `field` is empty where the list of jobs as a whole is wrong."""
-
-    index: int
-    """The job's position in the request."""
-    field: str
-    """`key`, `depends_on`, or an entry of it such as `depends_on.2`."""
-    message: str
+    """The keys of the jobs whose end it waits for."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Jobs in which `check` finds nothing; keys always come in the order of the request."""
+    """Jobs without problems, as `check` finds them. All methods return keys in the order of the request."""
 
     nodes: tuple[Node, ...]
 
     def parents_of(self, key: str) -> tuple[str, ...]:
-        """The jobs that this one waits for. Raises KeyError if there is no such job."""
+        """Return the jobs that this one waits for. Raise KeyError if there is no such job."""
         return self._named(self._parents[self._positions[key]])
 
     def children_of(self, key: str) -> tuple[str, ...]:
-        """The jobs that wait for this one. Raises KeyError if there is no such job."""
+        """Return the jobs that wait for this one. Raise KeyError if there is no such job."""
         return self._named(self._children[self._positions[key]])
 
     def roots(self) -> tuple[str, ...]:
-        """The jobs that wait for none."""
+        """Return the jobs that wait for no other."""
         return tuple(node.key for node, parents in zip(self.nodes, self._parents, strict=True) if not parents)
 
     def leaves(self) -> tuple[str, ...]:
-        """The jobs that none waits for."""
+        """Return the jobs that no other waits for."""
         return tuple(node.key for node, children in zip(self.nodes, self._children, strict=True) if not children)
 
     def _named(self, positions: Sequence[int]) -> tuple[str, ...]:
@@ -81,20 +72,23 @@ class Graph:
 
 
 def order(graph: Graph) -> list[str]:
-    """All keys, parents before children, and otherwise as they were given. Raises ValueError if there is a cycle."""
+    """Return all keys, parents before children and otherwise as in the request.
+
+    Raise ValueError if there is a cycle.
+    """
     return [graph.nodes[position].key for position in graph._order]
 
 
 def critical_path(graph: Graph, seconds: Mapping[str, float]) -> list[str]:
-    """The chain whose durations have the largest sum; what has none, or a negative one, counts as 0.
+    """Return the chain whose durations have the largest sum. A job without a duration, or with a negative one, has 0.
 
-    Among equal sums the one with the most jobs, so that before anything has run it is the longest chain; then the one
-    whose jobs were given first, compared from its end. Raises ValueError if there is a cycle.
+    Among equal sums the chain with the most jobs wins, so that before any job has run it is the longest chain. Then the
+    chain wins whose jobs come first in the request, compared from its end. Raise ValueError if there is a cycle.
     """
     length: dict[int, tuple[float, int]] = {}
     before: dict[int, int | None] = {}
     for position in graph._order:
-        # max() takes the first of equals, and positions ascend.
+        # max() returns the first of equals, and positions ascend.
         before[position] = parent = max(graph._parents[position], key=length.__getitem__, default=None)
         total, jobs = (0.0, 0) if parent is None else length[parent]
         length[position] = (total + max(0.0, seconds.get(graph.nodes[position].key, 0.0)), jobs + 1)
@@ -106,54 +100,55 @@ def critical_path(graph: Graph, seconds: Mapping[str, float]) -> list[str]:
     return path[::-1]
 
 
-def check(nodes: Sequence[Node]) -> list[GraphProblem]:
-    """Everything that keeps these jobs from being a workflow, in the order of the request; cycles come last.
+def check(nodes: Sequence[Node]) -> list[Problem]:
+    """Return everything that keeps these jobs from being a workflow, in the order of the request. Cycles come last.
 
-    Of cycles that share jobs only the shortest is told: there can be more of them than anybody can read.
+    The fields are those of the request, such as `jobs.2.depends_on.0`. Of cycles that share jobs only the shortest is
+    reported: there can be more of them than a person can read.
     """
     if not nodes:
-        return [GraphProblem(0, "", "there are no jobs; give at least one")]
+        return [Problem("jobs", "there are no jobs; give at least one")]
     if len(nodes) > MAX_JOBS:
-        return [GraphProblem(MAX_JOBS, "", f"there are {len(nodes)} jobs; give at most {MAX_JOBS}")]
+        return [Problem("jobs", f"there are {len(nodes)} jobs; give at most {MAX_JOBS}")]
     positions = _positions(nodes)
     hints = _Hints(positions)
     found = []
     for index, node in enumerate(nodes):
         if (first := positions[node.key]) != index:
-            found.append(GraphProblem(index, "key", f"is the key of job {first} too; give each job its own"))
+            found.append(Problem(f"jobs.{index}.key", f"is the key of job {first} too; give each job its own"))
         found.extend(_bad_dependencies(index, node, positions, hints))
     for cycle in shortest_cycles(_parents(nodes, positions)):
         path = " → ".join(nodes[position].key for position in [*cycle, cycle[0]])
         found.append(
-            GraphProblem(cycle[0], "depends_on", f"these wait for each other: {path}; remove one of the arrows")
+            Problem(f"jobs.{cycle[0]}.depends_on", f"these wait for each other: {path}; remove one of the arrows")
         )
     return found
 
 
-def _bad_dependencies(index: int, node: Node, known: Mapping[str, int], hints: "_Hints") -> Iterator[GraphProblem]:
+def _bad_dependencies(index: int, node: Node, known: Mapping[str, int], hints: "_Hints") -> Iterator[Problem]:
     seen: set[str] = set()
     for number, key in enumerate(node.depends_on):
         message = None
         if key in seen:
-            message = f"{_shown(key)} stands here twice; remove one"
+            message = f"{_shown(key)} is here twice; remove one"
         elif key == node.key:
             message = "a job cannot wait for itself; remove it"
         elif key not in known:
             message = f"no job has the key {_shown(key)}; {hints.instead_of(key, node.key)}"
         if message is not None:
-            yield GraphProblem(index, f"depends_on.{number}", message)
+            yield Problem(f"jobs.{index}.depends_on.{number}", message)
         seen.add(key)
 
 
 class _Hints:
-    """What to write instead of unknown keys: the nearest one, whatever the case, for the first few of them."""
+    """The hints for unknown keys: the nearest known key in any case, for the first few of them."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self._spelled = {key.casefold(): key for key in known}
         self._left = MAX_HINTS
 
     def instead_of(self, key: str, waiting: str) -> str:
-        """Never the key of the job that is waiting, for it cannot wait for itself."""
+        """Return what to write instead of the key: never the waiting job's own key, for it cannot wait for itself."""
         self._left -= 1
         close = get_close_matches(key[:64].strip().casefold(), self._spelled, n=2) if self._left >= 0 else []
         others = [self._spelled[name] for name in close if self._spelled[name] != waiting]
@@ -165,11 +160,11 @@ def _shown(key: str) -> str:
 
 
 def _positions(nodes: Sequence[Node]) -> dict[str, int]:
-    """Where each key stands, for the first time."""
+    """Return the first position of each key."""
     return {node.key: len(nodes) - 1 - back for back, node in enumerate(reversed(nodes))}
 
 
 def _parents(nodes: Sequence[Node], positions: Mapping[str, int]) -> list[list[int]]:
-    """For each job the positions of the others that it waits for, ascending; unknown keys are left out."""
+    """Return for each job the positions of the others that it waits for, ascending. Unknown keys are left out."""
     known = [{positions[key] for key in node.depends_on if key in positions and key != node.key} for node in nodes]
     return [sorted(parents) for parents in known]

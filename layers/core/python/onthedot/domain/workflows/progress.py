@@ -1,4 +1,4 @@
-"""How far a workflow has come, told from the states of its jobs."""
+"""The progress and the state of a workflow, from the states of its jobs."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,24 +7,27 @@ from typing import Final
 
 from onthedot.domain.runs.records import TERMINAL, Status
 
-_UNSTARTED: Final = frozenset({"WAITING", Status.PENDING, Status.DISPATCHED, Status.PAUSED})
+_UNSTARTED: Final = frozenset({Status.WAITING, Status.PENDING, Status.DISPATCHED, Status.PAUSED})
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowProgress:
-    """How many jobs there are, how many have ended, how many stand in each state, and the workflow's own state."""
+    """The progress of a workflow."""
 
     total: int
+    """Number of its jobs."""
     ended: int
+    """Number of jobs that have ended."""
     by_status: Mapping[str, int]
-    """Only states in which there is a job, by name."""
+    """Number of jobs in each state, by its name. States without a job are left out."""
     status: Status
+    """The state of the workflow itself."""
 
 
 def progress(statuses: Mapping[str, str]) -> WorkflowProgress:
-    """The progress of a workflow whose jobs, by key, stand in these states.
+    """Return the progress of a workflow whose jobs, by key, are in these states.
 
-    They are the texts of `Status`, WAITING (for parents) and RETRYING; a state not known here has begun and not ended.
+    A state is the text of a `Status`, or RETRYING. A job in an unknown state counts as begun and not ended.
     """
     counts = Counter(str(status) for status in statuses.values())
     ended = sum(counts[status] for status in TERMINAL)
@@ -32,7 +35,7 @@ def progress(statuses: Mapping[str, str]) -> WorkflowProgress:
 
 
 def _status(present: set[str]) -> Status:
-    """The workflow's state, when these are the states of its jobs. One without jobs has not begun."""
+    """Return the state of the workflow. A workflow without jobs has not begun."""
     if present <= _UNSTARTED:
         return Status.PENDING
     if not present <= TERMINAL:
@@ -41,5 +44,5 @@ def _status(present: set[str]) -> Status:
         return Status.FAILED
     if present & {Status.CANCELLED, Status.DELETED}:
         return Status.CANCELLED
-    # A job that was skipped as it should be takes nothing from the success of the others.
+    # A job that was skipped by its own rules does not spoil the success of the others.
     return Status.SKIPPED if present == {Status.SKIPPED} else Status.SUCCEEDED

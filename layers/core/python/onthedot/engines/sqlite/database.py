@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from onthedot import schema
-from onthedot.codec import FIELDS, INTEGERS
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.records import FIELDS, INTEGERS
 from onthedot.ports import Clock
 
 MEMORY: Final = ":memory:"

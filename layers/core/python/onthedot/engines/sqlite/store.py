@@ -5,8 +5,9 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from onthedot.codec import FIELDS, SETS, Scalar, decode, encode, encode_field
-from onthedot.domain.runs.records import Kind, Move, Priority, Record
+from onthedot.codec import Scalar, decode, encode, encode_field
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import FIELDS, SETS, Kind, Priority, Record
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Clock, Deadline, Moved, Page, Refused, SlotEntry
 

@@ -9,7 +9,7 @@ from typing import Final
 from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import TERMINAL, Definition, Record, Status
-from onthedot.domain.runs.still_scheduled import why_not
+from onthedot.domain.runs.still_scheduled import why_not_scheduled
 from onthedot.domain.schedules.recurrence import OverlapPolicy
 from onthedot.domain.workers.pools import missing, needs_of
 from onthedot.ports import Deadline, Engine, Moved, Refused, RunMessage
@@ -45,7 +45,7 @@ def check_before_start(engine: Engine, message: RunMessage, *, assigned: bool = 
     if not is_stamped(message.run_id):
         return MayStart(None)
     job = engine.store.get(job_id_of(message.run_id))
-    why = why_not(job, message.run_id)
+    why = why_not_scheduled(job, message.run_id)
     if why is not None or job is None:
         return _skip(engine, message, why or "job deleted", job)
     if not assigned and _needs_other_workers(engine, job, message):

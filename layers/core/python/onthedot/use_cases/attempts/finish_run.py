@@ -8,7 +8,8 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Definition, Move, Record, RetryPolicy, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Definition, Record, RetryPolicy, Status
 from onthedot.domain.runs.retry import GiveUp, after_failure
 from onthedot.domain.targets.redaction import redacted
 from onthedot.ports import Answer, Engine, Moved, Refused

@@ -11,7 +11,8 @@ from onthedot.domain.errors import PreconditionFailed, Unavailable
 from onthedot.domain.runs import changes
 from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.lifecycle import applied
-from onthedot.domain.runs.records import Kind, Move, Record
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.runs.stamping import given_up
 from onthedot.ports import Engine
 from onthedot.use_cases.dispatch.schedule_soon import schedule_soon

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.domain.reports.explain import MOST_NAMED, SCHEDULED, QueueState, Reason, explain
+from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain
 from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
-from onthedot.domain.runs.records import STAMPING, Definition, Record, Status
+from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record, Status
 from onthedot.domain.runs.slots import is_near
 from onthedot.domain.workers.pools import PoolKind, worker_needs
 from onthedot.ports import Deadline, Engine

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, JobNotFound, Problem
-from onthedot.domain.reports.explain import SCHEDULED, coming_fire
-from onthedot.domain.runs.records import STAMPING, Kind, Record, Status
+from onthedot.domain.runs.coming_fire import coming_fire
+from onthedot.domain.runs.records import SCHEDULED, STAMPING, Kind, Record, Status
 from onthedot.domain.runs.slots import horizon
 from onthedot.ports import Engine, Page
 

@@ -56,7 +56,7 @@ def smallest_pool(engine: Engine, tenant: str, definition: Definition) -> str:
         chosen = engine.deployment.pools.choose(needs, _offered(engine, tenant))
     if isinstance(chosen, Pool):
         return chosen.name
-    raise InvalidRequest(*(Problem(lack.field, f"{lack.what}; {_ADVICE[lack.field]}") for lack in chosen))
+    raise InvalidRequest(*(Problem(lack.field, f"{lack.message}; {_ADVICE[lack.field]}") for lack in chosen))
 
 
 def place_run(

@@ -7,7 +7,7 @@ from typing import Final
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.still_scheduled import why_not
+from onthedot.domain.runs.still_scheduled import why_not_scheduled
 from onthedot.ports import Deadline, Engine, Page
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import send_runs
@@ -111,7 +111,7 @@ def _still_scheduled(engine: Engine, runs: Sequence[Record], result: Redriven, d
         job = jobs.get(run.job_id)
         if run.kind is Kind.STAMPED and job is None:
             result.refused.append((run.run_id, "its job is gone, or cannot be read now"))
-        elif run.kind is Kind.STAMPED and (why := why_not(job, run.run_id)) is not None:
+        elif run.kind is Kind.STAMPED and (why := why_not_scheduled(job, run.run_id)) is not None:
             result.refused.append((run.run_id, f"it would be skipped: {why}"))
         else:
             scheduled.append(run)

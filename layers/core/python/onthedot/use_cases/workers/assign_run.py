@@ -6,8 +6,8 @@ from typing import Final
 from onthedot.domain.errors import InvalidRequest, JobConflict, Problem, Unavailable
 from onthedot.domain.ids import extra_run_id, fresh_generation
 from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.changes import SCHEDULED, assign
-from onthedot.domain.runs.records import Definition, Kind, Record
+from onthedot.domain.runs.changes import assign
+from onthedot.domain.runs.records import SCHEDULED, Definition, Kind, Record
 from onthedot.domain.runs.stamping import new_run
 from onthedot.domain.workers.pools import Needs, worker_needs
 from onthedot.domain.workers.records import MOST_ASSIGNED, WorkerRecord, WorkerStatus

@@ -10,7 +10,8 @@ from typing import Final
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import is_stamped
 from onthedot.domain.runs.lifecycle import applied
-from onthedot.domain.runs.records import Move, Record, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.workflows.end import end_of, never_made, was_made
 from onthedot.ports import Deadline, Engine, Moved, Undecided
 from onthedot.use_cases.jobs.payloads import load_payload

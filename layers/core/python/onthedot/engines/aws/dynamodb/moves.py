@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from onthedot.codec import Stored, encode_field
-from onthedot.domain.runs.records import Move, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Status
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.schema import PARTITION_KEY, SORT_KEY
 

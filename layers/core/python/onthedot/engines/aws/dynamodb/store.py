@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from botocore.exceptions import ClientError
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Move, Record, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Record, Status
 from onthedot.engines.aws.dynamodb.items import to_entry, to_item, to_run
 from onthedot.engines.aws.dynamodb.keys import RUN_PREFIX, run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import insert_statement, partiql_statement, update_item_arguments

@@ -1,0 +1,74 @@
+"""The moves of a run that has ended, or that a client deletes."""
+
+from typing import Final
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.endings import all_children, must_notify, notifying, tombstone_expiry
+from onthedot.domain.runs.moves import Expect, Move
+from onthedot.domain.runs.placement import place, rescheduled
+from onthedot.domain.runs.records import Record, Status
+
+PAUSED_WHY: Final = "paused"
+CHANGED_WHY: Final = "schedule changed"
+
+
+def redrive(run: Record, at: int, now: int, *, generation: str, deployment: Deployment) -> Move:
+    """Run a dead letter again. Its attempts stay on record, its counts of failures and losses begin again."""
+    placed = place(run.job_id, at, now, deployment)
+    return Move(
+        run.run_id,
+        Expect(
+            frozenset({Status.FAILED}),
+            {"generation": run.generation, "finished_at": run.finished_at, "notify_pending": None},
+        ),
+        placed.status,
+        {
+            **rescheduled(at, generation, placed),
+            "failures": 0,
+            "losses": 0,
+            "reason": "redriven from the dead letters",
+            "failed_under": None,
+            "finished_at": None,
+            "expires_at": None,
+        },
+    )
+
+
+def may_be_revived(run: Record) -> bool:
+    """Return whether the run was skipped for a reason that a later change of its job can undo."""
+    return run.reason in (PAUSED_WHY, CHANGED_WHY)
+
+
+def revive(run: Record, fire_at: int, now: int, *, generation: str, deployment: Deployment) -> Move:
+    """Schedule a skipped run again, because its job's schedule contains its time again."""
+    placed = place(run.job_id, fire_at, now, deployment)
+    return Move(
+        run.run_id,
+        Expect(frozenset({Status.SKIPPED}), {"generation": run.generation}),
+        placed.status,
+        {**rescheduled(fire_at, generation, placed), "reason": None, "finished_at": None, "expires_at": None},
+    )
+
+
+def grow_range(record: Record, until: int | None, count: int | None) -> Move:
+    """Extend a skipped range to a later fire time."""
+    expect = Expect(frozenset({Status.SKIPPED}), {"skipped_until": record.skipped_until})
+    return Move(record.run_id, expect, Status.SKIPPED, {"skipped_until": until, "skipped_count": count})
+
+
+def delete(run: Record, now: int, generation: str, deployment: Deployment) -> Move:
+    """Turn the record into a tombstone that keeps its id taken. Messages and attempts under way are fenced off."""
+    tombstone = {"slot": None, "expires_at": tombstone_expiry(now)}
+    return Move(
+        run.run_id,
+        Expect(frozenset(Status) - {Status.DELETED}, all_children(run)),
+        Status.DELETED,
+        {
+            **(notifying(run, now, deployment) if must_notify(run) else tombstone),
+            "listed_under": None,
+            "failed_under": None,
+            "generation": generation,
+            "lease_until": None,
+            "finished_at": run.finished_at or now,
+        },
+    )

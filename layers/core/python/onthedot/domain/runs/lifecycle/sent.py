@@ -1,0 +1,123 @@
+"""The moves of a run that the dispatcher claims and sends, and that no worker has started yet."""
+
+from typing import Any, Final
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.endings import all_children, closed, concluded, dead, has_graph
+from onthedot.domain.runs.moves import Expect, Move
+from onthedot.domain.runs.placement import place, rescheduled
+from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.slots import (
+    BUCKET_MS,
+    WATCH_DISTANCE,
+    SlotKind,
+    bucket_of,
+    shard_of,
+    slot_name,
+    slot_shard,
+    watch_slot,
+)
+
+MAX_RESENDS: Final = 6
+LONGEST_LOOK_MS: Final = 60 * BUCKET_MS
+"""The longest time between two looks of the sweep at a run in a crowded queue."""
+
+
+def claim(run_id: str, slot: str, generation: str, fire_at: int, *, now: int, claim_token: str) -> Move:
+    """Move a PENDING run from its fire slot to a watch slot. The dispatcher with this claim token sends it."""
+    return Move(
+        run_id,
+        Expect(frozenset({Status.PENDING}), {"generation": generation}),
+        Status.DISPATCHED,
+        {"slot": watch_slot(slot_shard(slot), fire_at, now), "claim_token": claim_token},
+    )
+
+
+def resend(run: Record, now: int, *, claim_token: str, deployment: Deployment) -> Move:
+    """Move a run whose message has not led to a start to a later watch slot, after twice the time of the last resend.
+
+    The generation stays, so the earlier message is as good as the new one.
+    """
+    return Move(
+        run.run_id,
+        _not_started(run),
+        Status.DISPATCHED,
+        {
+            "slot": _watch_slot_after(run, now, (WATCH_DISTANCE << run.resends) * BUCKET_MS, deployment),
+            "claim_token": claim_token,
+            "resends": run.resends + 1,
+        },
+    )
+
+
+def look_later(run: Record, now: int, deployment: Deployment) -> Move:
+    """Move a run whose message waits in a crowded queue to a later watch slot.
+
+    The sweep looks again after as long as the run has waited so far, at most after an hour.
+    """
+    wait = min(max(now - run.fire_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_LOOK_MS)
+    slot = _watch_slot_after(run, now, wait, deployment)
+    return Move(run.run_id, _not_started(run), Status.DISPATCHED, {"slot": slot})
+
+
+def undeliverable(run: Record, now: int, deployment: Deployment) -> Move:
+    """End a run as a dead letter whose message was sent again and again and never led to a start."""
+    why = f"undeliverable: sent {run.resends + 1} times, never started by any worker of pool {run.pool}"
+    return Move(run.run_id, _not_started(run, **all_children(run)), Status.FAILED, dead(run, now, why, deployment))
+
+
+def reroute(run: Record, pool: str, now: int, why: str, *, generation: str, deployment: Deployment) -> Move:
+    """Move a run to another pool, because its job needs other workers now."""
+    placed = place(run.job_id, now, now, deployment)
+    return Move(
+        run.run_id,
+        _sent(run.generation),
+        placed.status,
+        {**rescheduled(now, generation, placed), "pool": pool, "reason": why},
+    )
+
+
+def postpone(run: Record, at: int, now: int, why: str, *, generation: str, deployment: Deployment) -> Move:
+    """Schedule a run for later, under a new generation, because it has to wait for its turn."""
+    placed = place(run.job_id, at, now, deployment)
+    return Move(
+        run.run_id,
+        _sent(run.generation),
+        placed.status,
+        {**rescheduled(at, generation, placed), "reason": why},
+    )
+
+
+def skip(
+    run_id: str, generation: str, now: int, why: str, deployment: Deployment, *, half_done: Record | None = None
+) -> Move:
+    """End a run that is not to be started, with the reason. `half_done` is a run that made a part of its graph."""
+    ended = closed(now, deployment)
+    if half_done is not None and has_graph(half_done):
+        # With this reason the run is not revived later: its jobs end with it.
+        ended, why = concluded(half_done, now, deployment), f"{why}, before all jobs of its graph were made"
+    return Move(run_id, _sent(generation), Status.SKIPPED, {**ended, "reason": why})
+
+
+def name_last_started(job: Record, run_id: str) -> Move:
+    """Record in a job that this run starts, so that the job's next run does not overlap it."""
+    return Move(
+        job.run_id,
+        Expect(frozenset({job.status}), {"last_started_run": job.last_started_run}),
+        job.status,
+        {"last_started_run": run_id},
+    )
+
+
+def _sent(generation: str) -> Expect:
+    return Expect(frozenset({Status.DISPATCHED}), {"generation": generation})
+
+
+def _not_started(run: Record, **more: Any) -> Expect:
+    """Expect that neither a worker nor another sweep has moved the run since it was read."""
+    seen = {"generation": run.generation, "resends": run.resends, "slot": run.slot}
+    return Expect(frozenset({Status.DISPATCHED}), {**seen, **more})
+
+
+def _watch_slot_after(run: Record, now: int, wait: int, deployment: Deployment) -> str:
+    return slot_name(SlotKind.WATCH, shard_of(run.job_id, deployment.shards), bucket_of(now + wait))
