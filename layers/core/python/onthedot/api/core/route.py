@@ -63,34 +63,36 @@ class Route:
 
 
 class RouteTable:
-    """Routes by path, so that finding one does not look at all of them."""
+    """Routes by path, so that finding one does not compare the path with all of them."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
-        self._by_path: dict[str, dict[str, Route]] = {}
+        self._fixed: dict[str, dict[str, Route]] = {}
+        self._with_id: dict[str, dict[str, Route]] = {}
         for route in routes:
-            self._by_path.setdefault(route.path, {})[route.method] = route
-        self._most_segments = max(path.count("/") for path in self._by_path) + 1
+            by_path = self._with_id if _PLACE in route.path else self._fixed
+            by_path.setdefault(route.path, {})[route.method] = route
+        self._places = {path.split("/").index(_PLACE) for path in self._with_id}
 
     def find(self, method: str, path: str) -> tuple[Route, str]:
         """Return the route and the id in the path, or "" when it has none. Raise ApiError 404 or 405."""
         matching = self._matching(path)
+        for by_method, found_id in matching:
+            if method in by_method:
+                return by_method[method], found_id
         if not matching:
             raise ApiError(404, "not_found", "there is nothing at this path; GET /openapi.json lists what is")
-        if method not in matching:
-            allowed = ", ".join(sorted(matching))
-            raise ApiError(405, "method_not_allowed", f"use {allowed} here", headers={"Allow": allowed})
-        return matching[method]
+        allowed = ", ".join(sorted({name for by_method, _ in matching for name in by_method}))
+        raise ApiError(405, "method_not_allowed", f"use {allowed} here", headers={"Allow": allowed})
 
-    def _matching(self, path: str) -> Mapping[str, tuple[Route, str]]:
-        """Return the routes of a path by method. A path may be spelled out in one route and fit `{id}` in another."""
+    def _matching(self, path: str) -> list[tuple[Mapping[str, Route], str]]:
+        """Return the routes of a path by method, and the id in it. A fixed path may fit a path with `{id}` too."""
+        matching: list[tuple[Mapping[str, Route], str]] = []
+        if path in self._fixed:
+            matching.append((self._fixed[path], ""))
         segments = path.split("/")
-        if len(segments) > self._most_segments:
-            return {}
-        matching: dict[str, tuple[Route, str]] = {}
-        for number, segment in enumerate(segments):
-            template = "/".join((*segments[:number], _PLACE, *segments[number + 1 :]))
-            if template in self._by_path and _ID.fullmatch(segment):
-                matching |= {method: (route, segment) for method, route in self._by_path[template].items()}
-        if _PLACE not in segments:
-            matching |= {method: (route, "") for method, route in self._by_path.get(path, {}).items()}
+        for place, segment in enumerate(segments):
+            if place in self._places and _ID.fullmatch(segment):
+                template = "/".join((*segments[:place], _PLACE, *segments[place + 1 :]))
+                if template in self._with_id:
+                    matching.append((self._with_id[template], segment))
         return matching
