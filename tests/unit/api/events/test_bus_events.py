@@ -65,7 +65,7 @@ def test_the_cancel_of_no_job_is_refused_with_the_reason_of_rest(world: World, j
 
 @pytest.mark.parametrize("job_id", ["../../health", "a/b", "", "é", "x" * 129])
 def test_the_cancel_of_a_text_that_is_no_id_names_the_field(world: World, job_id: str) -> None:
-    with pytest.raises(BadEvent, match="^job_id: "):
+    with pytest.raises(BadEvent, match=r"^job_id: "):
         take(world, {"job_id": job_id}, CANCEL)
 
 
