@@ -54,8 +54,12 @@ def too_large(field: str, limit: int, size: int) -> ApiError:
 
 def echo(text: str) -> str:
     """Return a caller's own text so that an answer can repeat it: short, and valid UTF-8."""
-    safe = text[:MAX_ECHO].encode("utf-8", "replace").decode()
-    return safe + ("…" if len(text) > MAX_ECHO else "")
+    return valid_text(text[:MAX_ECHO]) + ("…" if len(text) > MAX_ECHO else "")
+
+
+def valid_text(text: str) -> str:
+    """Return the text with each half of a surrogate pair replaced, because UTF-8 cannot carry it."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def response_to(error: Exception) -> Response | None:

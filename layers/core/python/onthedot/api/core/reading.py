@@ -77,7 +77,7 @@ def field_names(model: type[Fields]) -> list[str]:
 def null_problems(model: type[Fields], document: Mapping[str, Any], nullable: Set[str]) -> list[Problem]:
     """Return a problem for each field that is null and must not be.
 
-    None marks a field that was left out, so that a null would be taken for a missing field.
+    In the models, None marks a field that was left out, so null would be read as a missing field.
     """
     names = set(field_names(model)) - nullable
     return [Problem(name, "is null; leave it out") for name in sorted(names) if document.get(name, name) is None]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Field
 
 from onthedot.api.core.body import canonical, read_object
-from onthedot.api.core.errors import echo, too_large
+from onthedot.api.core.errors import echo, too_large, valid_text
 from onthedot.api.core.fields import CalendarInstant, Fields, JobId, Key, printable
 from onthedot.api.core.reading import read_without_nulls
 from onthedot.domain.errors import InvalidRequest, Problem
@@ -88,13 +88,9 @@ def event_with_document(fields: EventFields, event: Event) -> Event:
 
 
 def _problems(field: str, found: Iterable[JsonProblem]) -> list[Problem]:
-    return [Problem(_joined(field, echo(problem.path)), _safe(problem.message)) for problem in found]
+    # A message repeats a little of the caller's text, which may be any text.
+    return [Problem(_joined(field, echo(problem.path)), valid_text(problem.message)) for problem in found]
 
 
 def _joined(field: str, path: str) -> str:
     return field + path if path.startswith("[") or not path else f"{field}.{path}"
-
-
-def _safe(message: str) -> str:
-    """Return the message as valid UTF-8: it repeats a little of the caller's text, which may be any text."""
-    return message.encode("utf-8", "replace").decode()

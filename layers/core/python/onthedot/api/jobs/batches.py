@@ -31,8 +31,13 @@ def requests_in(entries: Sequence[Entry]) -> list[JobRequest]:
     return [entry for entry in entries if isinstance(entry, JobRequest)]
 
 
+def read_jobs_object(body: bytes) -> dict[str, Any]:
+    """Return the object in a body that has a list of jobs. Raise ApiError."""
+    return read_object(body, MAX_BATCH_BODY, MAX_DEPTH + _LEVELS_ABOVE)
+
+
 def _entries(body: bytes) -> list[Any]:
-    document = read_object(body, MAX_BATCH_BODY, MAX_DEPTH + _LEVELS_ABOVE)
+    document = read_jobs_object(body)
     refuse_unknown_fields(document, ["jobs"])
     entries = document.get("jobs")
     if not isinstance(entries, list) or not entries:

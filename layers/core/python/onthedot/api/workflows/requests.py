@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from onthedot.api.core.body import MAX_DEPTH, read_object
 from onthedot.api.core.errors import ApiError
 from onthedot.api.core.reading import choice_problems, null_problems, read_model
 from onthedot.api.core.times import milliseconds
-from onthedot.api.jobs.batches import MAX_BATCH_BODY
+from onthedot.api.jobs.batches import read_jobs_object
 from onthedot.api.jobs.requests import (
     check_payload,
     choose_key,
@@ -27,9 +26,6 @@ from onthedot.domain.workflows.graph import MAX_JOBS, Node, check
 from onthedot.use_cases.jobs.submit_job import JobRequest
 from onthedot.use_cases.workflows.workflow_graph import Member
 
-MAX_BODY: Final = MAX_BATCH_BODY
-_LEVELS_ABOVE: Final = 2
-"""Levels of nesting above a job: the body and its list."""
 _ONE_OFF_FIELDS: Final = ("at", "delay")
 _TIME_FIELDS: Final = (*_ONE_OFF_FIELDS, *RULE_FIELDS)
 _MISPLACED: Final[Mapping[str, str]] = {
@@ -49,7 +45,7 @@ def read_workflow_request(body: bytes, header_key: str | None, now: int) -> tupl
 
     Raise ApiError for a body that is not JSON or too large, and InvalidRequest.
     """
-    document = read_object(body, MAX_BODY, MAX_DEPTH + _LEVELS_ABOVE)
+    document = read_jobs_object(body)
     problems = [
         *choice_problems(document, _TIME_FIELDS),
         *schedule_problems(document),
