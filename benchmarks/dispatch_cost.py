@@ -37,7 +37,7 @@ from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.ports import Answer, Call, Deadline, Engine, Received, Tick
 from onthedot.settings import WorkerSettings
 from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.send_runs import message_for
@@ -129,7 +129,7 @@ class RunningTasks:
 
     def tick(self) -> Counter[str]:
         now = self.clock.now()
-        return dispatch_due(self.engine, self.progress, Tick(0, SHARDS, now, "tick"), Deadline(now + 60_000))
+        return dispatch_due(self.engine, self.progress, Tick(0, SHARDS, now, "tick"), Deadline.after(now, 60_000))
 
     def due_messages(self) -> list[Received]:
         runs = [submit_job(self.engine, TENANT, one_off(self.clock.now() + 1)) for _ in range(WORKER_RUNS)]
@@ -174,7 +174,7 @@ def executing(make_client: MakeClient) -> Case:
     """The worker's use case: start, a target that does nothing, finish."""
     bench = a_bench(make_client)
     received = bench.due_messages()
-    worker = Worker(bench.engine, NoOp(), NoLeases(), "lambda-12345678", random.Random(1))  # noqa: S311 - jitter
+    worker = RunExecutor(bench.engine, NoOp(), NoLeases(), "lambda-12345678", random.Random(1))  # noqa: S311 - jitter
 
     def execute() -> None:
         for each in received:

@@ -90,7 +90,7 @@ class Subject:
         now = self.clock.now()
         self.ticks += 1
         tick = Tick(0, SHARDS, now, f"tick-{self.ticks}")
-        counts = dispatch_due(engine, self.progress, tick, Deadline(now + 60_000))
+        counts = dispatch_due(engine, self.progress, tick, Deadline.after(now, 60_000))
         done = tuple(counts[what] for what in ("claimed", "stamped", "advanced", "sent", "unsent"))
         if done != (ONE_OFFS, RECURRING, RECURRING, ONE_OFFS + RECURRING, 0):
             raise RuntimeError(f"this is not the tick that was to be measured: {counts}")

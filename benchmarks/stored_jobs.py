@@ -11,7 +11,7 @@ from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Engine
-from onthedot.use_cases.dispatch.place_run import LISTING_SHARDS
+from onthedot.schema import LISTING_SHARDS
 from onthedot.use_cases.jobs.submit_job import submit_job
 
 if TYPE_CHECKING:

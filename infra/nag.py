@@ -13,7 +13,7 @@ from constructs import IConstruct
 
 from components.worker_task import construct_part
 from onthedot.domain.workers.pools import Pool
-from onthedot.use_cases.attempts.results import PREFIX
+from onthedot.schema import RESULTS
 from pool_config import AWS_CALLS, Fargate
 from stage_config import StageConfig
 
@@ -101,7 +101,7 @@ def _blobs(config: StageConfig, stack: str, path: str, under: str = "") -> Itera
 def _working(config: StageConfig, stack: str, path: str, *, calls: bool) -> Iterator[Suppression]:
     """What a worker's role has: blobs, results, and what the stage's allow-list leaves open by a `*`."""
     yield from _blobs(config, stack, path)
-    yield from _blobs(config, stack, path, PREFIX)
+    yield from _blobs(config, stack, path, RESULTS)
     if not calls:
         return
     region, account = config.region or "<AWS::Region>", config.account or "<AWS::AccountId>"

@@ -1,4 +1,4 @@
-"""API Gateway ↔ the REST layer."""
+"""Serve the REST API behind API Gateway."""
 
 import base64
 import os
@@ -16,6 +16,7 @@ _log = logger("api")
 
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answer one request."""
     request = _request(event, context)
     response = route(_engine, request)
     _log.info("answered", extra={"method": request.method, "path": request.path, "status": response.status})
@@ -37,7 +38,7 @@ def _request(event: dict[str, Any], context: Any) -> Request:
 
 
 def _principal(authorizer: dict[str, Any]) -> Principal | None:
-    """Only what the authorizer put there counts; without a tenant there is no caller."""
+    """Return the caller that the authorizer found. Without a tenant there is none."""
     if not authorizer.get("tenant"):
         return None
     return Principal(str(authorizer["tenant"]), str(authorizer["role"]), str(authorizer["name"]))

@@ -1,4 +1,4 @@
-"""Once an hour: does every fire time that recurring jobs should have had have an outcome?"""
+"""Audit, once an hour, whether each fire time of the recurring jobs has an outcome."""
 
 import os
 from typing import Any
@@ -16,8 +16,8 @@ _SPARE_MS = 10_000
 
 
 def handle(event: Any, context: Any) -> dict[str, int]:  # noqa: ARG001
-    """The counts, which are metrics too: an alarm watches the holes."""
-    deadline = Deadline.after(_engine.clock, context.get_remaining_time_in_millis() - _SPARE_MS)
+    """Audit the jobs and return the counts. They are metrics too: an alarm watches the holes."""
+    deadline = Deadline.after(_engine.clock.now(), context.get_remaining_time_in_millis() - _SPARE_MS)
     counts = audit_due_jobs(_engine, range(_settings.shards), deadline)
     _log.info("audited", extra=counts)
     emit(_settings.stage, "auditor", counts)

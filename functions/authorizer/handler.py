@@ -1,4 +1,4 @@
-"""Token → tenant and role. Whatever is not plainly allowed is refused."""
+"""Authorize a request to the API by its token: find tenant and role, and refuse every other token."""
 
 import os
 from typing import Any
@@ -13,10 +13,11 @@ _log = logger("authorizer")
 
 
 class Unauthorized(Exception):
-    """API Gateway answers 401 when the message is exactly `Unauthorized`."""
+    """The token is not valid. API Gateway answers 401 when the message is exactly `Unauthorized`."""
 
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001
+    """Return the policy and the context of the caller. Raise Unauthorized."""
     principal = authenticate(_tokens, event.get("authorizationToken"))
     if principal is None:
         _log.info("refused")
@@ -34,6 +35,6 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG0
 
 
 def _whole_stage(method_arn: str) -> str:
-    """The answer is cached for the token, so it must not be bound to the one method that was called first."""
+    """Return a resource that covers all methods: API Gateway caches the answer for the token, not for the method."""
     api, stage = method_arn.split("/")[:2]
     return f"{api}/{stage}/*"

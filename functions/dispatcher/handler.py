@@ -1,4 +1,4 @@
-"""One tick for one group of shards: the claim pass, then the sweep."""
+"""Do the tick that a message of the tick queue asks for: the claim pass, then the sweep."""
 
 import os
 from typing import Any
@@ -19,8 +19,8 @@ _SPARE_MS = 10_000
 
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """A tick that could not send everything is reported as failed: its redelivery sends the rest."""
-    deadline = Deadline.after(_engine.clock, context.get_remaining_time_in_millis() - _SPARE_MS)
+    """Do the ticks. Report a tick that could not send all runs as failed: its redelivery sends the rest."""
+    deadline = Deadline.after(_engine.clock.now(), context.get_remaining_time_in_millis() - _SPARE_MS)
     failed = [record["messageId"] for record in event["Records"] if not _dispatch(record, deadline)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 

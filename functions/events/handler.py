@@ -1,4 +1,4 @@
-"""EventBridge → jobs: an event makes runs of the jobs that wait for it, or submits or cancels one."""
+"""Take an event from EventBridge: it makes runs of the jobs that wait for it, or submits or cancels a job."""
 
 import os
 from typing import Any
@@ -16,8 +16,8 @@ _SPARE_MS = 5_000
 
 
 def handle(event: Any, context: Any) -> dict[str, Any]:
-    """What may pass is raised, so that Lambda delivers the event again; what cannot be done is put away."""
-    deadline = Deadline.after(_engine.clock, context.get_remaining_time_in_millis() - _SPARE_MS)
+    """Take the event. A passing failure is raised, so that Lambda delivers the event again. A bad event is put away."""
+    deadline = Deadline.after(_engine.clock.now(), context.get_remaining_time_in_millis() - _SPARE_MS)
     try:
         ids = take_event(_engine, _settings.bus_tenant, event, deadline)
     except BadEvent as error:
@@ -31,6 +31,6 @@ def handle(event: Any, context: Any) -> dict[str, Any]:
 
 
 def _context(event: Any) -> dict[str, Any]:
-    """Which event, never what is in it."""
+    """Return the event's id, source and type for the log, and never its content."""
     known = event if isinstance(event, dict) else {}
     return {name.replace("-", "_"): known.get(name) for name in ("id", "source", "detail-type")}

@@ -1,4 +1,4 @@
-"""Once a minute: put one tick for each group of shards on the tick queue."""
+"""Put one tick for each group of shards on the tick queue, once a minute."""
 
 import os
 from typing import Any
@@ -15,6 +15,7 @@ _log = logger("planner")
 
 
 def handle(event: Any, context: Any) -> dict[str, int]:  # noqa: ARG001
+    """Send the ticks of this minute."""
     sent = plan_ticks(_queue, SystemClock(), shards=_settings.shards, shards_per_group=_settings.shards_per_group)
     _log.info("planned", extra={"ticks": sent})
     return {"ticks": sent}

@@ -1,4 +1,4 @@
-"""A batch of the table's stream: what became of jobs and runs is told to the bus."""
+"""Publish a batch of the table's stream: changes of jobs and runs become events on the bus."""
 
 import os
 from collections.abc import Iterator
@@ -13,26 +13,26 @@ from onthedot.wiring.aws import publisher
 
 _settings = PublisherSettings.from_environment(os.environ)
 _bus, _clock = publisher(_settings)
-_telling = PublishOptions(every_change=_settings.every_change, with_results=_settings.with_results)
+_options = PublishOptions(every_change=_settings.every_change, with_results=_settings.with_results)
 _log = logger("publisher")
 _SPARE_MS = 5_000
 
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """The first record that could not be told is reported as failed: from there on Lambda hands them over again."""
-    deadline = Deadline.after(_clock, context.get_remaining_time_in_millis() - _SPARE_MS)
+    """Publish the batch. Report the first change that was not published as failed: Lambda repeats from there on."""
+    deadline = Deadline.after(_clock.now(), context.get_remaining_time_in_millis() - _SPARE_MS)
     changes = list(_readable(event["Records"]))
-    told = publish_changes(_bus, changes, _telling, deadline)
+    result = publish_changes(_bus, changes, _options, deadline)
     unreadable = sum(map(is_of_a_run, event["Records"])) - len(changes)
-    counts = {"published": told.published, "unpublishable": told.refused + unreadable}
-    _log.info("published", extra={**counts, "again_from": told.again_from})
+    counts = {"published": result.published, "unpublishable": result.refused + unreadable}
+    _log.info("published", extra={**counts, "again_from": result.again_from})
     emit(_settings.stage, "publisher", counts)
-    again = [] if told.again_from is None else [{"itemIdentifier": told.again_from}]
+    again = [] if result.again_from is None else [{"itemIdentifier": result.again_from}]
     return {"batchItemFailures": again}
 
 
 def _readable(records: list[dict[str, Any]]) -> Iterator[RecordChange]:
-    """What is no job and no run is none of ours; one that cannot be read never will be, and must not hold up others."""
+    """Yield the changes of jobs and runs. A record that cannot be read never will be, so it is logged and left out."""
     for record in records:
         if not is_of_a_run(record):
             continue

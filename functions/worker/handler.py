@@ -1,4 +1,4 @@
-"""A batch of due messages: each is held to its millisecond and executed, all of them side by side."""
+"""Execute a batch of messages side by side, each run at the millisecond at which it is due."""
 
 import os
 import random
@@ -11,7 +11,7 @@ from onthedot.engines.aws.sqs.queues import read_message
 from onthedot.observability import logger
 from onthedot.ports import Received
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.keep_leases import LeaseKeeper
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.wiring.aws import push_targets, worker_engine
@@ -19,9 +19,9 @@ from onthedot.wiring.aws import push_targets, worker_engine
 _settings = WorkerSettings.from_environment(os.environ)
 _engine = worker_engine(_settings)
 _queues = _engine.queues
-_worker = Worker(
+_executor = RunExecutor(
     engine=_engine,
-    target=push_targets(_settings, _engine),
+    performer=push_targets(_settings, _engine),
     leases=LeaseKeeper(_engine.store, _engine.clock),
     worker_id=f"lambda-{uuid.uuid4().hex[:8]}",
     chance=random.Random(),  # noqa: S311 (jitter of retries, not a secret)
@@ -31,18 +31,18 @@ _pool = ThreadPoolExecutor(max_workers=10, thread_name_prefix="run")
 
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001
-    """Messages that are still needed are reported as failed, so that SQS keeps them."""
-    # The same message may stand twice in a batch; its second copy shares the verdict of the first.
+    """Execute the batch. Report messages that are still needed as failed, so that SQS keeps them."""
+    # The same message may be in a batch twice. Its second copy shares the verdict of the first.
     once = {record["body"]: record for record in reversed(event["Records"])}
     executing = {body: _pool.submit(_execute, record) for body, record in once.items()}
-    wait(executing.values())  # also when one breaks: what goes on after our answer is frozen in the middle of a call
-    served = {body: executed.result() for body, executed in executing.items()}
-    kept = [record["messageId"] for record in event["Records"] if not served[record["body"]]]
+    wait(executing.values())  # also when one raises: a call that goes on after the answer would be frozen midway
+    deletable = {body: executed.result() for body, executed in executing.items()}
+    kept = [record["messageId"] for record in event["Records"] if not deletable[record["body"]]]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
 
 
 def _execute(record: dict[str, Any]) -> bool:
-    """True if the message may be deleted. What is no message of ours stays, and ends in the dead-letter queue."""
+    """Execute the run. Return whether its message may be deleted: an unreadable one ends in the dead-letter queue."""
     try:
         message = read_message(record["body"])
     except (ValueError, KeyError, TypeError):
@@ -50,17 +50,18 @@ def _execute(record: dict[str, Any]) -> bool:
         return False
     receives = int(record["attributes"]["ApproximateReceiveCount"])
     received = Received(message, record["receiptHandle"], receives)
-    verdict = execute_run(_worker, received)
+    verdict = execute_run(_executor, received)
     _log.info("executed", extra={"run": message.run_id, "receives": receives, "verdict": repr(verdict)})
     return _settle(received, verdict)
 
 
 def _settle(received: Received, verdict: Verdict) -> bool:
+    """Hide a message that is still needed. Return whether the message may be deleted."""
     if isinstance(verdict, Done):
         return True
     try:
         _queues.hide(received, verdict.after_ms)
     except Unavailable as error:
-        # The message then comes back after the queue's own visibility time-out: later, not lost.
+        # The queue delivers the message after its own visibility time-out: later, but not lost.
         _log.warning("not_hidden", extra={"run": received.message.run_id, "error": str(error)})
     return False

@@ -15,8 +15,8 @@ from onthedot.engines.aws.dynamodb.keys import (
     TOKEN_PREFIX,
     WORKERS_PARTITION,
 )
+from onthedot.schema import RESULTS
 from onthedot.targets.aws.clients import USER_AGENT
-from onthedot.use_cases.attempts.results import PREFIX
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig
@@ -35,7 +35,7 @@ def working(data: DataStack, queues: QueuesStack) -> Iterator[iam.PolicyStatemen
     yield _allow(["dynamodb:PutItem"], [data.table.table_arn], _only_under([f"{SIGNING_PREFIX}*"]))
     yield _allow(["sqs:SendMessage"], queues.run_queue_arns())
     yield _allow(["s3:GetObject"], [data.blobs.arn_for_objects("*")])
-    yield _allow(["s3:PutObject"], [data.blobs.arn_for_objects(f"{PREFIX}*")])
+    yield _allow(["s3:PutObject"], [data.blobs.arn_for_objects(f"{RESULTS}*")])
     # Without it S3 answers 403 to a missing key, and nobody could tell a lost blob from a wrong policy.
     yield _allow(["s3:ListBucket"], [data.blobs.bucket_arn])
     yield no_tokens(data)

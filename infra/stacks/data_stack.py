@@ -6,8 +6,6 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from onthedot import schema
-from onthedot.use_cases.attempts import results
-from onthedot.use_cases.events import event_payloads
 from stage_config import StageConfig
 
 LONGEST_WAIT_DAYS = 14
@@ -97,11 +95,11 @@ def _lifecycle(history_days: int) -> list[s3.LifecycleRule]:
     to_cheaper = s3.Transition(storage_class=s3.StorageClass.INTELLIGENT_TIERING, transition_after=Duration.days(30))
     return [
         s3.LifecycleRule(id="old-blobs-get-cheaper", transitions=[to_cheaper]),
-        s3.LifecycleRule(id="results-are-history", prefix=results.PREFIX, expiration=Duration.days(history_days)),
+        s3.LifecycleRule(id="results-are-history", prefix=schema.RESULTS, expiration=Duration.days(history_days)),
         # An event's run begins within days of it, or never; then it is history.
         s3.LifecycleRule(
             id="events-are-history",
-            prefix=event_payloads.PREFIX,
+            prefix=schema.EVENT_PAYLOADS,
             expiration=Duration.days(history_days + LONGEST_WAIT_DAYS),
         ),
         s3.LifecycleRule(id="no-half-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)),

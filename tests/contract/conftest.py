@@ -64,7 +64,7 @@ def let_pass(kit: Kit) -> Callable[[float], None]:
 @pytest.fixture
 def soon(clock: Clock) -> Deadline:
     """A deadline that nothing here should need."""
-    return Deadline(clock.now() + 30_000)
+    return Deadline.after(clock.now(), 30_000)
 
 
 @pytest.fixture

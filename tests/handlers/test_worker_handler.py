@@ -22,7 +22,7 @@ from onthedot.domain.targets.types import (
 from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.ports import Answer, Call, Received, RunMessage
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.attempts.start_run import Done, GiveBack, Verdict
+from onthedot.use_cases.attempts.start_run import Done, Redeliver, Verdict
 from tests.handlers.conftest import BUCKET, Cloud, Context
 
 
@@ -63,7 +63,7 @@ def answering(worker: ModuleType, monkeypatch: pytest.MonkeyPatch, verdicts: dic
 def test_messages_that_are_still_needed_are_hidden_and_reported(
     worker: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    verdicts: dict[str, Verdict] = {"a": Done("succeeded"), "b": GiveBack(5_000, "early"), "c": Done("stale")}
+    verdicts: dict[str, Verdict] = {"a": Done("succeeded"), "b": Redeliver(5_000, "early"), "c": Done("stale")}
     hidden = answering(worker, monkeypatch, verdicts)
     assert worker.handle({"Records": [record("a"), record("b"), record("c")]}, Context()) == failures("b")
     assert hidden == [("b", 5_000)]
@@ -72,7 +72,7 @@ def test_messages_that_are_still_needed_are_hidden_and_reported(
 def test_a_message_that_cannot_be_hidden_is_kept_all_the_same(
     worker: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answering(worker, monkeypatch, {"unhidable": GiveBack(5_000, "early")})
+    answering(worker, monkeypatch, {"unhidable": Redeliver(5_000, "early")})
     assert worker.handle({"Records": [record("unhidable")]}, Context()) == failures("unhidable")
 
 
@@ -115,7 +115,7 @@ CALLS: dict[str, Target] = {
 
 def perform(worker: ModuleType, kind: str) -> Answer:
     call = Call("run", "job", 1, 0, Definition(CALLS[kind]), b"{}", 1_000)
-    answer: Answer = worker._worker.target.perform(call)
+    answer: Answer = worker._executor.performer.perform(call)
     return answer
 
 

@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 
 from onthedot import schema
-from onthedot.use_cases.attempts.results import PREFIX
-from onthedot.use_cases.events import event_payloads
 from tests.infra.kit import Assembly, resolve
 
 
@@ -83,11 +81,11 @@ def test_the_bucket_is_private_and_encrypted(prod: Assembly) -> None:
 def test_no_payload_is_deleted_by_its_age_since_its_job_may_be_years_ahead(prod: Assembly) -> None:
     rules = bucket(prod)["LifecycleConfiguration"]["Rules"]
     expiring = [rule for rule in rules if any(key.startswith("Expiration") for key in rule)]
-    assert {rule.get("Prefix") for rule in expiring} == {PREFIX, event_payloads.PREFIX}
+    assert {rule.get("Prefix") for rule in expiring} == {schema.RESULTS, schema.EVENT_PAYLOADS}
 
 
 def test_results_go_with_the_history_that_shows_them(prod: Assembly) -> None:
-    [rule] = [rule for rule in bucket(prod)["LifecycleConfiguration"]["Rules"] if rule.get("Prefix") == PREFIX]
+    [rule] = [rule for rule in bucket(prod)["LifecycleConfiguration"]["Rules"] if rule.get("Prefix") == schema.RESULTS]
     assert (rule["ExpirationInDays"], rule["Status"]) == (prod.config.history_days, "Enabled")
 
 

@@ -61,7 +61,7 @@ def heard(ministack: Clients) -> Iterator[Heard]:
 
 
 def soon(seconds: float = 10) -> Deadline:
-    return Deadline(VirtualClock().now() + round(seconds * 1000))
+    return Deadline.after(VirtualClock().now(), round(seconds * 1000))
 
 
 def test_what_is_published_is_heard_by_a_rule(heard: Heard) -> None:

@@ -32,7 +32,7 @@ def a_waiting_job(engine: Engine, pattern: object, payload: object = None) -> Re
 def tell(engine: Engine, event_id: str, detail: object) -> Handled:
     document = {"id": event_id, "source": "shop", "detail-type": "Order Paid", "detail": detail}
     return handle_event(
-        engine, "acme", Event(event_id, engine.clock.now(), document), Deadline(engine.clock.now() + 20_000)
+        engine, "acme", Event(event_id, engine.clock.now(), document), Deadline.after(engine.clock.now(), 20_000)
     )
 
 
@@ -43,8 +43,8 @@ def test_an_event_makes_its_runs_once_and_workers_are_given_it(engine: Engine, t
     a_waiting_job(engine, {"source": ["bank"]})
     document = {"id": "e-1", "source": "shop", "detail-type": "Order Paid", "detail": {"text": text}}
     event = Event("e-1", engine.clock.now(), document)
-    first = handle_event(engine, "acme", event, Deadline(engine.clock.now() + 20_000))
-    again = handle_event(engine, "acme", event, Deadline(engine.clock.now() + 20_000))
+    first = handle_event(engine, "acme", event, Deadline.after(engine.clock.now(), 20_000))
+    again = handle_event(engine, "acme", event, Deadline.after(engine.clock.now(), 20_000))
     assert (first.made, again.made, sorted(again.runs)) == (2, 0, sorted(first.runs))
     given = {}
     for received in engine.queues.receive(DEFAULT_POOL, Priority.MEDIUM, 10, visibility_ms=30_000):

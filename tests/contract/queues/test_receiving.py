@@ -126,7 +126,7 @@ def test_a_pool_may_have_one_queue_for_all_priorities(ministack: Clients) -> Non
     url = kit.queues()[0]._queue_urls[queue_key(DEFAULT_POOL, Priority.HIGH)]
     queues = SqsRunQueues(ministack.sqs, None, {queue_key("long", each): url for each in PRIORITIES}, kit.clock)
     messages = [replace(a_message(kit.clock, run_id=f"job_{p}"), priority=p, pool="long") for p in PRIORITIES]
-    queues.send(messages, Deadline(kit.clock.now() + 5_000))
+    queues.send(messages, Deadline.after(kit.clock.now(), 5_000))
 
     received = queues.receive("long", Priority.HIGH, 10, visibility_ms=VISIBILITY_SECONDS * 1000)
 

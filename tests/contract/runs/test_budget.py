@@ -20,7 +20,7 @@ from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Received, Refused, Tick, Undecided
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.access.signing_keys import keys_of
-from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.send_runs import message_for
@@ -107,10 +107,10 @@ class Life:
 
     def dispatch(self) -> None:
         tick = Tick(0, tuple(range(DEPLOYMENT.shards)), self.clock.now(), "tick")
-        dispatch_due(self.engine, self.progress, tick, Deadline(self.clock.now() + 60_000))
+        dispatch_due(self.engine, self.progress, tick, Deadline.after(self.clock.now(), 60_000))
 
     def execute(self, run: Record, answer: Answer) -> None:
-        worker = Worker(self.engine, AnsweringTarget(answer), NoLeases(), "lambda-12345678", random.Random(1))
+        worker = RunExecutor(self.engine, AnsweringTarget(answer), NoLeases(), "lambda-12345678", random.Random(1))
         with counted_units(self.clients.dynamodb) as units:
             verdict = execute_run(worker, Received(message_for(run), "receipt", 1))
         assert isinstance(verdict, Done)

@@ -26,7 +26,7 @@ def test_two_dispatchers_race_for_one_slot_of_200_runs_and_each_run_is_sent_once
     def dispatch(tick_id: str) -> None:
         together.wait()
         tick = Tick(0, (0,), kit.clock.now(), tick_id)
-        totals.append(dispatch_due(engine, progress, tick, Deadline(kit.clock.now() + 60_000)))
+        totals.append(dispatch_due(engine, progress, tick, Deadline.after(kit.clock.now(), 60_000)))
 
     threads = [threading.Thread(target=dispatch, args=(tick_id,)) for tick_id in ("one", "two")]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""Matching costs what can match: other patterns are not read, however many there are."""
+"""The cost of an event depends on the patterns that it can match: no other patterns are read."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ MANY = 10_000
 
 @dataclass
 class CountingPatterns(FaultyPatterns):
-    """Counts what is looked up, and each entry that is read for it."""
+    """An index that counts the keys that are looked up, and each entry that is read for them."""
 
     lookups: list[str] = field(default_factory=list)
     read: int = 0
@@ -56,7 +56,7 @@ class Cost:
 def cost_of_an_event(world: World) -> Cost:
     patterns, store = CountingPatterns(world.patterns, Faults()), CountingStore(world.store, Faults())
     engine = replace(world.engine, patterns=patterns, store=store)
-    assert len(handle_event(engine, "acme", an_event(), Deadline(world.clock.now() + 20_000)).runs) == 1
+    assert len(handle_event(engine, "acme", an_event(), Deadline.after(world.clock.now(), 20_000)).runs) == 1
     return Cost(len(patterns.lookups), patterns.read, store.read)
 
 

@@ -1,4 +1,4 @@
-"""Events that jobs wait for: one run for each event and job, whoever dies, however often an event comes."""
+"""Events that jobs wait for: one run for each event and job, though processes die and events come again."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -61,7 +61,7 @@ class Eventful(Simulation):
         return submit_job(self.engine(faults), tenant, request)
 
     def tell(self, event: Event, *, faults: Faults = NEVER, tenant: str = "acme") -> Handled:
-        return handle_event(self.engine(faults), tenant, event, Deadline(self.clock.now() + 20_000))
+        return handle_event(self.engine(faults), tenant, event, Deadline.after(self.clock.now(), 20_000))
 
     def change_pattern(self, job: Record, pattern: Any, faults: Faults = NEVER) -> Record:
         wanted = JobChange(pattern=json.dumps(pattern))

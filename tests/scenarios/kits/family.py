@@ -68,7 +68,7 @@ class Family(Simulation):
         return [self.status(run) for run in runs]
 
     def check_promises(self, runs: Sequence[Record]) -> None:
-        """Each ended in one explained state, nobody began before its parents' end, and nothing is left to tell."""
+        """Check that each job ended with a reason, none began before its parents ended, all children are notified."""
         ends = {run.run_id: self.stored(run) for run in runs}
         for end in ends.values():
             assert end.status in TERMINAL, f"{end.run_id} is {end.status}"

@@ -43,12 +43,12 @@ class Fault(StrEnum):
 
 @dataclass
 class Faults:
-    """Counts effects and strikes at one of them. `at` None only counts."""
+    """A counter of effects that strikes at one of them. With `at` None it only counts."""
 
     at: int | None = None
     fault: Fault = Fault.CRASH_AFTER
     meanwhile: Callable[[], object] | None = None
-    """What somebody else does just before the effect, with MEANWHILE."""
+    """The act of another process just before the effect, with MEANWHILE."""
     seen: list[str] = field(default_factory=list)
 
     def around(self, name: str, effect: Callable[[], Result], half: Callable[[], Any] | None = None) -> Result:

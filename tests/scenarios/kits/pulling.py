@@ -12,7 +12,7 @@ from onthedot.ports import Answer
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.use_cases.workers.lease_runs import Lease, Leased, lease_runs
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
-from onthedot.use_cases.workers.serve_workers import Offer, find_worker, register_worker
+from onthedot.use_cases.workers.worker_registry import Offer, find_worker, register_worker
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.simulation import NEVER, Simulation
 

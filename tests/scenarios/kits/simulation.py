@@ -13,7 +13,7 @@ from onthedot.domain.workers.pools import PoolKind
 from onthedot.ports import Answer, Call, Deadline, Engine
 from onthedot.schema import DEFAULT_POOL, PRIORITIES
 from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
@@ -88,7 +88,7 @@ class Simulation:
         """Take what ticks are visible; one whose dispatcher dies, or could not send all, stays in the queue."""
         for received in self.world.ticks.receive_ticks(10):
             progress = FaultyProgress(self.world.progress, faults)
-            deadline = Deadline(self.clock.now() + 80_000)
+            deadline = Deadline.after(self.clock.now(), 80_000)
             try:
                 counts = dispatch_due(self.engine(faults), progress, received.tick, deadline)
             except (Unavailable, Crash):
@@ -100,7 +100,7 @@ class Simulation:
 
     def work(self, faults: Faults = NEVER) -> None:
         """Execute what messages are visible; one whose worker dies stays in the queue."""
-        worker = Worker(self.engine(faults), self.target, NoLeases(), "worker", random.Random(1))
+        worker = RunExecutor(self.engine(faults), self.target, NoLeases(), "worker", random.Random(1))
         queues = self.world.queues
         batch = [one for pool, priority in self._served() for one in self.world.received(priority, pool)]
         # Workers hold messages side by side; one after another, the earliest must come first.

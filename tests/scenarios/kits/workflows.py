@@ -73,7 +73,7 @@ class Clan(Family):
         return job
 
     def jobs_of(self, run: Record, members: Sequence[Member]) -> dict[str, Record]:
-        """Those that exist, by key."""
+        """Return the jobs that exist, by key."""
         found = {member.key: self.world.store.get(node_job_id(run.run_id, member.key)) for member in members}
         return {key: job for key, job in found.items() if job is not None}
 
@@ -99,7 +99,7 @@ class Clan(Family):
             assert "its workflow" in (job.reason or ""), job.reason  # its own, or by way of a parent
 
     def without_blobs(self) -> Engine:
-        """As those see it who read no payloads."""
+        """Return the engine as the dispatcher has it, which reads no payloads."""
         return replace(self.world.engine, blobs=_NoBlobs())
 
 

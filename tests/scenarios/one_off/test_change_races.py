@@ -43,7 +43,7 @@ def move_later(simulation: Simulation, run: Record) -> None:
     change_job(simulation.world.engine, "acme", run.job_id, lambda *_: JobChange(at=later), None)
 
 
-# What is done, what becomes of the job, and when it then fires, if it does.
+# The change, the status of the job after it, and its fire time then, if it has one.
 CHANGES: dict[str, tuple[Callable[[Simulation, Record], None], Status, int | None]] = {
     "paused": (pause, Status.PAUSED, None),
     "paused and resumed": (pause_and_resume, Status.SUCCEEDED, 0),

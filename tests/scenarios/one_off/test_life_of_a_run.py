@@ -135,7 +135,7 @@ def test_a_message_that_never_arrives_is_given_up_after_bounded_resends(simulati
 
 def test_nothing_is_resent_while_the_queue_is_backlogged(simulation: Simulation) -> None:
     runs = [simulation.submit(5) for _ in range(3)]
-    for _ in range(30):  # nobody works
+    for _ in range(30):  # no worker takes a message
         simulation.clock.advance(60)
         simulation.plan_ticks()
         simulation.dispatch()

@@ -126,7 +126,7 @@ def test_a_slot_too_large_for_one_invocation_is_continued_not_restarted(simulati
     claims = 0
     for _ in range(200):
         (received,) = world.ticks.receive_ticks(1)
-        counts = dispatch_due(engine, world.progress, received.tick, Deadline(world.clock.now() + 1_500))
+        counts = dispatch_due(engine, world.progress, received.tick, Deadline.after(world.clock.now(), 1_500))
         world.ticks.delete_tick(received)
         claims += counts["claimed"]
         if not counts["out_of_time"]:

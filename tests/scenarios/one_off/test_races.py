@@ -7,8 +7,8 @@ from collections import Counter
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Status
 from onthedot.ports import Answer, Call, Deadline, Received, Refused, RunMessage
-from onthedot.use_cases.attempts.execute_run import Worker, execute_run
-from onthedot.use_cases.attempts.start_run import Done, GiveBack
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
+from onthedot.use_cases.attempts.start_run import Done, Redeliver
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.send_runs import message_for
 from tests.builders import a_run, a_world
@@ -28,7 +28,7 @@ def test_two_dispatchers_race_for_one_slot_of_200_runs_and_each_run_is_sent_once
 
         def dispatch(tick: object) -> None:
             start.wait()
-            deadline = Deadline(world.clock.now() + 60_000)
+            deadline = Deadline.after(world.clock.now(), 60_000)
             totals.append(dispatch_due(world.engine, world.progress, tick, deadline))  # type: ignore[arg-type]
 
         threads = [threading.Thread(target=dispatch, args=(received.tick,)) for received in (first, second)]
@@ -49,7 +49,7 @@ def test_a_stale_message_of_an_earlier_generation_starts_nothing() -> None:
     with a_world() as world:
         simulation = Simulation(world, [Answer(ok=False, error="HTTP 500")])
         run = simulation.submit(1)
-        world.queues.send([message_for(run)], Deadline(world.clock.now()))  # a copy, which will be old soon
+        world.queues.send([message_for(run)], Deadline.after(world.clock.now(), 0))  # a copy, which will be old soon
         simulation.let_pass(2)
         assert simulation.stored(run).generation != run.generation
         assert Done("stale") in simulation.verdicts
@@ -68,7 +68,7 @@ def test_a_stale_message_that_comes_when_the_retry_is_due_does_not_start_it() ->
         assert parked.status is Status.DISPATCHED
         world.clock.sleep_until(parked.fire_at + 1_000)
         stale = RunMessage(run.run_id, run.generation, run.fire_at, "acme", run.priority, run.pool)
-        worker = Worker(world.engine, simulation.target, NoLeases(), "w", random.Random(1))
+        worker = RunExecutor(world.engine, simulation.target, NoLeases(), "w", random.Random(1))
         assert execute_run(worker, Received(stale, "0-0", 1)) == Done("stale")
         assert simulation.stored(run) == parked
 
@@ -78,7 +78,7 @@ def test_duplicate_messages_start_one_attempt() -> None:
         simulation = Simulation(world)
         run = simulation.submit(1)
         for _ in range(5):
-            world.queues.send([message_for(run)], Deadline(world.clock.now()))
+            world.queues.send([message_for(run)], Deadline.after(world.clock.now(), 0))
         simulation.let_pass(30)
         assert len(simulation.target.calls) == 1
 
@@ -89,11 +89,11 @@ def test_a_message_of_a_run_that_is_alive_elsewhere_comes_back_after_the_lease()
         world.store.move(
             lifecycle.start(run.run_id, run.generation, now=world.clock.now(), worker="a", attempt_token="a")
         )
-        world.queues.send([message_for(run)], Deadline(world.clock.now()))
+        world.queues.send([message_for(run)], Deadline.after(world.clock.now(), 0))
         simulation = Simulation(world)
         simulation.work()
         (verdict,) = simulation.verdicts
-        assert isinstance(verdict, GiveBack)
+        assert isinstance(verdict, Redeliver)
         assert verdict.after_ms > lifecycle.LEASE_MS
         assert simulation.target.calls == []
 
@@ -116,8 +116,8 @@ def test_a_worker_whose_lease_was_taken_cannot_finish() -> None:
                 world.store.move(lifecycle.start(call.run_id, "g2", now=now, worker="b", attempt_token="b"))
                 return Answer(ok=True, result="too late")
 
-        worker = Worker(engine, Sleeper(), NoLeases(), "a", random.Random(1))
-        world.queues.send([message_for(run)], Deadline(world.clock.now()))
+        worker = RunExecutor(engine, Sleeper(), NoLeases(), "a", random.Random(1))
+        world.queues.send([message_for(run)], Deadline.after(world.clock.now(), 0))
         (received,) = world.received(run.priority)
         assert execute_run(worker, received) == Done("fenced off")
         now_running = world.store.get(run.run_id)
@@ -131,11 +131,11 @@ def test_a_worker_never_starts_a_run_before_its_time() -> None:
         early = lifecycle.start(run.run_id, run.generation, now=run.fire_at - 1, worker="a", attempt_token="a")
         assert isinstance(world.store.move(early), Refused)
         message = RunMessage(run.run_id, run.generation, world.clock.now(), "acme", run.priority, run.pool)
-        world.queues.send([message], Deadline(world.clock.now()))  # a message that lies about its time
+        world.queues.send([message], Deadline.after(world.clock.now(), 0))  # a message that lies about its time
         simulation = Simulation(world)
         simulation.work()
         assert simulation.target.calls == []
-        assert isinstance(simulation.verdicts[0], GiveBack)
+        assert isinstance(simulation.verdicts[0], Redeliver)
 
 
 def test_heartbeats_keep_a_long_attempt_and_the_sweep_parks_it_again() -> None:

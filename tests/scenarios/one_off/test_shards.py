@@ -1,4 +1,4 @@
-"""Shards can be raised while jobs are stored: nobody is orphaned."""
+"""Shards can be raised while jobs are stored: no job is lost."""
 
 from dataclasses import replace
 

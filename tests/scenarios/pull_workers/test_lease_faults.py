@@ -1,4 +1,4 @@
-"""Faults beside a run: what is leased reaches its worker, what goes on is left alone, what is dead is not forgotten."""
+"""Faults beside a run: a leased run reaches its worker, a running one goes on, a lost one is found."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -14,16 +14,16 @@ from onthedot.domain.targets.types import LambdaTarget
 from onthedot.engines.sqlite.registry import SqliteWorkerRegistry
 from onthedot.ports import Answer, Call, Received
 from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import Worker, execute_run
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.keep_leases import UNHEARD
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
 from onthedot.use_cases.jobs.delete_job import delete_job
 from onthedot.use_cases.jobs.redrive import dead_letters, redrive, redrive_all
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.assign_run import hand_to_worker
+from onthedot.use_cases.workers.assign_run import assign_to_worker
 from onthedot.use_cases.workers.lease_runs import lease_runs
 from onthedot.use_cases.workers.report_run import keep_lease
-from onthedot.use_cases.workers.serve_workers import find_worker
+from onthedot.use_cases.workers.worker_registry import find_worker
 from tests.builders import World, a_world
 from tests.scenarios.kits import recurring
 from tests.scenarios.kits.faults import Faults, FaultyQueues
@@ -73,7 +73,7 @@ def test_a_run_that_was_handed_over_is_given_when_the_registry_cannot_be_written
     with a_world() as world:
         simulation = Simulation(world)
         run, worker = a_shell_job(simulation), a_worker(simulation)
-        hand_to_worker(world.engine, "acme", run.run_id, worker.worker_id)
+        assign_to_worker(world.engine, "acme", run.run_id, worker.worker_id)
         engine = replace(world.engine, registry=Unwritable(world.database, world.clock))
         known = find_worker(engine, "acme", worker.worker_id)
         leased = lease_runs(engine, known, most=4)
@@ -88,7 +88,7 @@ def test_runs_that_were_handed_over_wait_for_the_worker_that_has_no_room_for_all
         worker = a_worker(simulation)
         runs = [a_shell_job(simulation) for _ in range(3)]
         for run in runs:
-            hand_to_worker(world.engine, "acme", run.run_id, worker.worker_id)
+            assign_to_worker(world.engine, "acme", run.run_id, worker.worker_id)
         first = worker.lease_one()
         assert assigned_to(worker) == {run.run_id for run in runs} - {first.run.run_id}
         others = [lease.run.run_id for lease in worker.lease(4).leases]
@@ -139,7 +139,7 @@ def test_an_attempt_that_we_broke_off_ourselves_is_not_counted_as_a_failure() ->
                 return Answer(ok=False, error=f"stopped: {call.stop.reason}", error_class="stopped")
 
         [received] = world.received()
-        execute_run(Worker(world.engine, Obeying(), Unkept(), "w", random.Random(1)), received)
+        execute_run(RunExecutor(world.engine, Obeying(), Unkept(), "w", random.Random(1)), received)
         stored = simulation.stored(run)
         assert (stored.status, stored.failures, stored.losses) == (Status.DISPATCHED, 0, 0)
         assert [attempt.outcome for attempt in stored.attempts] == ["released"]
@@ -192,5 +192,5 @@ def test_a_recurring_job_is_run_by_the_worker_that_it_was_handed_to_whatever_its
             recurrence=Recurrence(recurring.every(3600, simulation)),
         )
         job = submit_job(world.engine, "acme", request)
-        run = hand_to_worker(world.engine, "acme", job.run_id, worker.worker_id)
+        run = assign_to_worker(world.engine, "acme", job.run_id, worker.worker_id)
         assert worker.lease_one().run.run_id == run.run_id

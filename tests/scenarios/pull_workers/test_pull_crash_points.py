@@ -8,7 +8,7 @@ from onthedot.domain.errors import StaleAttempt, Unavailable
 from onthedot.domain.runs.records import Record, Status
 from onthedot.ports import Answer
 from onthedot.use_cases.jobs.redrive import redrive, redrive_all
-from onthedot.use_cases.workers.assign_run import hand_to_worker
+from onthedot.use_cases.workers.assign_run import assign_to_worker
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.pulling import FINE, PullWorker, a_shell_job, a_worker
@@ -19,7 +19,7 @@ BROKEN = Answer(ok=False, error="exit 1")
 DIED = Answer(ok=False, error="the process died", lost=True)
 RELEASED = Answer(ok=False, error="the worker was stopped", handed_back=True)
 FATAL = Answer(ok=False, error="never", retryable=False)
-# What a report does: the run's move, the message of what is tried again, the deletion of its own message.
+# The effects of a report: the run's move, the message of a run that is tried again, the deletion of its own message.
 EFFECTS_OF_LEASE, EFFECTS_OF_SUCCESS, EFFECTS_OF_TRYING_AGAIN = 1, 2, 3
 
 
@@ -109,7 +109,7 @@ def test_a_redrive_that_dies_loses_no_dead_letter(at: int, fault: Fault, way: st
         except (Crash, Unavailable):
             pass
         assert len(faults.seen) > at, "the fault was never reached"
-        redrive_all(world.engine, "acme")  # somebody asks again
+        redrive_all(world.engine, "acme")  # the operator asks again
         minutes_pass(simulation, [worker])
         for run in runs:
             stored = simulation.stored(run)
@@ -123,7 +123,7 @@ def test_a_hand_over_to_one_worker_that_dies_loses_nothing(at: int, fault: Fault
         theirs = a_worker(simulation)
         faults = Faults(at, fault)
         with suppress(Crash, Unavailable):
-            hand_to_worker(simulation.engine(faults), "acme", run.run_id, theirs.worker_id)
+            assign_to_worker(simulation.engine(faults), "acme", run.run_id, theirs.worker_id)
         assert len(faults.seen) > at, "the fault was never reached"
         minutes_pass(simulation, [worker])  # the named worker never comes
         stored = simulation.stored(run)
@@ -135,7 +135,7 @@ def test_the_named_worker_gets_the_run_and_nobody_else() -> None:
         simulation = Simulation(world)
         run = a_shell_job(simulation)
         named, other = a_worker(simulation), a_worker(simulation)
-        handed = hand_to_worker(world.engine, "acme", run.run_id, named.worker_id)
+        handed = assign_to_worker(world.engine, "acme", run.run_id, named.worker_id)
         assert handed.run_id == run.run_id
         assert other.lease(10).leases == []
         lease = named.lease_one()

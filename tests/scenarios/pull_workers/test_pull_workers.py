@@ -14,7 +14,7 @@ from onthedot.use_cases.jobs.change_job import cancel_job
 from onthedot.use_cases.jobs.redrive import dead_letters, redrive_all
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 from onthedot.use_cases.workers.report_run import keep_lease
-from onthedot.use_cases.workers.serve_workers import find_worker
+from onthedot.use_cases.workers.worker_registry import find_worker
 from tests.builders import a_world
 from tests.scenarios.kits.pulling import PullWorker, a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation

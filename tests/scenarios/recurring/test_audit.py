@@ -1,4 +1,4 @@
-"""The auditor on the whole scheduler: what the scheduler does leaves no hole, and what is taken from it is found."""
+"""The auditor on the whole scheduler: it finds no hole in its work, and finds each run that a test removes."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -20,9 +20,9 @@ from tests.scenarios.kits.simulation import Simulation
 ALL_POLICIES = pytest.mark.parametrize("misfire", [Misfire(), run_all(), skip_missed()], ids=lambda m: m.policy)
 
 
-def audit_all(simulation: Simulation, seconds: float = 600, tell: Any = lambda *_: None) -> dict[str, int]:
-    deadline = Deadline(simulation.clock.now() + round(seconds * 1000))
-    return dict(audit_due_jobs(simulation.world.engine, range(simulation.world.deployment.shards), deadline, tell))
+def audit_all(simulation: Simulation, seconds: float = 600, on_report: Any = lambda *_: None) -> dict[str, int]:
+    deadline = Deadline.after(simulation.clock.now(), round(seconds * 1000))
+    return dict(audit_due_jobs(simulation.world.engine, range(simulation.world.deployment.shards), deadline, on_report))
 
 
 def holes(simulation: Simulation, job: Record) -> list[int]:
@@ -81,7 +81,7 @@ def test_a_record_that_was_taken_away_is_a_hole(simulation: Simulation, caplog: 
     forgotten = runs_of(simulation, job)[20]
     forget(simulation, forgotten)
     assert holes(simulation, job) == [forgotten.nominal_at]
-    assert audit_all(simulation, tell=audit_jobs.tell_log)["holes"] == 1
+    assert audit_all(simulation, on_report=audit_jobs.log_report)["holes"] == 1
     (logged,) = [vars(record) for record in caplog.records if record.message == "hole"]
     assert (logged["job"], logged["times"]) == (job.job_id, [forgotten.nominal_at])
 

@@ -1,4 +1,4 @@
-"""A round of the auditor: which slots it reads, what it leaves, and that what is not due costs nothing."""
+"""A round of the auditor: which slots it reads, which it leaves, and that jobs that are not due cost nothing."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def test_what_an_audit_has_no_time_for_is_counted_and_another_shard_is_last_the_
         read.append(slot)
         return []
 
-    monkeypatch.setattr(audit_jobs, "read_entries", note)
+    monkeypatch.setattr(audit_jobs, "read_slot_entries", note)
     slots = 2 * 121
     assert audit_all(simulation, seconds=0)["out_of_time"] == slots
     audit_all(simulation)

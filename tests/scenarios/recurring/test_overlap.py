@@ -3,7 +3,7 @@
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.schedules.recurrence import OverlapPolicy
-from onthedot.use_cases.attempts.admit_run import Admitted, admit_run
+from onthedot.use_cases.attempts.check_before_start import MayStart, check_before_start
 from onthedot.use_cases.dispatch.send_runs import message_for
 from tests.scenarios.kits.recurring import (
     every,
@@ -19,7 +19,7 @@ def a_run_that_does_not_end(simulation: Simulation, job: Record) -> Record:
     engine = simulation.world.engine
     run = runs_of(simulation, job)[0]
     simulation.clock.sleep_until(run.fire_at)
-    assert isinstance(admit_run(engine, message_for(run)), Admitted)
+    assert isinstance(check_before_start(engine, message_for(run)), MayStart)
     now = simulation.clock.now()
     engine.store.move(lifecycle.start(run.run_id, run.generation, now=now, worker="w", attempt_token="t"))
     return simulation.stored(run)

@@ -33,7 +33,7 @@ RUN, SKIP = OnParentFailure.RUN, OnParentFailure.SKIP
 BROKEN = Answer(ok=False, error="the store is on fire", retryable=False)
 AWAY = Answer(ok=False, error="the store is away")
 EFFECTS_OF_MAKING = 5
-"""Start, the jobs that wait, those that do not, their messages, finish."""
+"""Start, the waiting jobs, the roots, the messages of the roots, finish."""
 
 
 def test_a_diamond_is_made_when_it_is_due_and_runs_in_order() -> None:
@@ -269,7 +269,7 @@ def test_a_sweep_that_cannot_read_the_graph_asks_a_worker() -> None:
         slot = clan.stored(workflow).slot
         assert slot is not None
         clan.clock.advance(180)
-        sweep = sweep_slot(clan.without_blobs(), slot, "tick", Deadline(clan.clock.now() + 10_000))
+        sweep = sweep_slot(clan.without_blobs(), slot, "tick", Deadline.after(clan.clock.now(), 10_000))
         assert not sweep.whole
         assert clan.stored(workflow).notify_pending, "nobody forgets it"
         clan.work()

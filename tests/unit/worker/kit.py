@@ -12,7 +12,7 @@ from onthedot.domain.workers.pools import Needs
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer, Call, Performer
 from onthedot.stopping import Stop
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.work_source import Fenced, LeasedTasks, LeaseExtended, Task, WorkSource
 

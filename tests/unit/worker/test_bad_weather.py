@@ -13,7 +13,7 @@ from onthedot.domain.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.keep_leases import STOP_MARGIN_MS, UNHEARD, LeaseKeeper
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.heartbeat import Heartbeat
 from onthedot.worker.heartbeat_threads import HeartbeatThreads
 from onthedot.worker.running_tasks import RunningTasks

@@ -1,9 +1,10 @@
-"""The names of everything that is stored, once, as plain data: CDK, adapters and fixtures all read it from here."""
+"""The names of everything that is stored, as plain data and key functions. CDK, engines and fixtures read them here."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from onthedot.domain.runs.records import Priority
+from onthedot.domain.runs.slots import shard_of
 
 PARTITION_KEY: Final = "pk"
 SORT_KEY: Final = "sk"
@@ -12,21 +13,36 @@ TTL_ATTRIBUTE: Final = "expires_at"
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A sparse secondary index: an item stands in it only while it has both key attributes."""
+    """A sparse secondary index: an item is in it only while it has both key attributes."""
 
     name: str
     partition_key: str
     sort_key: str
     sort_type: Literal["N", "S"]
     included: tuple[str, ...] = ()
-    """Non-key attributes that are projected; empty means KEYS_ONLY."""
+    """The other attributes that are projected. Empty means KEYS_ONLY."""
 
 
-# What routing needs, and nothing that `start` changes: else every start would cost an index write.
+# The attributes that routing needs, and none that `start` changes: else every start would cost an index write.
 DUE: Final = Index("due", "slot", "fire_at", "N", ("generation", "claim_token", "tenant", "priority", "pool", "kind"))
 LISTING: Final = Index("listing", "listed_under", "created_at", "N")
 FAILURES: Final = Index("failures", "failed_under", "finished_at", "N")
 INDEXES: Final = (DUE, LISTING, FAILURES)
 
+LISTING_SHARDS: Final = 8
+"""Partitions of the listing index for each tenant, so that no tenant is limited to the 1,000 writes/s of one."""
+
+PAYLOADS: Final = "payloads/"
+"""Prefix of the blob keys of jobs' payloads."""
+EVENT_PAYLOADS: Final = "event-payloads/"
+"""Prefix of the blob keys of payloads that events give to runs."""
+RESULTS: Final = "results/"
+"""Prefix of the blob keys of results."""
+
 DEFAULT_POOL: Final = "default"
 PRIORITIES: Final = (Priority.HIGH, Priority.MEDIUM, Priority.LOW)
+
+
+def listed_under(tenant: str, job_id: str) -> str:
+    """Return the partition of the listing index that shows this job of the tenant."""
+    return f"{tenant}#{shard_of(job_id, LISTING_SHARDS)}"

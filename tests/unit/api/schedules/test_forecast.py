@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.use_cases.jobs import forecast as forecasts
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api, fields_of
+
+FORECAST = "onthedot.use_cases.jobs.forecast"
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_a_slot_of_many_pages_is_read_to_its_end(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("MOST_ENTRIES", 10), ("MOST_RECURRING", 3), ("MOST_FIRES", 5), ("PATIENCE_MS", 0)]
+    ("name", "value"), [("MOST_ENTRIES", 10), ("MOST_RECURRING", 3), ("MOST_FIRES", 5), ("patience.REQUEST_MS", 0)]
 )
 def test_what_is_more_than_can_be_counted_is_said(
     api: Api, monkeypatch: pytest.MonkeyPatch, name: str, value: int
@@ -93,7 +94,7 @@ def test_what_is_more_than_can_be_counted_is_said(
         api.job(delay=420)
     for _ in range(10):
         api.job(every=420)
-    monkeypatch.setattr(forecasts, name, value)
+    monkeypatch.setattr(f"{FORECAST}.{name}", value)
     assert api.get("/v1/forecast").body["truncated"] is True
 
 

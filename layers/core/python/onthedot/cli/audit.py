@@ -116,7 +116,7 @@ def _audit_due(table: str, connection: dict[str, Any]) -> Audited:
         raise NotAudited(f"{table}: no tick has looked at this table yet")
     engine = _engine(table, connection, len(shards))
     found = Audited()
-    found.counts = audit_due_jobs(engine, shards, Deadline.after(engine.clock, PATIENCE_MS), found.tell)
+    found.counts = audit_due_jobs(engine, shards, Deadline.after(engine.clock.now(), PATIENCE_MS), found.tell)
     return found
 
 

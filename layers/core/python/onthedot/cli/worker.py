@@ -17,7 +17,7 @@ from onthedot.clock import SystemClock
 from onthedot.domain.workers.records import Resources
 from onthedot.targets.processes.python_process import AppBroken
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker import target_factories
 from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.work_source import NotAllowed

@@ -6,7 +6,6 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from onthedot.domain.runs.pass_progress import PassProgress
 from onthedot.domain.runs.records import Kind, Move, Priority, Record
-from onthedot.ports.clock import Clock
 
 Item = TypeVar("Item")
 
@@ -18,9 +17,9 @@ class Deadline:
     at: int
 
     @classmethod
-    def after(cls, clock: Clock, milliseconds: int) -> Self:
-        """Return the deadline that lies this far ahead of the clock's present."""
-        return cls(clock.now() + milliseconds)
+    def after(cls, now: int, milliseconds: int) -> Self:
+        """Return the deadline that lies this far after the instant for which the caller decides."""
+        return cls(now + milliseconds)
 
     def allows(self, now: int) -> bool:
         """Whether there is time left."""

@@ -1,1 +1,1 @@
-"""One module for each thing the scheduler does: decide with `domain`, act through `ports`, import no engine."""
+"""One module for each thing the scheduler does. It decides with `domain`, acts through `ports`, imports no engine."""

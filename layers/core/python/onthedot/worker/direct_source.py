@@ -17,7 +17,7 @@ from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import perform
 from onthedot.use_cases.workers.lease_runs import Lease, lease_runs
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
-from onthedot.use_cases.workers.serve_workers import Offer, beat_worker, find_worker, register_worker
+from onthedot.use_cases.workers.worker_registry import Offer, beat_worker, find_worker, register_worker
 from onthedot.worker.polling import POLL_SECONDS, PolledQueues
 from onthedot.worker.work_source import Fenced, LeasedTasks, LeaseExtended, NotAllowed, Task, WorkSource
 

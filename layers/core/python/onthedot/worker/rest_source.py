@@ -12,7 +12,7 @@ from onthedot.domain.errors import Unavailable, WorkerNotFound
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.rest_client import ApiRefused, RestClient
 from onthedot.worker.rest_tasks import report_of, task_from
 from onthedot.worker.work_source import Fenced, LeasedTasks, LeaseExtended, NotAllowed, Task, WorkSource

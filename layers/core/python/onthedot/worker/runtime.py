@@ -13,7 +13,7 @@ from onthedot.domain.errors import Unavailable, WorkerNotFound
 from onthedot.domain.workers.records import Resources
 from onthedot.ports import Performer
 from onthedot.use_cases.attempts.keep_leases import HEARTBEAT_SECONDS, WATCH_SECONDS
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.heartbeat import STOP_PATIENCE, STOPPED, Heartbeat
 from onthedot.worker.heartbeat_threads import HeartbeatThreads
 from onthedot.worker.priorities import PriorityOrder

@@ -13,7 +13,7 @@ from onthedot.domain.workers.pools import Needs
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 
 
 class NotAllowed(OnthedotError):

@@ -18,7 +18,7 @@ def send_event(context: RequestContext) -> EventView:
     fields, event = read_event(context.request.body, now)
     if fields.id is not None:
         event = first_seen(context.engine, context.tenant, event)
-    deadline = Deadline(now + PATIENCE_MS)
+    deadline = Deadline.after(now, PATIENCE_MS)
     handled = handle_event(context.engine, context.tenant, event_with_document(fields, event), deadline)
     return {"event_id": event.event_id, "runs": handled.runs}
 

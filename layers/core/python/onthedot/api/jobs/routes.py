@@ -26,7 +26,7 @@ from onthedot.use_cases.jobs.payloads import shown_payload
 from onthedot.use_cases.jobs.read_jobs import read_job
 from onthedot.use_cases.jobs.run_extra import backfill, run_now
 from onthedot.use_cases.jobs.submit_job import JobRequest
-from onthedot.use_cases.workers.assign_run import hand_to_worker
+from onthedot.use_cases.workers.assign_run import assign_to_worker
 from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whole
 
 
@@ -104,7 +104,7 @@ def run(context: RequestContext) -> ExecutionView:
 def execute(context: RequestContext) -> ExecutionView:
     """Assign a job to one worker by name."""
     worker_id = read_body(ExecuteFields, context.request.body).worker_id
-    return _execution(context, hand_to_worker(context.engine, context.tenant, context.job_id, worker_id))
+    return _execution(context, assign_to_worker(context.engine, context.tenant, context.job_id, worker_id))
 
 
 def fill_back(context: RequestContext) -> views.BackfilledView:

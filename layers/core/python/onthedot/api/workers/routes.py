@@ -10,9 +10,9 @@ from onthedot.api.workers.fields import BeatFields, LeaseFields, RegisterFields,
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers import records as workers
 from onthedot.domain.workers.records import WorkerStatus
-from onthedot.use_cases.workers import serve_workers
+from onthedot.use_cases.workers import worker_registry
 from onthedot.use_cases.workers.lease_to_worker import LeaseRequest, lease_to_worker
-from onthedot.use_cases.workers.serve_workers import Offer
+from onthedot.use_cases.workers.worker_registry import Offer
 
 _CHANCE: Final = random.Random()  # noqa: S311 (jitter of retries, not a secret)
 
@@ -27,24 +27,24 @@ def register_worker(context: RequestContext) -> views.WorkerView:
         worker_id=fields.worker_id,
         host=fields.host,
     )
-    return _shown(context, serve_workers.register_worker(context.engine, context.tenant, offer))
+    return _shown(context, worker_registry.register_worker(context.engine, context.tenant, offer))
 
 
 def beat_worker(context: RequestContext) -> views.WorkerView:
     """Record the heartbeat and the load of a worker."""
     load = read_body(BeatFields, context.request.body).load()
-    return _shown(context, serve_workers.beat_worker(context.engine, context.tenant, context.id, load))
+    return _shown(context, worker_registry.beat_worker(context.engine, context.tenant, context.id, load))
 
 
 def show_worker(context: RequestContext) -> views.WorkerView:
     """Answer one worker."""
-    return _shown(context, serve_workers.see_worker(context.engine, context.tenant, context.id))
+    return _shown(context, worker_registry.see_worker(context.engine, context.tenant, context.id))
 
 
 def list_workers(context: RequestContext) -> views.WorkersView:
     """Answer the workers that may run the tenant's jobs."""
     query = read_model(WorkersQuery, context.request.query)
-    found = serve_workers.list_workers(
+    found = worker_registry.list_workers(
         context.engine,
         context.tenant,
         status=None if query.status is None else WorkerStatus(query.status),

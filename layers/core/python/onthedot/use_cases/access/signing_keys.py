@@ -1,4 +1,4 @@
-"""The keys that sign a tenant's calls: made at the first use, shown to the tenant, rotated without a gap."""
+"""Make and rotate the keys that sign a tenant's calls: made at the first use, rotated without a gap."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,7 +11,7 @@ TRIES: Final = 5
 
 
 def keys_of(engine: Engine, tenant: str) -> Sequence[SigningKey]:
-    """The newest first, at least one."""
+    """Return the tenant's keys, the newest first, at least one. Raise Unavailable."""
     for _ in range(TRIES):
         keys = engine.signing.keys(tenant)
         if keys:
@@ -21,7 +21,7 @@ def keys_of(engine: Engine, tenant: str) -> Sequence[SigningKey]:
 
 
 def rotate_keys(engine: Engine, tenant: str, overlap_ms: int) -> Sequence[SigningKey]:
-    """A new key signs from now on; the one before goes on beside it for the overlap."""
+    """Make a new key that signs from now on. The one before it signs too, until the overlap ends. Raise Unavailable."""
     for _ in range(TRIES):
         seen = engine.signing.keys(tenant)
         keys = rotated(seen, engine.clock.now(), overlap_ms)

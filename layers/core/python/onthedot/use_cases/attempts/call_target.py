@@ -1,4 +1,4 @@
-"""One attempt as its target sees it: the payload, the signature, the time it has."""
+"""Make the call of one attempt, with payload, signature and time-out, and perform it."""
 
 from typing import Final
 
@@ -16,7 +16,10 @@ BODILESS: Final = frozenset({"GET", "HEAD"})
 
 
 def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) -> Call:
-    """Raises Unavailable when the payload, the parents' results or the signing key cannot be read now."""
+    """Return the call of an attempt.
+
+    Raise Unavailable when the payload, the parents' results or the signing key cannot be read now.
+    """
     payload = with_parents(engine, run, load_payload(engine.blobs, definition))
     signature = {}
     if isinstance(definition.target, HttpTarget):
@@ -35,8 +38,8 @@ def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) ->
     )
 
 
-def perform(engine: Engine, target: Performer, run: Record, definition: Definition | None, stop: Stop) -> Answer:
-    """What became of the attempt. Never raises for a passing failure."""
+def perform(engine: Engine, performer: Performer, run: Record, definition: Definition | None, stop: Stop) -> Answer:
+    """Perform the attempt and return its answer. A passing failure is an answer too, and raises nothing."""
     if definition is None:
         return Answer(
             ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
@@ -45,4 +48,4 @@ def perform(engine: Engine, target: Performer, run: Record, definition: Definiti
         call = call_for(engine, run, definition, stop)
     except Unavailable as error:
         return Answer(ok=False, error=str(error), error_class="unavailable")
-    return target.perform(call)
+    return performer.perform(call)

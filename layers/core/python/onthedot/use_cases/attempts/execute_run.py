@@ -1,6 +1,7 @@
-"""One delivered message: hold it to the millisecond, start, perform, finish. Everything here may happen twice.
+"""Execute the run of one delivered message: wait until it is due, start it, call its target, finish it.
 
-Whatever dies in between leaves the run in its watch slot, and the message comes again.
+All of this may happen twice. If the process dies in between, the run stands in its watch slot, and the message is
+delivered again.
 """
 
 import random
@@ -16,48 +17,48 @@ from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import perform
 from onthedot.use_cases.attempts.finish_run import finish_run
 from onthedot.use_cases.attempts.keep_leases import UNHEARD
-from onthedot.use_cases.attempts.start_run import Done, GiveBack, Started, Verdict, start_run
+from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, start_run
 
-HOLD_MS: Final = 2_000
-"""A message that comes earlier than this before its time is given back instead of held."""
+LONGEST_WAIT_MS: Final = 2_000
+"""The function waits at most so long for the run's fire time. An earlier message is delivered again instead."""
 
 
 class Leases(Protocol):
-    """Keeps the lease of a running attempt alive while its target works, and asks it to stop when it must."""
+    """Extends the lease of a running attempt while its target works, and stops the target when the lease is lost."""
 
     def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
-    """Who executes, and with what."""
+class RunExecutor:
+    """The parts with which a function executes runs."""
 
     engine: Engine
-    target: Performer
+    performer: Performer
     leases: Leases
     worker_id: str
     chance: random.Random
 
 
-def execute_run(worker: Worker, received: Received) -> Verdict:
-    """Run what the message names, if it is still meant to run. Never raises for a passing failure."""
-    engine = worker.engine
+def execute_run(executor: RunExecutor, received: Received) -> Verdict:
+    """Execute the run that the message names, if it is still scheduled. A passing failure raises nothing."""
+    engine = executor.engine
     early = received.message.fire_at - engine.clock.now()
-    if early > HOLD_MS:
-        return GiveBack(early, "early")
+    if early > LONGEST_WAIT_MS:
+        return Redeliver(early, "early")
     engine.clock.sleep_until(received.message.fire_at)
     try:
-        begun = start_run(engine, received.message, worker.worker_id)
-        return _carry_out(worker, begun) if isinstance(begun, Started) else begun
+        started = start_run(engine, received.message, executor.worker_id)
+        return _carry_out(executor, started) if isinstance(started, Started) else started
     except Unavailable as error:
-        return GiveBack(min(1000 << received.receive_count, lifecycle.LEASE_MS), f"unavailable: {error}")
+        return Redeliver(min(1000 << received.receive_count, lifecycle.LEASE_MS), f"unavailable: {error}")
 
 
-def _carry_out(worker: Worker, begun: Started) -> Done:
+def _carry_out(executor: RunExecutor, started: Started) -> Done:
     stop = Stop()
-    with worker.leases.keeping(begun.run, stop):
-        answer = perform(worker.engine, worker.target, begun.run, begun.definition, stop)
+    with executor.leases.keeping(started.run, stop):
+        answer = perform(executor.engine, executor.performer, started.run, started.definition, stop)
         if stop.reason == UNHEARD and not answer.ok:
-            # We broke it off: not held against the run.
+            # The lease keeper stopped the call: the attempt does not count as a failure of the run.
             answer = Answer(ok=False, error=UNHEARD, error_class="released", handed_back=True)
-        return Done(finish_run(worker.engine, begun.run, begun.definition, answer, chance=worker.chance))
+        return Done(finish_run(executor.engine, started.run, started.definition, answer, chance=executor.chance))

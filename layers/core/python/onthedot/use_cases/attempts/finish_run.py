@@ -1,4 +1,4 @@
-"""The end of an attempt, wherever it ran: record what became of it, once, and send what is tried again."""
+"""Finish an attempt, on every kind of worker: store how it ended, once, and send the run when it is tried again."""
 
 import random
 from dataclasses import replace
@@ -14,6 +14,7 @@ from onthedot.domain.targets.redaction import redacted
 from onthedot.ports import Answer, Engine, Moved, Refused
 from onthedot.use_cases.attempts.results import store_result
 from onthedot.use_cases.attempts.start_run import send_if_dispatched
+from onthedot.use_cases.outcomes import is_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
 FINISH_PAUSE_MS: Final = 500
@@ -31,9 +32,10 @@ def finish_run(
     chance: random.Random,
     patience_ms: int = lifecycle.LEASE_MS,
 ) -> str:
-    """The run's status after it, in lower case; or that another attempt owns the run by now, and nothing was written.
+    """Store the end of the attempt. Return the run's new status in lower case.
 
-    Raises Unavailable when the store stays away for longer than the patience.
+    Return FENCED_OFF when another attempt owns the run by now: then nothing was written. Raise Unavailable when the
+    store fails for longer than the patience.
     """
     now = engine.clock.now()
     until = now + patience_ms
@@ -46,7 +48,7 @@ def finish_run(
     if isinstance(outcome, Refused) and _asks_to_stop(outcome.current, run):
         move = lifecycle.stop(run, now, failure_of(answer), engine.deployment)
         outcome = _move_persistently(engine, move, until)
-    if isinstance(outcome, Refused) and not _shows(outcome.current, run, move):
+    if not is_written(outcome, lambda current: _shows_finish(current, run, move)):
         return FENCED_OFF
     finished = lifecycle.applied(run, move)
     send_if_dispatched(engine, finished)
@@ -85,13 +87,13 @@ def _finishing_move(
 
 
 def failure_of(answer: Answer) -> Failure:
-    """Bounded and without secrets: it is kept, and shown to whoever may see the run."""
+    """Return the failure of an attempt, bounded and without secrets: it is stored and shown with the run."""
     error = redacted(answer.error or "failed without a reason")[:ERROR_CHARACTERS]
     return Failure(error, answer.error_class and answer.error_class[:CLASS_CHARACTERS])
 
 
 def _move_persistently(engine: Engine, move: Move, until: int) -> Moved | Refused:
-    """The work is done: a store that is away for a moment must not make us do it again."""
+    """Apply the move, and try again while the store fails: the work is done, and must not be done again for that."""
     while True:
         try:
             return engine.store.move(move)
@@ -102,7 +104,10 @@ def _move_persistently(engine: Engine, move: Move, until: int) -> Moved | Refuse
 
 
 def _with_new_children(current: Record | None, run: Record) -> Record | None:
-    """Our attempt still, but others wait for it by now: its end has to name them."""
+    """Return the run with the children that came while it ran: its end has to name them.
+
+    None: there are none, or another attempt owns the run.
+    """
     if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
         return None
     if current.dependents == run.dependents:
@@ -111,14 +116,14 @@ def _with_new_children(current: Record | None, run: Record) -> Record | None:
 
 
 def _asks_to_stop(current: Record | None, run: Record) -> bool:
-    """Our attempt still, but a cancel came while it ran: it is not tried again."""
+    """Return whether the job was cancelled while this attempt ran: then the run is not tried again."""
     if current is None or current.status is not Status.RUNNING or current.attempt_token != run.attempt_token:
         return False
     return current.cancel_requested is not None
 
 
-def _shows(current: Record | None, run: Record, move: Move) -> bool:
-    """Whether what refused our finish is that very finish, its reply lost."""
-    if current is None or current.attempt != run.attempt or current.attempt_token != run.attempt_token:
+def _shows_finish(current: Record, run: Record, move: Move) -> bool:
+    """Return whether the stored record is the result of this very move."""
+    if current.attempt != run.attempt or current.attempt_token != run.attempt_token:
         return False
     return current.status is move.to and current.generation == move.changes.get("generation", run.generation)

@@ -1,50 +1,48 @@
-"""What a child is given of its parents: how each ended, and its result or a link to it."""
+"""Add the ends of its parents to the payload of a child: the status of each, and its result or a link to it."""
 
 import json
-from typing import Any, Final
+from typing import Any
 
 from onthedot.domain import compact_json
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Record
 from onthedot.ports import RESULT_BYTES, Deadline, Engine
+from onthedot.use_cases import patience
 from onthedot.use_cases.attempts.results import result_link
-
-PATIENCE_MS: Final = 5_000
 
 
 def with_parents(engine: Engine, run: Record, payload: bytes) -> bytes:
-    """The payload as the target gets it; of a job without parents as it is. Raises Unavailable."""
+    """Return the payload as the target gets it. A job without parents keeps its own. Raise Unavailable."""
     if not run.parents:
         return payload
-    deadline = Deadline.after(engine.clock, PATIENCE_MS)
+    deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
     found = engine.store.get_many(list(run.parents), deadline)
     if len(found) < len(run.parents) and not deadline.allows(engine.clock.now()):
         raise Unavailable("its parents could not be read in time")
-    told: dict[str, Any] = {}
+    views: dict[str, Any] = {}
     room = RESULT_BYTES
     for parent_id in run.parents:
         parent = found.get(parent_id)
         view = _view(engine, parent_id, parent, room)
         room -= len(view["result"] or "")
-        told[_name(run, parent_id, parent)] = view
-    whole = {"payload": json.loads(payload), "parents": told}
-    return compact_json.to_bytes(whole)
+        views[_name(run, parent_id, parent)] = view
+    return compact_json.to_bytes({"payload": json.loads(payload), "parents": views})
 
 
 def _name(run: Record, parent_id: str, parent: Record | None) -> str:
-    """Its key, if both are of one workflow."""
-    ours = parent is not None and parent.workflow is not None and parent.workflow == run.workflow
-    return (parent.key if parent is not None and ours else None) or parent_id
+    """Return the parent's key if both are of one workflow, else its id."""
+    same_workflow = parent is not None and parent.workflow is not None and parent.workflow == run.workflow
+    return (parent.key if parent is not None and same_workflow else None) or parent_id
 
 
 def _view(engine: Engine, parent_id: str, parent: Record | None, room: int) -> dict[str, Any]:
-    """One that expired meanwhile has no state any more."""
+    """Return the end of a parent. A parent that expired meanwhile has no state."""
     if parent is None:
         return {"job_id": parent_id, "status": None, "result": None, "result_url": None}
     link = result_link(engine.blobs, parent)
     result = parent.result
     if parent.result_ref is not None and link is None:
         content = engine.blobs.get(parent.result_ref)
-        # Where the engine has no links, as much as one result may have for all of them.
+        # Where the engine has no links, the results of all parents together get the size of one result.
         result = content.decode(errors="replace") if content is not None and len(content) <= room else None
     return {"job_id": parent_id, "status": parent.status.value, "result": result, "result_url": link}

@@ -1,4 +1,4 @@
-"""What targets answer: in the record when short, apart when long, with a link for those who ask."""
+"""Store and show the results of targets: short ones in the record, long ones as blobs with a link."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,15 +6,17 @@ from typing import Final
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Record
 from onthedot.ports import RESULT_BYTES, Blobs
+from onthedot.schema import RESULTS
 from onthedot.use_cases.jobs.payloads import LINK_SECONDS
 
 INLINE_BYTES: Final = 1024
-"""Longer results live apart, so that the record's last move stays cheap."""
-PREFIX: Final = "results/"
+"""Longer results are blobs, so that the record's last move stays cheap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
+    """The place of a result: in the record, or in a blob."""
+
     inline: str | None
     ref: str | None = None
 
@@ -28,14 +30,15 @@ class ShownResult:
 
 
 def store_result(blobs: Blobs, run: Record, result: str | None) -> Stored:
-    """Where the result is kept: a long one under the attempt's own key, so that writing twice is harmless.
+    """Store the result and return its place.
 
-    The work is done: one that cannot be put away is cut, and says so, rather than done again.
+    A long result has a key of this attempt alone, so writing it twice is harmless. The work is done, so a result that
+    cannot be stored is cut, and says so.
     """
     content = (result or "").encode()
     if len(content) <= INLINE_BYTES:
         return Stored(result)
-    key = f"{PREFIX}{run.run_id}/{run.attempt}-{run.attempt_token}"
+    key = f"{RESULTS}{run.run_id}/{run.attempt}-{run.attempt_token}"
     try:
         blobs.put(key, content[:RESULT_BYTES])
     except Unavailable as error:

@@ -1,102 +1,101 @@
-"""The beginning of an attempt, wherever it runs: admit what a message names, and start it. It may happen twice."""
+"""Start the attempt that a message names, on every kind of worker. It may happen twice."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Definition, Record, Status
 from onthedot.ports import Deadline, Engine, Moved, RunMessage
-from onthedot.use_cases.attempts.admit_run import NotNow, admit_run
+from onthedot.use_cases import patience
+from onthedot.use_cases.attempts.check_before_start import Settled, check_before_start
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events.event_payloads import with_own_payload
+from onthedot.use_cases.outcomes import current_record
 from onthedot.use_cases.workflows.notify_children import notify_children
-
-SEND_PATIENCE_MS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The message has served and may be deleted."""
+    """The message is not needed any more and may be deleted."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
-class GiveBack:
-    """The message is still needed: deliver it again after this time."""
+class Redeliver:
+    """The message is still needed: the queue delivers it again after this time."""
 
     after_ms: int
     why: str
 
 
-Verdict = Done | GiveBack
+Verdict = Done | Redeliver
+"""What to do with a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """An attempt that is ours, and what it is to do."""
+    """An attempt that this worker owns, and the definition of its work."""
 
     run: Record
     definition: Definition | None
 
 
-Judge = Callable[[RunMessage, Definition | None], Verdict | None]
-"""Whether this worker can take the run now; it is given a stamped run's definition. None: it can."""
+FitCheck = Callable[[RunMessage, Definition | None], Verdict | None]
+"""Decides whether the worker can take the run now, from the message and a stamped run's definition. None: it can."""
 
 
 def start_run(
-    engine: Engine, message: RunMessage, worker_id: str, judge: Judge | None = None, *, by_name: bool = False
+    engine: Engine, message: RunMessage, worker_id: str, check_fit: FitCheck | None = None, *, assigned: bool = False
 ) -> Started | Verdict:
-    """Start what the message names, if it is still meant to run, is due, and nobody else runs it.
+    """Start the run that the message names, if it is still scheduled, is due, and no other attempt is alive.
 
-    `by_name`: the run was handed to this very worker, whatever its pool promises.
+    `assigned`: the run is assigned to this worker, so the pool of its job does not count. Raise Unavailable.
     """
-    admitted = admit_run(engine, message, by_name=by_name)
-    if isinstance(admitted, NotNow):
-        return Done(admitted.what)
-    refusal = None if judge is None else judge(message, admitted.definition)
+    checked = check_before_start(engine, message, assigned=assigned)
+    if isinstance(checked, Settled):
+        return Done(checked.what)
+    refusal = None if check_fit is None else check_fit(message, checked.definition)
     if refusal is not None:
         return refusal
-    begun = _begin(engine, message, worker_id)
-    if not isinstance(begun, Record):
-        return begun
-    return Started(begun, with_own_payload(admitted.definition or begun.definition, begun))
+    run = _start(engine, message, worker_id)
+    if not isinstance(run, Record):
+        return run
+    return Started(run, with_own_payload(checked.definition or run.definition, run))
 
 
 def definition_of(engine: Engine, run: Record) -> Definition | None:
-    """What the run is to do: its own definition, or its job's present one."""
+    """Return the run's own definition, or the present one of its job."""
     if run.definition is not None or not is_stamped(run.run_id):
         return run.definition
     job = engine.store.get(job_id_of(run.run_id))
     return None if job is None else job.definition
 
 
-def _begin(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verdict:
+def _start(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verdict:
     now = engine.clock.now()
     attempt_token = fresh_generation()
     move = lifecycle.start(message.run_id, message.generation, now=now, worker=worker_id, attempt_token=attempt_token)
-    outcome = engine.store.move(move)
-    current = outcome.run if isinstance(outcome, Moved) else outcome.current
+    current = current_record(engine.store.move(move))
     if current is not None and current.notify_pending is not None:
-        notify_children(engine, current)  # whoever ended it died before its children knew
+        notify_children(engine, current)  # the process that ended the run died before it notified them
     if current is None or current.generation != message.generation:
         return Done("stale")
     if current.status is Status.RUNNING and current.attempt_token == attempt_token:
-        return current  # started by us, even if the reply to the first try was lost
+        return current
     if current.status is Status.RUNNING and lifecycle.lease_is_over(current, now):
-        return _take_over(engine, current, now)
+        return _take_back(engine, current, now)
     if current.status is Status.RUNNING:
         left = (current.lease_until or now) + lifecycle.CLOCK_MARGIN_MS - now
-        return GiveBack(left + 1000, "another attempt is alive")
+        return Redeliver(left + 1000, "another attempt is alive")
     if current.status is Status.DISPATCHED:
-        return GiveBack(current.fire_at - now, "early")
+        return Redeliver(current.fire_at - now, "early")
     return Done(f"already {current.status}")
 
 
-def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
-    """The attempt before this delivery died: the same transition that the sweep would make."""
+def _take_back(engine: Engine, run: Record, now: int) -> Verdict:
+    """Record the attempt before this delivery as lost, by the same move that the sweep would make."""
     move = lifecycle.lose(run, now, generation=fresh_generation(), deployment=engine.deployment)
     outcome = engine.store.move(move)
     if isinstance(outcome, Moved):
@@ -107,6 +106,6 @@ def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
 
 
 def send_if_dispatched(engine: Engine, run: Record) -> None:
-    """What cannot be sent now stands in its watch slot."""
+    """Send a run that is near. A run that cannot be sent now stands in its watch slot."""
     if run.status is Status.DISPATCHED:
-        send_runs(engine, [run], Deadline.after(engine.clock, SEND_PATIENCE_MS))
+        send_runs(engine, [run], Deadline.after(engine.clock.now(), patience.SEND_MS))

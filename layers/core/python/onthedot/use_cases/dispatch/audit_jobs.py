@@ -1,7 +1,7 @@
-"""Audit recurring jobs: recompute the fire times that they should have had, compare them with what is recorded.
+"""Audit recurring jobs: compute again the fire times that they should have had, and compare them with the stored runs.
 
-Reads only. Which jobs are audited comes from the slots around the present and not from the table, so the cost depends
-on what is due: a job is audited in the hour before its next fire time.
+The audit only reads. It takes the jobs from the slots around the present and not from the whole table, so its cost
+depends on the jobs that are due: a job is audited in the hour before its next fire time.
 """
 
 import logging
@@ -15,28 +15,29 @@ from onthedot.domain.reports.audit import Finding, Report, audit, audited_times,
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Engine
-from onthedot.use_cases.dispatch.slot_reader import read_entries
+from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 
 _LOG: Final = logging.getLogger(__name__)
 BUCKETS_BEHIND: Final = 60
-"""A job that stands in a slot of the past hour was left behind: its times are late, and nobody else may look."""
+"""A job in a slot of the past hour was left behind: its times are late, and maybe only the audit finds it."""
 BUCKETS_AHEAD: Final = 60
 JOBS_AT_ONCE: Final = 100
 RECORDS_AT_ONCE: Final = 500
 MOST_PAGES: Final = 20
 TIMES_IN_LOG: Final = 10
 
-Tell = Callable[[Record, Report], None]
+OnReport = Callable[[Record, Report], None]
+"""Receives each audited job with its report."""
 
 
 def audit_job(engine: Engine, job: Record, after: int, until: int) -> Report:
-    """The latest times with `after < time < until` of a job that was read before this call."""
+    """Audit the latest times with `after < time < until` of a job that was read before this call."""
     now = engine.clock.now()
     times = audited_times(job, after, until)
     report = Report()
     records: list[Record] = []
     cursor: str | None = None
-    # Most jobs fire seldom: what is needed of them is less than a page.
+    # Most jobs fire seldom, and need less than a page.
     limit = min(2 * len(times) + 10, RECORDS_AT_ONCE)
     for _ in range(MOST_PAGES if times else 0):
         page = engine.store.runs_of(job.job_id, limit, cursor)
@@ -49,32 +50,35 @@ def audit_job(engine: Engine, job: Record, after: int, until: int) -> Report:
 
 
 def audit_recent(engine: Engine, job: Record) -> Report:
-    """The job's recent times."""
+    """Audit the job's recent times."""
     return audit_job(engine, job, *window(job, engine.clock.now(), engine.deployment.history_days))
 
 
-def tell_log(job: Record, report: Report) -> None:
-    """What was found, if anything: a few of the times, for a broken schedule has many."""
-    for what, found, level in (("hole", report.holes, logging.ERROR), ("late", report.late, logging.WARNING)):
+def log_report(job: Record, report: Report) -> None:
+    """Log the findings of a report, with a few of their times: a broken schedule has many."""
+    for kind, found, level in (("hole", report.holes, logging.ERROR), ("late", report.late, logging.WARNING)):
         if found:
             extra = {"job": job.job_id, "tenant": job.tenant, "count": len(found), "times": _some(found)}
-            _LOG.log(level, what, extra=extra)
+            _LOG.log(level, kind, extra=extra)
 
 
-def audit_due_jobs(engine: Engine, shards: Sequence[int], deadline: Deadline, tell: Tell = tell_log) -> Counter[str]:
-    """Audit the jobs that stand in the slots around the present; `tell` hears of each.
+def audit_due_jobs(
+    engine: Engine, shards: Sequence[int], deadline: Deadline, on_report: OnReport = log_report
+) -> Counter[str]:
+    """Audit the jobs in the slots around the present, and give each report to `on_report`.
 
-    Counts jobs, expected, holes, late, unread; and slots that were out_of_time or unavailable.
+    Return the counts of jobs, of expected, missing (holes), late and unread times, and of slots that were out_of_time
+    or unavailable.
     """
     now = engine.clock.now()
     around = range(bucket_of(now) - BUCKETS_BEHIND, bucket_of(now) + BUCKETS_AHEAD + 1)
     slots = [slot_name(SlotKind.FIRE, shard, bucket) for shard in _in_turn(shards, now) for bucket in around]
-    work = _Round(engine, deadline, tell)
+    work = _Round(engine, deadline, on_report)
     for done, slot in enumerate(slots):
         try:
             whole = work.audit_slot(slot)
         except Unavailable as error:
-            # One throttled slot must not hide what is in the others.
+            # One slot that cannot be read must not hide the holes of the others.
             work.counts["unavailable"] += 1
             _LOG.warning("slot_unavailable", extra={"slot": slot, "error": str(error)})
             continue
@@ -86,21 +90,23 @@ def audit_due_jobs(engine: Engine, shards: Sequence[int], deadline: Deadline, te
 
 @dataclass(slots=True)
 class _Round:
+    """One audit of many slots."""
+
     engine: Engine
     deadline: Deadline
-    tell: Tell
+    on_report: OnReport
     seen: set[str] = field(default_factory=set)
-    """A job that moves on while the slots are read is met again."""
+    """Ids of audited jobs. A job that moves to another slot meanwhile is found again there."""
     counts: Counter[str] = field(default_factory=lambda: Counter(jobs=0, expected=0, holes=0, late=0))
 
     def audit_slot(self, slot: str) -> bool:
-        """False if time ran out."""
+        """Audit the jobs of a slot. Return False if time ran out."""
         if self._out_of_time():
             return False
-        for entries in read_entries(self.engine, slot, JOBS_AT_ONCE):
-            met = {entry.run_id for entry in entries if entry.kind is Kind.RECURRING} - self.seen
-            self.seen |= met
-            jobs = self.engine.store.get_many(sorted(met), self.deadline) if met else {}
+        for entries in read_slot_entries(self.engine, slot, JOBS_AT_ONCE):
+            new = {entry.run_id for entry in entries if entry.kind is Kind.RECURRING} - self.seen
+            self.seen |= new
+            jobs = self.engine.store.get_many(sorted(new), self.deadline) if new else {}
             for job in jobs.values():
                 if self._out_of_time():
                     return False
@@ -117,14 +123,14 @@ class _Round:
             late=len(report.late),
             unread=report.unread,
         )
-        self.tell(job, report)
+        self.on_report(job, report)
 
     def _out_of_time(self) -> bool:
         return not self.deadline.allows(self.engine.clock.now())
 
 
 def _in_turn(shards: Sequence[int], now: int) -> list[int]:
-    """Each hour another shard is the first, so that where time is short no shard is always the last."""
+    """Begin each hour with another shard, so that no shard is always the last when time is short."""
     first = now // 3_600_000 % max(1, len(shards))
     return [*shards[first:], *shards[:first]]
 

@@ -1,4 +1,4 @@
-"""Claim what stands in a fire slot and send it: the heart of a tick."""
+"""Claim the runs of a fire slot and send them: the claim pass of a tick."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,18 +18,19 @@ from onthedot.domain.runs.slots import (
     horizon,
     slot_name,
 )
-from onthedot.ports import Deadline, Engine, Moved, Refused, SlotEntry, Tick, Undecided
+from onthedot.ports import Deadline, Engine, SlotEntry, Tick, Undecided
 from onthedot.use_cases.dispatch.send_runs import send_runs
-from onthedot.use_cases.dispatch.slot_reader import read_entries
+from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
+from onthedot.use_cases.outcomes import is_written
 
 CLAIMS_PER_ROUND: Final = 500
-"""Read and shared out fairly at a time; claims go 25 and sends 10 to a call."""
+"""Entries that are read, and shared out fairly among tenants, at a time. Claims go 25 to a call, messages 10."""
 
 
 @dataclass(slots=True)
 class Pass:
-    """One tick at work."""
+    """One tick for one group of shards, under way."""
 
     engine: Engine
     tick: Tick
@@ -37,10 +38,10 @@ class Pass:
     deadline: Deadline
     claim_token: str
     counts: Counter[str] = field(default_factory=Counter)
-    admission: Quota = field(init=False)
+    quota: Quota = field(init=False)
 
     def __post_init__(self) -> None:
-        self.admission = Quota(
+        self.quota = Quota(
             limits=self.engine.limits.read(),
             share=len(self.tick.shards) / self.engine.deployment.shards,
             now=self.now,
@@ -49,16 +50,16 @@ class Pass:
         )
 
     def out_of_time(self) -> bool:
-        """What is left then is left for the next tick: the slots still hold it."""
+        """Return whether the time is over. Runs that are left stand in their slots for the next tick."""
         over = not self.deadline.allows(self.engine.clock.now())
         self.counts["out_of_time"] += over
         return over
 
 
 def claim_slot(work: Pass, slot: str) -> bool:
-    """Claim and send all of a fire slot that may go. False if anything was left in it."""
+    """Claim and send all runs of a fire slot that the quota allows. Return False if any was left in it."""
     whole = True
-    for entries in read_entries(work.engine, slot, CLAIMS_PER_ROUND):
+    for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
         if work.out_of_time():
             return False
         jobs = [entry.run_id for entry in entries if entry.kind is Kind.RECURRING]
@@ -72,7 +73,7 @@ def _stamp(work: Pass, job_ids: Sequence[str]) -> bool:
     if not job_ids:
         return True
     stamped = stamp_jobs(
-        work.engine, job_ids, work.claim_token, work.deadline, admits=lambda run: bool(work.admission.choose([run]))
+        work.engine, job_ids, work.claim_token, work.deadline, allows=lambda run: bool(work.quota.choose([run]))
     )
     work.counts.update(stamped.counts)
     return stamped.whole
@@ -81,7 +82,7 @@ def _stamp(work: Pass, job_ids: Sequence[str]) -> bool:
 def _claim_and_send(work: Pass, entries: Sequence[SlotEntry]) -> bool:
     if not entries:
         return True
-    chosen = work.admission.choose(entries)
+    chosen = work.quota.choose(entries)
     work.counts["held_back"] += len(entries) - len(chosen)
     claimed, undecided = _claim(work, chosen)
     send(work, claimed)
@@ -98,30 +99,28 @@ def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], i
         for entry in entries
     ]
     outcomes = engine.store.move_many(moves, work.deadline.at_most(now + DECISION_MS)) if moves else []
-    claimed = [entry for entry, outcome in zip(entries, outcomes, strict=True) if _is_ours(outcome, work.claim_token)]
+    claimed = [
+        entry
+        for entry, outcome in zip(entries, outcomes, strict=True)
+        if is_written(outcome, lambda current: current.claim_token == work.claim_token)
+    ]
     undecided = sum(isinstance(outcome, Undecided) for outcome in outcomes)
     work.counts.update(claimed=len(claimed), throttled=undecided, lost_race=len(entries) - len(claimed) - undecided)
     return claimed, undecided
 
 
-def _is_ours(outcome: Moved | Refused | Undecided, claim_token: str) -> bool:
-    """A refusal by our own token is a success whose reply was lost."""
-    if isinstance(outcome, Refused):
-        return outcome.current is not None and outcome.current.claim_token == claim_token
-    return isinstance(outcome, Moved)
-
-
 def send(work: Pass, runs: Sequence[SlotEntry | Record]) -> None:
+    """Send the runs, and count the sent and the unsent ones."""
     unsent = send_runs(work.engine, runs, work.deadline) if runs else 0
     work.counts.update(sent=len(runs) - unsent, unsent=unsent)
 
 
 def _in_flight(work: Pass) -> Iterator[SlotEntry]:
-    """What is handed over and has not ended stands in the watch slots around now: no counter can drift."""
+    """Yield the runs that were sent and have not ended. They are read from the watch slots, so no counter can drift."""
     first = bucket_of(work.now) - REREAD
     last = bucket_of(horizon(work.now, work.engine.deployment.lookahead)) + WATCH_DISTANCE
     for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in work.tick.shards):
-        for entries in read_entries(work.engine, slot, CLAIMS_PER_ROUND):
+        for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
             yield from entries
 
 

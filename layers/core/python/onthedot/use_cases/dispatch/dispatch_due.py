@@ -1,7 +1,7 @@
-"""One tick for one group of shards: the claim pass over the fire slots, then the sweep over the watch slots.
+"""Do one tick for one group of shards: the claim pass over the fire slots, then the sweep over the watch slots.
 
-Crash anywhere: what is PENDING stays in its fire slot for the next tick; what was claimed and not sent
-bears this tick's token in a watch slot, where the redelivered tick finds it while there is still time.
+The dispatcher may crash anywhere. A PENDING run stays in its fire slot for the next tick. A run that was claimed and
+not sent bears the claim token of this tick in a watch slot, where the redelivered tick finds it in time.
 """
 
 from collections import Counter
@@ -14,21 +14,24 @@ from onthedot.domain.runs.records import Status
 from onthedot.domain.runs.slots import WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
 from onthedot.ports import Deadline, Engine, ProgressStore, Tick
 from onthedot.use_cases.dispatch.claim_slots import CLAIMS_PER_ROUND, Pass, claim_slot, send
-from onthedot.use_cases.dispatch.slot_reader import read_entries
+from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
 
-STAGED_AHEAD: Final = 13
-"""Buckets: what is due in the last one then has a delay below SQS's 900 s."""
+CLAIMED_AHEAD: Final = 13
+"""Buckets. A run that is due in the last one still has a delay below the 900 s of SQS."""
 LARGE_SLOT: Final = 1_000
-"""Runs of one shard and minute from which a slot is claimed early, to spread the writes of a midnight."""
+"""A slot with so many runs is claimed early, so that the writes of a midnight are spread."""
 
 
 def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, deadline: Deadline) -> Counter[str]:
-    """Do one tick for one group of shards. `unsent` asks for the tick's redelivery, `out_of_time` for another tick."""
+    """Do one tick and return its counts.
+
+    With `unsent` runs the tick must be delivered again. With `out_of_time` another tick must follow at once.
+    """
     work = Pass(engine, tick, engine.clock.now(), deadline, f"{tick.tick_id}/{fresh_generation()}")
     progress = progress_store.read_progress(tick.group)
     if tick.redelivered:
-        _send_again_what_this_tick_claimed(work)
+        _send_claims_again(work)
     present = bucket_of(work.now)
     last = bucket_of(horizon(work.now, engine.deployment.lookahead) - 1)
     left: dict[tuple[SlotKind, int], list[int]] = {(kind, s): [] for kind in SlotKind for s in tick.shards}
@@ -44,8 +47,8 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
             SlotKind.WATCH, shard, range(first_bucket(progress.of(SlotKind.WATCH, shard), present, shard), present + 1)
         )
     for shard in tick.shards:
-        _stage(work, slot_name(SlotKind.FIRE, shard, present + STAGED_AHEAD))
-    _note_held(work)
+        _claim_early(work, slot_name(SlotKind.FIRE, shard, present + CLAIMED_AHEAD))
+    _mark_throttled(work)
     for (kind, shard), buckets in left.items():
         progress = progress.with_pass(kind, shard, completed(present, buckets))
     progress_store.write_progress(tick.group, progress)
@@ -53,7 +56,7 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
 
 
 def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> list[int]:
-    """Go through slots in order. Returns the buckets in which something was left, or that time did not reach."""
+    """Visit slots in order. Return the buckets in which runs were left, and the one that time did not reach."""
     left: list[int] = []
     handle = claim_slot if kind is SlotKind.FIRE else _sweep
     for bucket in buckets:
@@ -64,8 +67,8 @@ def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> li
     return left
 
 
-def _stage(work: Pass, slot: str) -> None:
-    """A slot that is found large is claimed minutes ahead of the horizon; SQS waits the longer for it."""
+def _claim_early(work: Pass, slot: str) -> None:
+    """Claim a large slot minutes before it reaches the horizon. The queue delays its messages for longer."""
     if work.out_of_time():
         return
     page = work.engine.store.read_slot(slot)
@@ -74,10 +77,13 @@ def _stage(work: Pass, slot: str) -> None:
         claim_slot(work, slot)
 
 
-def _note_held(work: Pass) -> None:
-    """For the direct path, which asks before it hands over, and for `explain`. Costs a write only while it matters."""
-    if work.admission.held or work.admission.limits.held:
-        work.engine.limits.mark_throttled(work.tick.group, work.admission.held)
+def _mark_throttled(work: Pass) -> None:
+    """Store which tenants and queues are throttled, for the API, which asks before it sends, and for `explain`.
+
+    It costs a write only while some are, or were.
+    """
+    if work.quota.held or work.quota.limits.held:
+        work.engine.limits.mark_throttled(work.tick.group, work.quota.held)
 
 
 def _sweep(work: Pass, slot: str) -> bool:
@@ -86,15 +92,15 @@ def _sweep(work: Pass, slot: str) -> bool:
     return swept.whole
 
 
-def _send_again_what_this_tick_claimed(work: Pass) -> None:
-    """This tick's earlier delivery died or could not send all: find its claims and send those not yet started."""
+def _send_claims_again(work: Pass) -> None:
+    """Send the claims of this tick's earlier delivery, which died or could not send all, unless they have started."""
     engine, tick = work.engine, work.tick
     # One bucket of margin on either side, since the planner's clock is another machine's.
     first = bucket_of(tick.planned_at) + WATCH_DISTANCE - 1
-    ahead = max(bucket_of(horizon(work.now, engine.deployment.lookahead)), bucket_of(work.now) + STAGED_AHEAD)
+    ahead = max(bucket_of(horizon(work.now, engine.deployment.lookahead)), bucket_of(work.now) + CLAIMED_AHEAD)
     last = ahead + WATCH_DISTANCE
     for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in tick.shards):
-        for entries in read_entries(engine, slot, CLAIMS_PER_ROUND):
+        for entries in read_slot_entries(engine, slot, CLAIMS_PER_ROUND):
             mine = [e.run_id for e in entries if (e.claim_token or "").split("/")[0] == tick.tick_id]
             runs = engine.store.get_many(mine, work.deadline) if mine else {}
             waiting = [run for run in runs.values() if run.status is Status.DISPATCHED and run.slot == slot]

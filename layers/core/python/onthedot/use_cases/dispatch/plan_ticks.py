@@ -1,4 +1,4 @@
-"""Once a minute: one tick message for each group of shards."""
+"""Plan the ticks: once a minute, one message for each group of shards."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,10 @@ from onthedot.ports import Clock, Tick, TickQueue
 
 
 def plan_ticks(queue: TickQueue, clock: Clock, *, shards: int, shards_per_group: int) -> int:
-    """Returns how many ticks were sent. Raises Unavailable if any was not: the schedule tries again."""
+    """Send the ticks of this minute. Return their number.
+
+    Raise Unavailable if any was not sent: then the schedule that called the planner tries again.
+    """
     now = clock.now()
     firsts = range(0, shards, shards_per_group)
     ticks = [
@@ -18,9 +21,9 @@ def plan_ticks(queue: TickQueue, clock: Clock, *, shards: int, shards_per_group:
 
 
 def continue_tick(queue: TickQueue, clock: Clock, tick: Tick) -> int:
-    """Another tick for the same shards, at once: what one invocation had no time for is not left for a minute.
+    """Send another tick for the same shards at once, when the dispatcher ran out of time. Raise Unavailable.
 
-    What was claimed has left its slot, so the next one goes on where this one stopped.
+    Claimed runs have left their slots, so the next tick goes on where this one stopped.
     """
     return _send(queue, [Tick(tick.group, tick.shards, clock.now())])
 

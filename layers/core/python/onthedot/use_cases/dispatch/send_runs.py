@@ -1,4 +1,4 @@
-"""Hand runs to their queues: the one way a message is made, for the API, the dispatcher, retries and the sweep."""
+"""Send runs to their queues. All messages are made here, for the API, the dispatcher, the workers and the sweep."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
 
 
 def message_for(run: Record | SlotEntry) -> RunMessage:
+    """Return the message of a run."""
     return RunMessage(
         run_id=run.run_id,
         generation=run.generation,
@@ -18,5 +19,5 @@ def message_for(run: Record | SlotEntry) -> RunMessage:
 
 
 def send_runs(engine: Engine, runs: Sequence[Record | SlotEntry], deadline: Deadline) -> int:
-    """Send the runs' messages; returns how many could not be sent. Those stand in a watch slot and come back."""
+    """Send the runs' messages. Return how many could not be sent: those stand in a watch slot, for the sweep."""
     return len(engine.queues.send([message_for(run) for run in runs], deadline))

@@ -1,7 +1,8 @@
-"""Stamp the runs of recurring jobs: put them if absent, advance the jobs, send what has not started.
+"""Stamp the runs of recurring jobs: put them if absent, advance the jobs, send the runs that have not started.
 
-The order is what makes it safe. A run is stamped before its job moves past it, so no time is lost; its id comes from
-its time, so none is doubled; it is sent only when the job has moved past it, by us or by somebody else.
+The order makes it safe. A run is stamped before its job moves past its time, so no time is lost. The run's id comes
+from its time, so no time is doubled. A run is sent only when a dispatcher, this one or another, has moved the job past
+it.
 """
 
 from collections import Counter
@@ -15,17 +16,19 @@ from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.stamping import Stamping, plan_stamps
 from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
-from onthedot.use_cases.dispatch.place_run import parked
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.jobs.place_job import left_to_claim_pass
+from onthedot.use_cases.outcomes import Outcome, is_written
 
 _RECURRING: Final = (Status.ACTIVE, Kind.RECURRING)
 
 
 @dataclass(slots=True)
 class Stamped:
-    """`whole`: nothing was left that the next tick must do again."""
+    """The result of stamping some jobs."""
 
     whole: bool = True
+    """No job was left for the next tick."""
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -34,15 +37,16 @@ def stamp_jobs(
     job_ids: Sequence[str],
     claim_token: str,
     deadline: Deadline,
-    admits: Callable[[Record], bool] | None = None,
+    allows: Callable[[Record], bool] | None = None,
 ) -> Stamped:
-    """Bring these jobs up to the horizon. What is undecided stays in its fire slot.
+    """Stamp the runs of these jobs up to the horizon. A job whose stamps are undecided stays in its fire slot.
 
-    Runs that `admits` refuses are stamped to wait for the claim pass; without it, those of who is held back now.
+    A near run that `allows` refuses is stamped into its fire slot, to wait for the claim pass. By default the runs of
+    tenants and queues that are throttled now are refused.
     """
-    if admits is None:
+    if allows is None:
         limits = engine.limits.read()
-        admits = lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None  # noqa: E731
+        allows = lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None  # noqa: E731
     result = Stamped()
     jobs = engine.store.get_many(job_ids, deadline)
     now = engine.clock.now()
@@ -52,7 +56,7 @@ def stamp_jobs(
         if (job.status, job.kind) == _RECURRING:
             stamping = plan_stamps(job, now=now, claim_token=claim_token, deployment=engine.deployment)
             if stamping is not None:
-                runs = tuple(_admitted(engine, run, now, admits) for run in stamping.runs)
+                runs = tuple(_with_slot(engine, run, now, allows) for run in stamping.runs)
                 plans[job_id] = replace(stamping, runs=runs)
     waiting = _put(engine, plans, soon, result)
     advanced = _advance(engine, {job_id: plans[job_id] for job_id in waiting}, soon, result)
@@ -62,29 +66,29 @@ def stamp_jobs(
     return result
 
 
-def _admitted(engine: Engine, run: Record, now: int, admits: Callable[[Record], bool]) -> Record:
-    return run if run.status is not Status.DISPATCHED or admits(run) else parked(engine, run, now)
+def _with_slot(engine: Engine, run: Record, now: int, allows: Callable[[Record], bool]) -> Record:
+    return run if run.status is not Status.DISPATCHED or allows(run) else left_to_claim_pass(engine, run, now)
 
 
 def _put(engine: Engine, plans: Mapping[str, Stamping], deadline: Deadline, result: Stamped) -> dict[str, list[Record]]:
-    """Stamp. Returns, for each job whose stamps all stand, the runs that wait to be sent."""
-    records = [record for deployment in plans.values() for record in (*deployment.skipped, *deployment.runs)]
+    """Store the stamps. Return, for each job whose stamps are all stored, the runs that wait to be sent."""
+    records = [record for stamping in plans.values() for record in (*stamping.skipped, *stamping.runs)]
     outcomes = engine.store.create_many(records, deadline) if records else []
     waiting: dict[str, list[Record]] = {job_id: [] for job_id in plans}
     for record, outcome in zip(records, outcomes, strict=True):
         if isinstance(outcome, Moved):
             result.counts["skipped" if record.status is Status.SKIPPED else "stamped"] += 1
-        standing = _standing(engine, record, outcome)
-        if isinstance(standing, Undecided):
+        run = _run_to_send(engine, record, outcome)
+        if isinstance(run, Undecided):
             result.whole = False
             waiting.pop(record.job_id, None)
-        elif standing is not None and record.job_id in waiting:
-            waiting[record.job_id].append(standing)
+        elif run is not None and record.job_id in waiting:
+            waiting[record.job_id].append(run)
     return waiting
 
 
-def _standing(engine: Engine, record: Record, outcome: Moved | Refused | Undecided) -> Record | Undecided | None:
-    """The run that waits under this id after the put, None if it does not wait."""
+def _run_to_send(engine: Engine, record: Record, outcome: Outcome) -> Record | Undecided | None:
+    """Return the run that is stored under this id after the put. None: it does not wait to be sent."""
     if isinstance(outcome, Undecided):
         return outcome
     if isinstance(outcome, Moved):
@@ -100,43 +104,43 @@ def _standing(engine: Engine, record: Record, outcome: Moved | Refused | Undecid
     return current if current.status is Status.DISPATCHED and current.attempt == 0 else None
 
 
-def _grow(engine: Engine, current: Record, wanted: Record) -> None:
-    """A range that an earlier try wrote down shorter."""
-    if (wanted.skipped_until or 0) > (current.skipped_until or 0):
-        engine.store.move(lifecycle.grow_range(current, wanted.skipped_until, wanted.skipped_count))
+def _grow(engine: Engine, current: Record, stamp: Record) -> None:
+    """Extend a range of skipped times that an earlier try stored shorter."""
+    if (stamp.skipped_until or 0) > (current.skipped_until or 0):
+        engine.store.move(lifecycle.grow_range(current, stamp.skipped_until, stamp.skipped_count))
 
 
-def _revived(engine: Engine, current: Record, wanted: Record) -> Record | Undecided | None:
-    """The time was skipped because of a pause or a change, and now it is meant to run again."""
+def _revived(engine: Engine, current: Record, stamp: Record) -> Record | Undecided | None:
+    """Schedule a run again that was skipped because of a pause or a change, now that the job has its time again."""
     move = lifecycle.revive(
-        current, wanted.fire_at, engine.clock.now(), generation=fresh_generation(), deployment=engine.deployment
+        current, stamp.fire_at, engine.clock.now(), generation=fresh_generation(), deployment=engine.deployment
     )
     outcome = engine.store.move(move)
     if isinstance(outcome, Refused):
-        return Undecided("somebody else moved it")
+        return Undecided("another dispatcher moved it")
     revived = lifecycle.applied(current, move)
     return revived if revived.status is Status.DISPATCHED else None
 
 
 def _advance(engine: Engine, plans: Mapping[str, Stamping], deadline: Deadline, result: Stamped) -> list[str]:
-    """Move the jobs on. Returns those whose runs may be sent."""
-    outcomes = engine.store.move_many([deployment.advance for deployment in plans.values()], deadline) if plans else []
+    """Move the jobs past their stamps. Return those whose runs may be sent."""
+    outcomes = engine.store.move_many([stamping.advance for stamping in plans.values()], deadline) if plans else []
     advanced = []
-    for (job_id, deployment), outcome in zip(plans.items(), outcomes, strict=True):
+    for (job_id, stamping), outcome in zip(plans.items(), outcomes, strict=True):
         if isinstance(outcome, Undecided):
             result.whole = False
-        elif isinstance(outcome, Moved) or _went_on(outcome.current, deployment):
+        elif is_written(outcome, lambda current: _is_past(current, stamping)):  # noqa: B023
             advanced.append(job_id)
         else:
-            # Paused, changed or deleted in between: its stamps are decided at their start, or by the sweep.
+            # The job was paused, changed or deleted in between. Its stamps are decided at their start or by the sweep.
             result.counts["overtaken"] += 1
     result.counts["advanced"] += len(advanced)
     return advanced
 
 
-def _went_on(current: Record | None, deployment: Stamping) -> bool:
-    """Refused, but the job is past these times under the same schedule: another dispatcher, or our own lost reply."""
-    if current is None or current.schedule_version != deployment.advance.expect.equals["schedule_version"]:
+def _is_past(current: Record, stamping: Stamping) -> bool:
+    """Return whether the job is past these times under the same schedule, by this dispatcher or by another one."""
+    if current.schedule_version != stamping.advance.expect.equals["schedule_version"]:
         return False
-    passed = current.fire_at > deployment.advance.expect.equals["fire_at"]
+    passed = current.fire_at > stamping.advance.expect.equals["fire_at"]
     return (current.status is Status.ACTIVE and passed) or current.status is Status.COMPLETED

@@ -1,4 +1,4 @@
-"""The sweep pass: look after what was handed over and has not ended by the time of its watch slot."""
+"""Sweep a watch slot: handle the runs that were sent and have not ended by the time of the slot."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.sweep import Act, Leave, decide, is_backlogged
 from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
 from onthedot.use_cases.dispatch.send_runs import send_runs
-from onthedot.use_cases.dispatch.slot_reader import read_entries
+from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
 
 RUNS_PER_ROUND: Final = 100
@@ -23,21 +23,22 @@ RUNS_PER_ROUND: Final = 100
 
 @dataclass(slots=True)
 class Sweep:
-    """One watch slot being swept. `whole`: nothing was left in it that needs another look."""
+    """The sweep of one watch slot, under way."""
 
     engine: Engine
     slot: str
     claim_token: str
     deadline: Deadline
     whole: bool = True
+    """No run was left in the slot that needs another sweep."""
     counts: Counter[str] = field(default_factory=Counter)
     backlogs: dict[tuple[str, Priority], Backlog] = field(default_factory=dict)
 
 
 def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline) -> Sweep:
-    """Resend, re-park, take back or end everything that a watch slot holds."""
+    """Resend, move to a later slot, take back or end each run of a watch slot."""
     sweep = Sweep(engine, slot, claim_token, deadline)
-    for entries in read_entries(engine, slot, RUNS_PER_ROUND):
+    for entries in read_slot_entries(engine, slot, RUNS_PER_ROUND):
         if not deadline.allows(engine.clock.now()):
             sweep.whole = False
             return sweep
@@ -53,8 +54,8 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
     now = engine.clock.now()
     acts: list[tuple[Record, Act]] = []
     for run in runs:
-        if run.slot == sweep.slot and _is_half_told(run):
-            _tell_the_rest(sweep, run)
+        if run.slot == sweep.slot and _must_notify(run):
+            _notify(sweep, run)
             continue
         decision = decide(
             run,
@@ -74,22 +75,23 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
         _apply(sweep, acts, sweep.deadline.at_most(now + DECISION_MS))
 
 
-def _is_half_told(run: Record) -> bool:
+def _must_notify(run: Record) -> bool:
+    """Return whether the process died that linked this run to its parents, or notified its children."""
     return run.notify_pending is not None or run.status is Status.WAITING
 
 
-def _tell_the_rest(sweep: Sweep, run: Record) -> None:
-    """Whoever told parents of a child, or children of an ended run, died on the way."""
+def _notify(sweep: Sweep, run: Record) -> None:
+    """Link a waiting run to its parents, or notify the children of an ended run."""
     try:
         if run.notify_pending is None:
             link_to_parents(sweep.engine, run)
         elif not notify_children(sweep.engine, run, sweep.deadline):
             sweep.whole = False
-        sweep.counts["told"] += 1
+        sweep.counts["notified"] += 1
     except Unavailable:
         sweep.whole = False
         if has_graph(run):
-            # This part reads no blobs, where large graphs are; a worker does when it gets the run's message again.
+            # The dispatcher cannot read blobs, which hold large graphs. A worker can, when it gets the message again.
             send_runs(sweep.engine, [replace(run, fire_at=sweep.engine.clock.now())], sweep.deadline)
 
 
@@ -102,16 +104,16 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
             sweep.counts[act.what] += 1
-            _tell_on(sweep, lifecycle.applied(run, act.move))
+            _notify_children(sweep, lifecycle.applied(run, act.move))
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     if to_send:
-        # What stays unsent here is found again in the watch slot it has just been moved to.
+        # A run that stays unsent is found again in the watch slot to which it was just moved.
         sweep.counts["unsent_by_sweep"] += send_runs(sweep.engine, to_send, deadline)
 
 
-def _tell_on(sweep: Sweep, run: Record) -> None:
-    """What the sweep has ended may have children; if this fails, its new watch slot has them."""
+def _notify_children(sweep: Sweep, run: Record) -> None:
+    """Notify the children of a run that the sweep has ended. If this fails, the run stands in its new watch slot."""
     if run.notify_pending is not None:
         with suppress(Unavailable):
             notify_children(sweep.engine, run, sweep.deadline)

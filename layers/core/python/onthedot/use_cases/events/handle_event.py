@@ -1,7 +1,8 @@
-"""An event came: stamp a run for each job whose pattern it matches. It may come many times, and die anywhere.
+"""Handle an event: stamp a run for each job whose pattern it matches.
 
-A run's id comes from the event's, so none is doubled; whoever handles the event again sends what was not sent. What
-was stamped and never sent stands in its watch slot.
+The event may come many times, and its handler may die anywhere. A run's id comes from the event's id, so no run is
+doubled. A handler that handles the event again sends the runs that were not sent. A run that was stamped and never sent
+stands in its watch slot.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +18,12 @@ from onthedot.domain.runs.endings import closed
 from onthedot.domain.runs.fairness import Limits
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.stamping import new_run
-from onthedot.ports import Deadline, Engine, Moved, PatternEntry, Refused, Undecided
-from onthedot.use_cases.dispatch.place_run import parked
+from onthedot.ports import Deadline, Engine, Moved, PatternEntry
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.events.event_payloads import Payloads, PayloadTooLarge
+from onthedot.use_cases.jobs.place_job import left_to_claim_pass
+from onthedot.use_cases.outcomes import record_after_create
 
 JOBS_AT_ONCE: Final = 100
 TRIGGER: Final = "event"
@@ -29,29 +31,35 @@ TRIGGER: Final = "event"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`document` is the whole event as EventBridge writes it: `source`, `detail-type`, `detail`…"""
+    """An event."""
 
     event_id: str
     time: int
     document: dict[str, Any]
+    """The whole event as EventBridge writes it: `source`, `detail-type`, `detail` and so on."""
 
 
 @dataclass(slots=True)
 class Handled:
-    """The runs that stand for this event, made now or earlier."""
+    """The result of handling an event."""
 
     runs: list[str] = field(default_factory=list)
+    """Ids of the runs that the event caused, now or when it was handled before."""
     made: int = 0
+    """The number of runs that were made now."""
 
 
 def first_seen(engine: Engine, tenant: str, event: Event) -> Event:
-    """The event with the time that it came with first, for senders that tell another one when they send it again."""
+    """Return the event with the time that it had first: a sender may send it again with another time."""
     expires_at = closed(engine.clock.now(), engine.deployment)["expires_at"]
     return replace(event, time=engine.patterns.first_time(tenant, event.event_id, event.time, expires_at))
 
 
 def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) -> Handled:
-    """Raises Unavailable when not every matching job has its run by the deadline; to handle it again goes on there."""
+    """Stamp and send a run for each matching job.
+
+    Raise Unavailable when not every matching job has its run by the deadline. Handled again, the event goes on there.
+    """
     handled = Handled()
     limits = engine.limits.read()
     payloads = Payloads(engine.blobs, event.document)
@@ -66,7 +74,7 @@ def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) 
 
 
 def _matching(engine: Engine, tenant: str, event: Event) -> Iterator[tuple[str, PatternEntry]]:
-    """Each job once, by one of its entries that match."""
+    """Yield each job once, with one of its entries that match."""
     seen: set[str] = set()
     for entry in engine.patterns.matching(tenant, lookup_keys(event.document)):
         if entry.job_id not in seen and matches(pattern_index.read(entry.pattern), event.document):
@@ -77,9 +85,9 @@ def _matching(engine: Engine, tenant: str, event: Event) -> Iterator[tuple[str, 
 def _jobs(
     engine: Engine, tenant: str, event: Event, found: Mapping[str, PatternEntry], deadline: Deadline
 ) -> list[Record]:
-    """Those that wait for the event as they are now, whatever the index says."""
+    """Return the jobs that wait for the event as they are now: the index may be out of date."""
     read = engine.store.get_many(list(found), deadline)
-    # One that is missing may only not have been read in time.
+    # A missing job was perhaps only not read in time.
     jobs = {job_id: read.get(job_id) or engine.store.get(job_id) for job_id in found}
     for job_id, entry in found.items():
         pattern_index.clear_left_over(engine, tenant, entry, jobs[job_id])
@@ -93,35 +101,28 @@ def _waits_for(job: Record, tenant: str, event: Event) -> bool:
 
 
 def _run(engine: Engine, job: Record, event: Event, payloads: Payloads, limits: Limits) -> Record:
-    """Due now; its fire time is the event's."""
+    """Return the job's run for the event. It is due now, and its nominal time is that of the event."""
     now = engine.clock.now()
     run_id = event_run_id(job.job_id, event.time, event.event_id)
     run = new_run(job, run_id, event.time, now, now=now, deployment=engine.deployment, trigger=TRIGGER)
     try:
-        run = payloads.given_to(run, job)
+        run = payloads.added_to(run, job)
     except PayloadTooLarge as error:
         return replace(
             run, status=Status.SKIPPED, reason=str(error), claim_token=None, **closed(now, engine.deployment)
         )
-    held = run.status is Status.DISPATCHED and limits.why_throttled(run.tenant, run.pool, run.priority)
-    return parked(engine, run, now) if held else run
+    throttled = run.status is Status.DISPATCHED and limits.why_throttled(run.tenant, run.pool, run.priority)
+    return left_to_claim_pass(engine, run, now) if throttled else run
 
 
 def _stamp(engine: Engine, event: Event, runs: Sequence[Record], handled: Handled, deadline: Deadline) -> None:
     outcomes = engine.store.create_many(runs, deadline) if runs else []
-    standing = [_standing(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
-    to_send = [run for run in standing if run is not None and run.status is Status.DISPATCHED and run.attempt == 0]
+    stored = [record_after_create(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
+    to_send = [run for run in stored if run is not None and run.status is Status.DISPATCHED and run.attempt == 0]
     if to_send:
         send_runs(engine, to_send, deadline)
-    handled.runs += [run.run_id for run in standing if run is not None]
+    handled.runs += [run.run_id for run in stored if run is not None]
     handled.made += sum(isinstance(outcome, Moved) for outcome in outcomes)
-    undecided = sum(run is None for run in standing)
+    undecided = sum(run is None for run in stored)
     if undecided:
         raise Unavailable(f"event {event.event_id}: {undecided} runs may be stamped or not")
-
-
-def _standing(wanted: Record, outcome: Moved | Refused | Undecided) -> Record | None:
-    """The run that stands for the event, ours or an earlier one; None when nobody knows."""
-    if isinstance(outcome, Moved):
-        return wanted
-    return outcome.current if isinstance(outcome, Refused) else None

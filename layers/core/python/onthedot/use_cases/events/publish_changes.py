@@ -1,11 +1,11 @@
-"""Tell the bus what became of jobs and runs: at least once, and in each record's own order as far as it can be told."""
+"""Publish changes of jobs and runs to the event bus: each at least once, and those of one record in their order."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.domain.reports.lifecycle_events import event_of
+from onthedot.domain.reports.lifecycle_events import LifecycleEvent, event_of
 from onthedot.ports import Deadline, EventBus, RecordChange, Undecided, Unpublishable
 
 _LOG: Final = logging.getLogger(__name__)
@@ -13,50 +13,53 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PublishOptions:
-    """What a stage tells: ends only or each change of a state, and with or without payloads and results."""
+    """What a stage publishes."""
 
     every_change: bool = False
+    """Each change of a status, and not only ends."""
     with_results: bool = False
+    """Payloads and results too."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """How many events the bus took and how many it never will, and from where on the rest is to be told again."""
+    """The result of publishing a batch of changes."""
 
     published: int
     refused: int
+    """Events that the bus will never take."""
     again_from: str | None
+    """The position of the first change that was not published. The batch is published again from there on."""
 
 
 def publish_changes(
-    bus: EventBus, changes: Sequence[RecordChange], telling: PublishOptions, deadline: Deadline
+    bus: EventBus, changes: Sequence[RecordChange], options: PublishOptions, deadline: Deadline
 ) -> PublishResult:
-    """Whatever follows the first change that could not be told is told again with it: readers know it by its version.
+    """Publish the events of these changes.
 
-    What the bus will never take is logged, and holds up nothing.
+    All changes that follow the first one that was not published are published again with it. Readers recognise the
+    repeated ones by their version. An event that the bus will never take is logged, and delays no other.
     """
-    made = [
-        (change, event)
-        for change in changes
-        if (
-            event := event_of(
-                change.old,
-                change.new,
-                change.at,
-                every_change=telling.every_change,
-                with_results=telling.with_results,
-            )
-        )
-    ]
+    made = list(_events(changes, options))
     answers = bus.publish([event for _, event in made], deadline)
-    untold: list[str] = []
+    unpublished: list[str] = []
     refused = 0
     for (change, event), answer in zip(made, answers, strict=True):
         about = {"detail_type": event.detail_type, "run": event.detail["execution_id"] or event.detail["job_id"]}
         if isinstance(answer, Undecided):
-            untold.append(change.position)
+            unpublished.append(change.position)
             _LOG.warning("not_published", extra={**about, "why": answer.why})
         elif isinstance(answer, Unpublishable):
             refused += 1
             _LOG.error("unpublishable", extra={**about, "why": answer.why})
-    return PublishResult(len(made) - len(untold) - refused, refused, untold[0] if untold else None)
+    return PublishResult(len(made) - len(unpublished) - refused, refused, unpublished[0] if unpublished else None)
+
+
+def _events(changes: Sequence[RecordChange], options: PublishOptions) -> Iterator[tuple[RecordChange, LifecycleEvent]]:
+    """Yield the changes that make an event, each with its event."""
+    for change in changes:
+        event = event_of(
+            change.old, change.new, change.at, every_change=options.every_change, with_results=options.with_results
+        )
+        if event is not None:
+            yield change, event

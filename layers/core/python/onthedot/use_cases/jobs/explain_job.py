@@ -1,4 +1,4 @@
-"""Why a job has not run, or what it is doing: gathers what the pure explanation needs."""
+"""Explain why a job has not run, or what it does: read the facts that the pure explanation needs."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,12 +17,14 @@ PATIENCE_MS: Final = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Explained:
+    """A job, and the reasons for its state."""
+
     job: Record
     reasons: list[Reason]
 
 
 def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
-    """Raises JobNotFound."""
+    """Return the reasons for the job's state. Raise JobNotFound."""
     job = read_job(engine, tenant, job_id)
     now = engine.clock.now()
     latest = _latest_due(engine, job, now) if job.kind in STAMPING else None
@@ -33,9 +35,9 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
 
 
 def _parents(engine: Engine, job: Record) -> list[str]:
-    """Those that it waits for, by key or id, with their states; only as many as are named are read."""
+    """Name the parents that the job waits for, by key or id, with their states. Only as many as are named are read."""
     waits = [parent for parent in job.parents if parent in job.waits_for]
-    found = engine.store.get_many(waits[:MOST_NAMED], Deadline.after(engine.clock, PATIENCE_MS)) if waits else {}
+    found = engine.store.get_many(waits[:MOST_NAMED], Deadline.after(engine.clock.now(), PATIENCE_MS)) if waits else {}
     return [_named(parent, found.get(parent)) for parent in waits]
 
 
@@ -46,7 +48,7 @@ def _named(parent_id: str, parent: Record | None) -> str:
 
 
 def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
-    """The latest run that is more than a time to come: due, started, ended or skipped."""
+    """Return the latest run that is due, started, ended or skipped, and not only a time to come."""
     for run in recent_runs(engine, job):
         if run.status not in SCHEDULED or run.attempt or run.fire_at <= now:
             return run
@@ -54,14 +56,14 @@ def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
 
 
 def _limit(engine: Engine, run: Record, now: int) -> str | None:
-    """What holds back a run that could have been handed over by now."""
+    """Say which limit throttles a run that could have been sent by now."""
     if run.status is not Status.PENDING or not is_near(run.fire_at, now, engine.deployment.lookahead):
         return None
     return engine.limits.read().why_throttled(run.tenant, run.pool, run.priority)
 
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
-    """Asked for only where it explains something."""
+    """Read the backlog of the run's queue, but only where it explains something."""
     if not _waits_in_queue(run, now):
         return None
     backlog = engine.queues.backlog(run.pool, run.priority)
@@ -69,7 +71,7 @@ def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
 
 
 def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:
-    """Who a run waits for that is due in a pull pool: a worker by name, or one that is not there."""
+    """Say which worker a due run of a pull pool waits for: one that it is assigned to, or one that is missing."""
     pool = engine.deployment.pools.get(run.pool)
     if definition is None or pool is None or pool.kind is not PoolKind.PULL or not _waits_in_queue(run, now):
         return []

@@ -1,8 +1,8 @@
-"""How many of a tenant's runs the coming minutes already hold, by what stands in the slots.
+"""Count a tenant's runs of the coming minutes from the entries of the slots.
 
-Counted are: runs that wait in a fire slot, retries among them; runs that are handed over and whose time is to come;
-and the fires of recurring jobs that are not stamped yet. Not counted: what is running, what is paused, runs on demand
-and jobs that will be submitted. What is overdue in the present fire slots counts to the present minute.
+Counted are runs that wait in a fire slot, retries among them, runs that are sent and whose time is to come, and fire
+times of recurring jobs that are not stamped yet. Not counted are running and paused runs, runs on demand, and jobs that
+will be submitted. Overdue runs in the present fire slots count to the present minute.
 """
 
 from collections import Counter
@@ -15,15 +15,15 @@ from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, slot_name
 from onthedot.domain.schedules.schedule import fires_between, jittered
 from onthedot.ports import Deadline, Engine, SlotEntry
-from onthedot.use_cases.dispatch.slot_reader import read_entries
+from onthedot.use_cases import patience
+from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 
-PATIENCE_MS: Final = 15_000
 READERS: Final = 8
-"""Slots are many and mostly empty: reading them is waiting for replies."""
-HANDED_OVER_AHEAD: Final = 16
-"""Buckets: a queue takes no message that is due later than 15 minutes from now."""
+"""Threads that read slots. There are many, most are empty, and reading one is waiting for a reply."""
+SENT_AHEAD: Final = 16
+"""Buckets. A queue takes no message that is due later than 15 minutes from now."""
 MOST_ENTRIES: Final = 20_000
-"""Of one slot; a slot has one shard's runs of one minute, of all tenants."""
+"""Entries read of one slot, which has one shard's runs of one minute, of all tenants."""
 MOST_RECURRING: Final = 5_000
 MOST_FIRES: Final = 100_000
 _AT_ONCE: Final = 1_000
@@ -31,14 +31,18 @@ _AT_ONCE: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Runs by the start of their minute, the present one first. `truncated`: there is more than was counted."""
+    """The number of runs in each of the coming minutes."""
 
     minutes: Mapping[int, int]
+    """Runs by the start of their minute, the present one first."""
     truncated: bool
+    """There are more runs than were counted."""
 
 
 @dataclass(slots=True)
 class _Survey:
+    """One forecast in the making."""
+
     engine: Engine
     tenant: str
     now: int
@@ -51,23 +55,24 @@ class _Survey:
         if at < self.until:
             self.counts[bucket_of(at) * BUCKET_MS] += 1
 
-    def whole(self, complete: bool) -> None:
+    def note(self, *, complete: bool) -> None:
         self.truncated = self.truncated or not complete
 
 
 def forecast(engine: Engine, tenant: str, minutes: int) -> Forecast:
+    """Count the tenant's runs of the coming minutes."""
     now = engine.clock.now()
     first = bucket_of(now)
-    survey = _Survey(engine, tenant, now, (first + minutes) * BUCKET_MS, Deadline(now + PATIENCE_MS))
+    survey = _Survey(engine, tenant, now, (first + minutes) * BUCKET_MS, Deadline.after(now, patience.REQUEST_MS))
     recurring = _count_waiting(survey, range(first, first + minutes))
-    _count_handed_over(survey, range(first, first + min(minutes, HANDED_OVER_AHEAD)))
+    _count_sent(survey, range(first, first + min(minutes, SENT_AHEAD)))
     _count_recurring(survey, recurring)
     starts = [bucket * BUCKET_MS for bucket in range(first, first + minutes)]
     return Forecast({start: survey.counts[start] for start in starts}, survey.truncated)
 
 
 def _count_waiting(survey: _Survey, buckets: Sequence[int]) -> list[str]:
-    """Returns the recurring jobs, which stand for more than one run."""
+    """Count runs in fire slots. Return the recurring jobs, each of which makes several runs."""
     recurring = []
     for entry in _entries(survey, SlotKind.FIRE, buckets):
         if entry.kind is Kind.RECURRING:
@@ -77,18 +82,18 @@ def _count_waiting(survey: _Survey, buckets: Sequence[int]) -> list[str]:
     return recurring
 
 
-def _count_handed_over(survey: _Survey, buckets: Sequence[int]) -> None:
+def _count_sent(survey: _Survey, buckets: Sequence[int]) -> None:
     for entry in _entries(survey, SlotKind.WATCH, [bucket + WATCH_DISTANCE for bucket in buckets]):
-        # What is running stands here too; nothing starts before its time.
+        # Running runs are in these slots too, but no run starts before its time.
         if entry.fire_at > survey.now:
             survey.count(entry.fire_at)
 
 
 def _count_recurring(survey: _Survey, job_ids: Sequence[str]) -> None:
-    survey.whole(len(job_ids) <= MOST_RECURRING)
+    survey.note(complete=len(job_ids) <= MOST_RECURRING)
     chosen = job_ids[:MOST_RECURRING]
     jobs = survey.engine.store.get_many(chosen, survey.deadline) if chosen else {}
-    survey.whole(len(jobs) == len(chosen))
+    survey.note(complete=len(jobs) == len(chosen))
     budget = MOST_FIRES
     for job in jobs.values():
         budget -= _count_fires(survey, job, budget)
@@ -100,28 +105,28 @@ def _count_fires(survey: _Survey, job: Record, budget: int) -> int:
         return 0
     left = budget if recurrence.max_runs is None else max(0, min(budget, recurrence.max_runs - (job.stamped or 0)))
     fires = fires_between(recurrence.schedule, job.fire_at - 1, survey.until, left)
-    survey.whole(len(fires) < budget)
+    survey.note(complete=len(fires) < budget)
     for nominal in fires:
         survey.count(max(jittered(job.job_id, nominal, recurrence.schedule.jitter_seconds), survey.now))
     return len(fires)
 
 
 def _entries(survey: _Survey, kind: SlotKind, buckets: Sequence[int]) -> Iterator[SlotEntry]:
-    """The tenant's entries of these slots of all shards."""
+    """Yield the tenant's entries in the slots of these buckets, of all shards."""
     slots = [slot_name(kind, shard, bucket) for bucket in buckets for shard in range(survey.engine.deployment.shards)]
     with ThreadPoolExecutor(READERS) as readers:
         for entries, complete in readers.map(lambda slot: _read(survey, slot), slots):
-            survey.whole(complete)
+            survey.note(complete=complete)
             yield from entries
 
 
 def _read(survey: _Survey, slot: str) -> tuple[list[SlotEntry], bool]:
-    """The tenant's entries of a slot, and whether they are all."""
+    """Return the tenant's entries in a slot, and whether these are all."""
     found: list[SlotEntry] = []
     seen = 0
     if not survey.deadline.allows(survey.engine.clock.now()):
         return found, False
-    for entries in read_entries(survey.engine, slot, _AT_ONCE):
+    for entries in read_slot_entries(survey.engine, slot, _AT_ONCE):
         found += [entry for entry in entries if entry.tenant == survey.tenant]
         seen += len(entries)
         if seen >= MOST_ENTRIES:

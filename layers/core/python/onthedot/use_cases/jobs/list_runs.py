@@ -1,4 +1,4 @@
-"""The runs of a job: a page of them, one by its id, and what they tell about the job: the last one and the next."""
+"""Read the runs of a job: a page of them, one by its id, the latest and the next."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,23 @@ from onthedot.domain.runs.slots import horizon
 from onthedot.ports import Engine, Page
 
 START: Final = ""
-"""The cursor of a job's first stamped run, where its own run was a page."""
+"""The cursor of a one-off job's first stamped run, where the job's own run was a page."""
 _PAGES: Final = (20, *(100,) * 5)
-"""A little for most jobs; at most enough to look past all that is stamped ahead, one run each second."""
+"""Sizes of the pages to read. The first is enough for most jobs. Together they reach past the runs that are stamped
+ahead, even with one in each second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """When a job fires next, and its latest run that was started or that ended without a start."""
+    """The next fire time and the latest run of a job."""
 
     next_at: int | None
     latest: Record | None
+    """The latest run that was started, or that ended without a start."""
 
 
 def read_run(engine: Engine, tenant: str, run_id: str) -> Record:
-    """A run, or a range of skipped times. A job that stamps runs is neither. Raises JobNotFound."""
+    """Return a run, or a range of skipped times. A job that stamps runs is neither. Raise JobNotFound."""
     run = engine.store.get(run_id)
     if run is None or run.run_id != run_id or run.tenant != tenant:
         raise JobNotFound(run_id)
@@ -35,7 +37,7 @@ def read_run(engine: Engine, tenant: str, run_id: str) -> Record:
 
 
 def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Page[Record]:
-    """A page of the job's runs. Of a one-off job the first page has its own run, beside those made on demand."""
+    """Return a page of the job's runs. The first page of a one-off job has its own run beside those made on demand."""
     if job.kind in STAMPING or cursor is not None:
         return _stamped(engine, job, limit, cursor or None)
     others = _stamped(engine, job, max(limit - 1, 1), None)
@@ -45,7 +47,7 @@ def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Pa
 
 
 def read_outlook(engine: Engine, job: Record) -> Outlook:
-    """Reads runs of jobs that stamp them only: of others the record tells all."""
+    """Return when the job fires next and its latest run. Runs are read only of jobs that stamp them."""
     now = engine.clock.now()
     next_at = coming_fire(job, now)
     if job.kind not in STAMPING:
@@ -60,7 +62,7 @@ def read_outlook(engine: Engine, job: Record) -> Outlook:
 
 
 def next_fire_of(engine: Engine, job: Record) -> int | None:
-    """When the job fires next; reads its runs only where its record cannot tell: they are all stamped."""
+    """Return when the job fires next. Its runs are read only when all are stamped: then its record does not say."""
     now = engine.clock.now()
     next_at = coming_fire(job, now)
     if next_at is not None or job.status is not Status.COMPLETED or job.recurrence is None:
@@ -72,12 +74,12 @@ def next_fire_of(engine: Engine, job: Record) -> int | None:
 
 
 def _last_ones(job: Record, waiting: Sequence[int], next_at: int | None) -> int | None:
-    """A job is COMPLETED as soon as its last run is stamped, some minutes before that runs."""
+    """Return the next time, also of a COMPLETED job: it is COMPLETED once its last run is stamped, before that runs."""
     return min(waiting) if waiting and job.status is Status.COMPLETED else next_at
 
 
 def recent_runs(engine: Engine, job: Record) -> Iterator[Record]:
-    """The job's runs, the latest first, as far back as one look goes."""
+    """Yield the job's runs, the latest first, as far back as the pages reach."""
     cursor: str | None = None
     for size in _PAGES:
         page = engine.store.runs_of(job.job_id, size, cursor)
@@ -89,7 +91,7 @@ def recent_runs(engine: Engine, job: Record) -> Iterator[Record]:
 
 def _stamped(engine: Engine, job: Record, limit: int, cursor: str | None) -> Page[Record]:
     page = engine.store.runs_of(job.job_id, limit, cursor)
-    # A cursor says where to go on; one that leads to another job's runs was not made by us.
+    # A cursor that leads to another job's runs was not made by this API.
     if any(run.job_id != job.job_id or run.tenant != job.tenant for run in page.items):
         raise InvalidRequest(Problem("cursor", "does not belong to this job; start without it"))
     return Page([run for run in page.items if run.status is not Status.DELETED], page.cursor)

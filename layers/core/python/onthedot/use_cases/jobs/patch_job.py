@@ -14,9 +14,8 @@ from onthedot.domain.schedules.time_window import check_start, trouble_with
 from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
 from onthedot.ports import Engine
 from onthedot.use_cases.jobs.change_job import change_job
-from onthedot.use_cases.jobs.choose_pool import choose_pool
 from onthedot.use_cases.jobs.payloads import store_payload
-from onthedot.use_cases.jobs.route_job import route_job
+from onthedot.use_cases.jobs.place_job import choose_pool, smallest_pool
 
 _JOBS: Final = {
     Kind.ONE_OFF: "jobs that run once",
@@ -103,7 +102,7 @@ def _pool(engine: Engine, patch: JobPatch, job: Record, definition: Definition) 
     """
     if not patch.given & _CHOOSES_POOL:
         return None
-    choose = route_job if patch.given & _WHERE else choose_pool
+    choose = choose_pool if patch.given & _WHERE else smallest_pool
     pool = choose(engine, job.tenant, definition)
     return engine.deployment.pools.alone(pool) if job.losses else pool
 

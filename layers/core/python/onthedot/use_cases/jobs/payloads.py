@@ -1,4 +1,4 @@
-"""Payloads: in the record when small, apart when large, always JSON text to whoever asks."""
+"""Store and load payloads: small ones in the record, large ones as blobs, always as JSON text."""
 
 import hashlib
 import json
@@ -10,10 +10,12 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Definition
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Blobs
+from onthedot.schema import PAYLOADS
 
 LINK_SECONDS: Final = 900
+"""How long a link to a blob is good."""
 INLINE_BYTES: Final = 1024
-"""Larger payloads live apart, so that each move of the record stays cheap."""
+"""Larger payloads are blobs, so that each move of the record stays cheap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +27,20 @@ class ShownPayload:
 
 
 def store_payload(blobs: Blobs, definition: Definition) -> Definition:
-    """The definition with a large payload moved out. The key is the content's hash: writing twice is harmless."""
+    """Return the definition with a large payload moved to a blob.
+
+    The blob's key is the hash of the content, so writing twice is harmless. Raise Unavailable.
+    """
     content = _as_json(definition)
     if len(content) <= INLINE_BYTES:
         return definition
-    key = f"payloads/{hashlib.sha256(content).hexdigest()}"
+    key = f"{PAYLOADS}{hashlib.sha256(content).hexdigest()}"
     blobs.put(key, content)
     return replace(definition, payload=None, payload_ref=key)
 
 
 def load_payload(blobs: Blobs, definition: Definition) -> bytes:
-    """The payload as JSON text. Raises Unavailable when it is kept apart and cannot be read now."""
+    """Return the payload as JSON text. Raise Unavailable when it is a blob that cannot be read now."""
     if definition.payload_ref is None:
         return _as_json(definition)
     content = blobs.get(definition.payload_ref)

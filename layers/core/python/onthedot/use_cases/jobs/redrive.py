@@ -1,4 +1,4 @@
-"""Dead letters: runs that failed for good, listed with their cause, and run again at a bounded rate."""
+"""List dead letters, the runs that failed for good, and redrive them at a bounded rate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,38 +8,41 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.still_scheduled import why_not
-from onthedot.ports import Deadline, Engine, Moved, Page, Refused
+from onthedot.ports import Deadline, Engine, Page
+from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.outcomes import is_record_written
 
 PACE_MS: Final = 100
-"""Between two redriven runs: ten a second, beside what is due now."""
-PATIENCE_MS: Final = 15_000
+"""Between two redriven runs: ten a second, beside the runs that are due now."""
 MOST_AT_ONCE: Final = 1_000
 PAGE: Final = 100
 
 
 @dataclass(slots=True)
 class Redriven:
+    """The result of a redrive."""
+
     runs: list[Record] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
-    """Ids and why they were not run again."""
+    """Ids of runs that were not redriven, and why."""
     left: bool = False
-    """There are more: ask again."""
+    """There are more dead letters. The client may ask again."""
 
 
 def dead_letters(engine: Engine, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-    """A page of a tenant's failed runs, the latest first."""
+    """Return a page of a tenant's failed runs, the latest first."""
     return engine.store.failed(tenant, limit, cursor)
 
 
 def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
-    """Run these again. What is no dead letter of the tenant's is refused by its id, the others are run."""
-    wanted = list(dict.fromkeys(run_ids))
-    deadline = Deadline.after(engine.clock, PATIENCE_MS)
-    found = engine.store.get_many(wanted, deadline)
+    """Run these dead letters again. Each id that is no dead letter of the tenant is refused, the others are run."""
+    asked = list(dict.fromkeys(run_ids))
+    deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
+    found = engine.store.get_many(asked, deadline)
     result = Redriven()
     runs: list[Record] = []
-    for run_id in wanted:
+    for run_id in asked:
         run = found.get(run_id)
         if run is None or run.tenant != tenant:
             result.refused.append((run_id, "there is no such run"))
@@ -53,7 +56,7 @@ def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
 
 def redrive_all(engine: Engine, tenant: str) -> Redriven:
     """Run the tenant's dead letters again, as many as one call has time for."""
-    deadline = Deadline.after(engine.clock, PATIENCE_MS)
+    deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
     result = Redriven()
     cursor: str | None = None
     while True:
@@ -68,8 +71,8 @@ def redrive_all(engine: Engine, tenant: str) -> Redriven:
 
 
 def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> None:
-    """Each at its own moment. A redriven run that cannot be sent now stands in its watch slot."""
-    runs = _without_unwanted(engine, runs, result, deadline)
+    """Redrive the runs, each at its own moment. A run that cannot be sent now stands in its watch slot."""
+    runs = _still_scheduled(engine, runs, result, deadline)
     if not runs:
         return
     now = engine.clock.now()
@@ -86,8 +89,7 @@ def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadli
     again: list[Record] = []
     for run, move, outcome in zip(runs, moves, engine.store.move_many(moves, deadline), strict=True):
         redriven = lifecycle.applied(run, move)
-        ours = isinstance(outcome, Refused) and outcome.current is not None
-        if isinstance(outcome, Moved) or (ours and outcome.current.generation == redriven.generation):  # type: ignore[union-attr]
+        if is_record_written(redriven, outcome):
             again.append(redriven)
         else:
             result.refused.append((run.run_id, "it changed meanwhile, or the store was busy; try again"))
@@ -95,13 +97,16 @@ def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadli
     send_runs(engine, [run for run in again if run.status is Status.DISPATCHED], deadline)
 
 
-def _without_unwanted(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> Sequence[Record]:
-    """A run that its job does not let start stays a dead letter: it would be skipped, and its failure forgotten."""
+def _still_scheduled(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> Sequence[Record]:
+    """Return the runs that their jobs still let start, and refuse the others.
+
+    A run that its job does not let start stays a dead letter. Redriven, it would be skipped, and its failure forgotten.
+    """
     job_ids = list(dict.fromkeys(run.job_id for run in runs if run.kind is Kind.STAMPED))
     if not job_ids:
         return runs
     jobs = engine.store.get_many(job_ids, deadline)
-    wanted: list[Record] = []
+    scheduled: list[Record] = []
     for run in runs:
         job = jobs.get(run.job_id)
         if run.kind is Kind.STAMPED and job is None:
@@ -109,5 +114,5 @@ def _without_unwanted(engine: Engine, runs: Sequence[Record], result: Redriven, 
         elif run.kind is Kind.STAMPED and (why := why_not(job, run.run_id)) is not None:
             result.refused.append((run.run_id, f"it would be skipped: {why}"))
         else:
-            wanted.append(run)
-    return wanted
+            scheduled.append(run)
+    return scheduled

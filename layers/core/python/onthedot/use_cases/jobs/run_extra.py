@@ -1,4 +1,4 @@
-"""Runs beside the schedule: one now, or one for each fire time of a past window. The schedule is untouched."""
+"""Make runs beside the schedule: one now, or one for each fire time of a past window. The schedule stays as it is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,20 +9,23 @@ from onthedot.domain.ids import extra_run_id, fresh_generation, stamped_run_id
 from onthedot.domain.runs.records import Kind, Priority, Record, Status
 from onthedot.domain.runs.stamping import new_run
 from onthedot.domain.schedules.schedule import fires_between
-from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.ports import Deadline, Engine, Undecided
+from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.jobs.read_jobs import read_job
+from onthedot.use_cases.outcomes import is_record_written
 
 MOST_BACKFILLED: Final = 1_000
 MOST_COUNTED: Final = 50_000
 BACKFILL_PACE_MS: Final = 200
-"""Between two backfilled runs: five a second, beside what is due now."""
-PATIENCE_MS: Final = 15_000
+"""Between two backfilled runs: five a second, beside the runs that are due now."""
 _STOPPED: Final = (Status.CANCELLED, Status.DELETED, Status.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)
 class Backfilled:
+    """The result of a backfill."""
+
     created: Sequence[Record]
     existing: int
     """Fire times that had a run already."""
@@ -31,20 +34,23 @@ class Backfilled:
 
 
 def run_now(engine: Engine, tenant: str, job_id: str) -> Record:
-    """A run of the job at once. Raises JobNotFound, or JobConflict for a job that is stopped."""
+    """Run the job now, and return the run. Raise JobNotFound, or JobConflict for a job that is stopped."""
     job = _running_job(engine, tenant, job_id, "run")
     now = engine.clock.now()
     run_id = extra_run_id(job_id, now, f"manual-{fresh_generation()}")
     run = new_run(job, run_id, now, now, now=now, deployment=engine.deployment, trigger="manual")
     engine.store.create(run)
-    send_runs(engine, [run], Deadline(now + PATIENCE_MS))
+    send_runs(engine, [run], Deadline.after(now, patience.REQUEST_MS))
     return run
 
 
 def backfill(
     engine: Engine, tenant: str, job_id: str, *, after: int, until: int, limit: int, priority: Priority
 ) -> Backfilled:
-    """A run for each fire time with `after <= time < until`, paced. Raises JobNotFound, JobConflict, InvalidRequest."""
+    """Store a run for each fire time with `after <= time < until`, paced.
+
+    Raise JobNotFound, JobConflict or InvalidRequest.
+    """
     job = _running_job(engine, tenant, job_id, "backfill")
     now = engine.clock.now()
     if job.kind is not Kind.RECURRING or job.recurrence is None:
@@ -66,20 +72,13 @@ def backfill(
         )
         for number, nominal in enumerate(chosen)
     ]
-    deadline = Deadline(now + PATIENCE_MS)
+    deadline = Deadline.after(now, patience.REQUEST_MS)
     outcomes = engine.store.create_many(runs, deadline) if runs else []
-    created = [run for run, outcome in zip(runs, outcomes, strict=True) if _is_ours(run, outcome)]
+    created = [run for run, outcome in zip(runs, outcomes, strict=True) if is_record_written(run, outcome)]
     undecided = sum(isinstance(outcome, Undecided) for outcome in outcomes)
     send_runs(engine, [run for run in created if run.status is Status.DISPATCHED], deadline)
     existing = len(runs) - len(created) - undecided
     return Backfilled(created, existing, len(times) - len(chosen) + undecided)
-
-
-def _is_ours(run: Record, outcome: Moved | Refused | Undecided) -> bool:
-    """Stored by us; also when the reply was lost and the second try met the first."""
-    if isinstance(outcome, Refused):
-        return outcome.current is not None and outcome.current.generation == run.generation
-    return isinstance(outcome, Moved)
 
 
 def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:
@@ -89,7 +88,10 @@ def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:
 
 
 def refuse_stopped(job: Record, what: str) -> None:
-    """Also an event job: it has nothing to give to a run that no event made. Raises JobConflict."""
+    """Raise JobConflict for a job that is stopped.
+
+    Raise it for an event job too: it has no payload for a run that no event made.
+    """
     if job.kind is Kind.EVENT:
         raise JobConflict(f"a job that waits for events cannot {what}; send one that matches: POST /v1/events")
     if job.status in _STOPPED:

@@ -1,6 +1,6 @@
-"""Accept many jobs at once, each on its own: one conditional write for each, 25 to a call, then what is due soon.
+"""Submit many jobs at once, each on its own: one conditional write for each, 25 to a call, then send the near ones.
 
-What `submit_job` promises of one job holds for each of these.
+Each job has the guarantees that `submit_job` gives for one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,31 +9,25 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import IdempotencyConflict, OnthedotError, Unavailable
-from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs.fairness import Limits
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import horizon
+from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.workers.records import WorkerRecord
-from onthedot.ports import Deadline, Engine, LimitsStore, Moved, Refused, Undecided, WorkerRegistry
-from onthedot.use_cases.dispatch.send_runs import send_runs
-from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
+from onthedot.ports import Deadline, Engine, LimitsStore, WorkerRegistry
+from onthedot.use_cases import patience
+from onthedot.use_cases.dispatch.schedule_soon import schedule_all_soon
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.submit_job import JobRequest, pool_for, record_for
-from onthedot.use_cases.workflows.notify_children import link_to_parents
+from onthedot.use_cases.outcomes import Outcome, is_own, record_after_create
 
-CREATE_PATIENCE_MS: Final = 10_000
-SEND_PATIENCE_MS: Final = 8_000
-"""Together with the payloads less than the 28 s that the API has for an answer."""
-STAMPED_AT_ONCE: Final = 25
 UPLOADS: Final = 16
 
 Accepted = Record | OnthedotError
-"""The stored job, new or of an earlier request with the same key and body, or why there is none."""
+"""The stored job, new or of an earlier request with the same key and body, or the error that refused it."""
 
 
 class _LimitsReadOnce:
-    """Every run that is placed asks for the limits; for all of a batch they are what they were at first."""
+    """A limits store that is read once for a batch, though each run that is placed asks for the limits."""
 
     def __init__(self, limits: LimitsStore) -> None:
         self._limits = limits
@@ -46,7 +40,10 @@ class _LimitsReadOnce:
 
 
 class _WorkersReadOnce:
-    """Every job that needs what no pool promises asks for the live workers; also that nobody could tell is kept."""
+    """A registry that is read once for a batch, though each job that no pool promises to run asks for the live workers.
+
+    A failed read is kept too.
+    """
 
     def __init__(self, registry: WorkerRegistry) -> None:
         self._registry = registry
@@ -66,17 +63,18 @@ class _WorkersReadOnce:
 
 
 def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
-    """One answer for each request, in order: InvalidRequest, IdempotencyConflict and Unavailable are such answers."""
+    """Return one answer for each request, in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
     engine = replace(engine, limits=_LimitsReadOnce(engine.limits), registry=_WorkersReadOnce(engine.registry))
     stored = _with_stored_payloads(engine, [_with_pool(engine, tenant, request) for request in requests])
     made = [request if isinstance(request, OnthedotError) else _record(engine, tenant, request) for request in stored]
-    wanted = _with_entered_patterns(engine, made)
-    # The same key twice is the same id: the first of them is written, all are compared with what stands then.
-    records = {record.run_id: record for record in reversed(wanted) if isinstance(record, Record)}
-    standing = _create(engine, list(records.values()))
-    _schedule_soon(engine, [record for record in standing.values() if _is_ours(record, records)])
-    _leave_refused(engine, wanted, standing)
-    return [_accepted(record, standing) if isinstance(record, Record) else record for record in wanted]
+    entered = _with_entered_patterns(engine, made)
+    # The same key twice is the same id: the first of them is written, all are compared with the record stored then.
+    records = {record.run_id: record for record in reversed(entered) if isinstance(record, Record)}
+    stored_now = _create(engine, list(records.values()))
+    found = [record for record in stored_now.values() if isinstance(record, Record)]
+    schedule_all_soon(engine, [job for job in found if is_own(job, records[job.run_id])], patience.SEND_BATCH_MS)
+    _leave_refused(engine, entered, stored_now)
+    return [_accepted(record, stored_now) if isinstance(record, Record) else record for record in entered]
 
 
 def _with_pool(engine: Engine, tenant: str, request: JobRequest) -> JobRequest | OnthedotError:
@@ -89,7 +87,7 @@ def _with_pool(engine: Engine, tenant: str, request: JobRequest) -> JobRequest |
 def _with_stored_payloads(
     engine: Engine, requests: Sequence[JobRequest | OnthedotError]
 ) -> list[JobRequest | OnthedotError]:
-    """Large payloads go apart, side by side, before the clock is read for the slots."""
+    """Store large payloads side by side, before the clock is read for the slots."""
 
     def store(request: JobRequest | OnthedotError) -> JobRequest | OnthedotError:
         if isinstance(request, OnthedotError):
@@ -110,8 +108,8 @@ def _record(engine: Engine, tenant: str, request: JobRequest) -> Accepted:
         return error
 
 
-def _with_entered_patterns(engine: Engine, wanted: Sequence[Accepted]) -> list[Accepted]:
-    """Events find an event job before it stands there."""
+def _with_entered_patterns(engine: Engine, records: Sequence[Accepted]) -> list[Accepted]:
+    """Enter the patterns of event jobs, so that events find a job as soon as it is stored."""
 
     def enter(record: Accepted) -> Accepted:
         try:
@@ -121,17 +119,17 @@ def _with_entered_patterns(engine: Engine, wanted: Sequence[Accepted]) -> list[A
             return error
         return record
 
-    if not any(_waits_for_events(record) for record in wanted):
-        return list(wanted)
+    if not any(_waits_for_events(record) for record in records):
+        return list(records)
     with ThreadPoolExecutor(UPLOADS) as writers:
-        return list(writers.map(enter, wanted))
+        return list(writers.map(enter, records))
 
 
-def _leave_refused(engine: Engine, wanted: Sequence[Accepted], standing: Mapping[str, Record | Unavailable]) -> None:
-    """Under an id that was taken, other entries stand, or the same ones."""
-    for record in wanted:
+def _leave_refused(engine: Engine, records: Sequence[Accepted], stored_now: Mapping[str, Record | Unavailable]) -> None:
+    """Remove the patterns of jobs whose id was in use, unless the stored job needs the same entries."""
+    for record in records:
         if isinstance(record, Record) and _waits_for_events(record):
-            found = standing[record.run_id]
+            found = stored_now[record.run_id]
             if isinstance(found, Record):
                 pattern_index.leave(engine, record, found)
 
@@ -141,47 +139,18 @@ def _waits_for_events(record: Accepted) -> bool:
 
 
 def _create(engine: Engine, records: Sequence[Record]) -> Mapping[str, Record | Unavailable]:
-    """What stands under each id after the write."""
-    deadline = Deadline.after(engine.clock, CREATE_PATIENCE_MS)
+    """Create the records. Return the record that is stored under each id then."""
+    deadline = Deadline.after(engine.clock.now(), patience.CREATE_MS)
     outcomes = engine.store.create_many(records, deadline) if records else []
-    return {record.run_id: _standing(record, outcome) for record, outcome in zip(records, outcomes, strict=True)}
+    return {record.run_id: _stored(record, outcome) for record, outcome in zip(records, outcomes, strict=True)}
 
 
-def _standing(record: Record, outcome: Moved | Refused | Undecided) -> Record | Unavailable:
-    if isinstance(outcome, Moved):
-        return record
-    if isinstance(outcome, Refused) and outcome.current is not None:
-        return outcome.current
-    return Unavailable(f"{record.run_id} may be stored or not")
+def _stored(record: Record, outcome: Outcome) -> Record | Unavailable:
+    return record_after_create(record, outcome) or Unavailable(f"{record.run_id} may be stored or not")
 
 
-def _is_ours(standing: Record | Unavailable, records: Mapping[str, Record]) -> bool:
-    """Written by us just now, even if the reply to the first try was lost."""
-    return isinstance(standing, Record) and standing.generation == records[standing.run_id].generation
-
-
-def _accepted(wanted: Record, standing: Mapping[str, Record | Unavailable]) -> Accepted:
-    found = standing[wanted.run_id]
-    if isinstance(found, Record) and found.fingerprint != wanted.fingerprint:
+def _accepted(record: Record, stored_now: Mapping[str, Record | Unavailable]) -> Accepted:
+    found = stored_now[record.run_id]
+    if isinstance(found, Record) and found.fingerprint != record.fingerprint:
         return IdempotencyConflict(found.job_id)
     return found
-
-
-def _schedule_soon(engine: Engine, created: Sequence[Record | Unavailable]) -> None:
-    """Hand over what is due before the next tick. What time does not allow stands in its slot."""
-    now = engine.clock.now()
-    deadline = Deadline(now + SEND_PATIENCE_MS)
-    jobs = [job for job in created if isinstance(job, Record)]
-    near = [job for job in jobs if job.kind is not Kind.RECURRING and job.status is Status.DISPATCHED]
-    if near:
-        send_runs(engine, near, deadline)
-    for child in (job for job in jobs if job.status is Status.WAITING):
-        if deadline.allows(engine.clock.now()):
-            link_to_parents(engine, child)
-    until = horizon(now, engine.deployment.lookahead)
-    active = (job for job in jobs if job.kind is Kind.RECURRING and job.status is Status.ACTIVE)
-    recurring = [job.run_id for job in active if job.fire_at < until]
-    token = f"api/{fresh_generation()}"
-    for first in range(0, len(recurring), STAMPED_AT_ONCE):
-        if deadline.allows(engine.clock.now()):
-            stamp_jobs(engine, recurring[first : first + STAMPED_AT_ONCE], token, deadline)

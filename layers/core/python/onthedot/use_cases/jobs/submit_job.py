@@ -1,4 +1,4 @@
-"""Accept a job: one put-if-absent, and for what is due soon a message. Whatever dies after the put, it runs."""
+"""Submit a job: one put-if-absent, and a message for a near run. If the API dies after the put, the job runs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,61 +12,60 @@ from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import next_fire
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Engine
-from onthedot.use_cases.dispatch.place_run import listed_under, place_run
+from onthedot.schema import listed_under
+from onthedot.use_cases.dispatch.schedule_soon import schedule_soon
 from onthedot.use_cases.events import pattern_index
-from onthedot.use_cases.jobs.change_job import schedule_soon
 from onthedot.use_cases.jobs.payloads import store_payload
-from onthedot.use_cases.jobs.route_job import route_job
+from onthedot.use_cases.jobs.place_job import choose_pool, place_run
+from onthedot.use_cases.outcomes import is_own
 from onthedot.use_cases.workflows.check_parents import check_parents
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A validated request. At most one of `recurrence`, `pattern`, `at` and `delay_ms` is given; none means now.
-
-    Without a pool it goes to the smallest one that fits.
-    """
+    """A checked request. It has at most one of `recurrence`, `pattern`, `at` and `delay_ms`. None of them means now."""
 
     definition: Definition
     fingerprint: str
     priority: Priority
     pool: str | None = None
+    """None: the smallest pool that fits."""
     recurrence: Recurrence | None = None
     pattern: str | None = None
-    """Of events that it waits for, as JSON."""
+    """The pattern of the events that the job waits for, as JSON."""
     at: int | None = None
     delay_ms: int | None = None
     idempotency_key: str | None = None
     parents: tuple[str, ...] = ()
-    """Jobs whose end it waits for."""
+    """Ids of jobs whose end this job waits for."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
 
 
 def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
-    """The stored run: new, or the one that an earlier request with the same key and body made.
+    """Return the stored job: new, or made by an earlier request with the same key and body.
 
-    Raises IdempotencyConflict when the key was used with another body, and InvalidRequest for what cannot run here.
+    Raise IdempotencyConflict when the key was used with another body, InvalidRequest for a job that cannot run on this
+    stage, and Unavailable.
     """
     run = record_for(engine, tenant, request)
     pattern_index.enter(engine, run)
     existing = engine.store.create(run)
-    if existing is not None and existing.generation != run.generation:
+    if existing is not None and not is_own(existing, run):
         pattern_index.leave(engine, run, existing)
         if existing.fingerprint != run.fingerprint:
             raise IdempotencyConflict(existing.job_id)
         return existing
-    # A generation equal to ours means that the reply to our own put was lost: the run is stored, not sent.
     return schedule_soon(engine, run)
 
 
 def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
-    """The pool that the request names or needs. Raises InvalidRequest and Unavailable."""
-    return request.pool or route_job(engine, tenant, request.definition)
+    """Return the pool that the request names or needs. Raise InvalidRequest or Unavailable."""
+    return request.pool or choose_pool(engine, tenant, request.definition)
 
 
 def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
-    """The record that the request makes, placed as of now. Raises InvalidRequest and Unavailable."""
-    # Before its payload is put away: whether it can run at all.
+    """Return the record that the request makes, placed as of now. Raise InvalidRequest or Unavailable."""
+    # First of all: a job that cannot run stores no payload.
     pool = pool_for(engine, tenant, request)
     # The payload before the clock: a slot must be written soon after the clock was read for it.
     definition = store_payload(engine.blobs, request.definition)
@@ -95,7 +94,7 @@ def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
 
 
 def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
-    """Where the job stands first: a recurring one in the fire slot of its first fire time, an event job in none."""
+    """Return the first slot and status: a recurring job is in the fire slot of its first time, an event job in none."""
     if request.pattern is not None:
         return {
             "nominal_at": now,

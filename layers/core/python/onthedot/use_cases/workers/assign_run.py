@@ -1,4 +1,4 @@
-"""Hand a job to one worker by name: it gets the run with its next lease. If it never comes, the pool takes over."""
+"""Assign a run to one worker, which gets it with its next lease. If that never comes, the pool takes the run."""
 
 from dataclasses import replace
 from typing import Final
@@ -7,37 +7,58 @@ from onthedot.domain.errors import InvalidRequest, JobConflict, Problem, Unavail
 from onthedot.domain.ids import extra_run_id, fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.changes import SCHEDULED, assign
-from onthedot.domain.runs.records import Kind, Record
+from onthedot.domain.runs.records import Definition, Kind, Record
 from onthedot.domain.runs.stamping import new_run
-from onthedot.domain.workers.pools import worker_needs
+from onthedot.domain.workers.pools import Needs, worker_needs
 from onthedot.domain.workers.records import MOST_ASSIGNED, WorkerRecord, WorkerStatus
-from onthedot.ports import Engine, Moved
+from onthedot.ports import Engine, Moved, RunMessage
+from onthedot.use_cases.attempts.start_run import definition_of
 from onthedot.use_cases.jobs.read_jobs import read_job
 from onthedot.use_cases.jobs.run_extra import refuse_stopped
-from onthedot.use_cases.workers.serve_workers import see_worker
+from onthedot.use_cases.workers.worker_registry import see_worker
 
 TRIES: Final = 5
 
 
-def hand_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -> Record:
-    """The run that the worker will get: of a job that is due and waits its own, of any other an extra one, now.
+def assign_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -> Record:
+    """Assign a job to the worker that a client names, and return the run that the worker will get.
 
-    Raises JobNotFound, WorkerNotFound, JobConflict, and InvalidRequest for a worker that cannot do it.
+    A one-off job that is due and waits is assigned itself. Any other job gets an extra run, now. Raise JobNotFound,
+    WorkerNotFound, JobConflict or Unavailable, and InvalidRequest for a worker that cannot run the job.
     """
     for _ in range(TRIES):
         job = read_job(engine, tenant, job_id)
         worker = see_worker(engine, tenant, worker_id)
-        refuse_stopped(job, "be handed to a worker")
+        refuse_stopped(job, "be assigned to a worker")
         _refuse_unable(engine, job, worker)
         run = _stored(engine, job, worker)
         if run is not None:
-            # Dying before this line costs time: the watch slot has it.
+            # An API that dies before this line costs time: the sweep finds the run in its watch slot.
             engine.registry.assign(worker_id, run.run_id)
             return run
     raise Unavailable(f"{job_id} keeps changing; try again")
 
 
+def assign_to_able_worker(engine: Engine, unable: WorkerRecord, message: RunMessage, needs: Needs | None) -> bool:
+    """Assign a run to another live worker of the same pool that can run it. Return whether there is one.
+
+    Left in the queue, the message would be received again and again by the worker that polls for the longest, and not
+    by the one that can run it.
+    """
+    able = _able_worker(engine, unable, message.tenant, needs or _needs_of_run(engine, message.run_id))
+    try:
+        return able is not None and engine.registry.assign(able.worker_id, message.run_id)
+    except Unavailable:
+        return False
+
+
+def needs_of_definition(definition: Definition) -> Needs:
+    """Return the needs that a worker must meet for this work."""
+    return worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
+
+
 def _stored(engine: Engine, job: Record, worker: WorkerRecord) -> Record | None:
+    """Store the run for the worker. None: the job changed meanwhile."""
     now = engine.clock.now()
     if job.kind is Kind.ONE_OFF and job.status in SCHEDULED and job.fire_at <= now:
         move = assign(job, worker.pool, now, engine.deployment)
@@ -57,8 +78,31 @@ def _refuse_unable(engine: Engine, job: Record, worker: WorkerRecord) -> None:
         raise JobConflict(f"{MOST_ASSIGNED} runs wait for worker {worker.worker_id} already; choose another, or none")
     if job.definition is None:
         return
-    definition = job.definition
-    needs = worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
+    needs = needs_of_definition(job.definition)
     if not worker.can_do(needs):
         lacking = ", ".join(sorted(needs.capabilities - worker.capabilities)) or "cpu or memory_mb"
         raise InvalidRequest(Problem("worker_id", f"this worker cannot run the job: it lacks {lacking}"))
+
+
+def _able_worker(engine: Engine, unable: WorkerRecord, tenant: str, needs: Needs | None) -> WorkerRecord | None:
+    """Return the able worker to which the fewest runs are assigned."""
+    if needs is None:
+        return None
+    now = engine.clock.now()
+    able = [
+        worker
+        for worker in engine.registry.workers()
+        if worker.pool == unable.pool
+        and worker.worker_id != unable.worker_id
+        and worker.tenant in (None, tenant)
+        and worker.status(now) is WorkerStatus.ACTIVE
+        and worker.can_do(needs)
+        and len(worker.assigned) < MOST_ASSIGNED
+    ]
+    return min(able, key=lambda worker: len(worker.assigned), default=None)
+
+
+def _needs_of_run(engine: Engine, run_id: str) -> Needs | None:
+    run = engine.store.get(run_id)
+    definition = None if run is None else definition_of(engine, run)
+    return None if definition is None else needs_of_definition(definition)

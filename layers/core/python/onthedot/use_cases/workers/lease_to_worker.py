@@ -1,6 +1,7 @@
-"""Lease runs to a worker that has nothing but a token: each with its payload and signature, ready to be performed.
+"""Lease runs to a worker that has only an API token: each with its payload and signature, ready to be performed.
 
-What was started and cannot be given is not lost: it goes back as a failure that is tried again, or as if untouched.
+A run that was started and cannot be given to the worker is not lost. It ends as a failure that is tried again, or is
+handed back, which does not count against the run.
 """
 
 import random
@@ -17,10 +18,10 @@ from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import call_for
 from onthedot.use_cases.workers.lease_runs import Lease, lease_runs
 from onthedot.use_cases.workers.report_run import complete_run
-from onthedot.use_cases.workers.serve_workers import find_worker
+from onthedot.use_cases.workers.worker_registry import find_worker
 
 MOST_BYTES: Final = 3 * 1024 * 1024 // 2
-"""Of payloads in one answer. Escaped on its way through API Gateway it may be three times as long, and 6 MB pass."""
+"""The size of all payloads in one answer. API Gateway passes 6 MB, and escaped text is up to three times as long."""
 _NO_DEFINITION: Final = Answer(
     ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
 )
@@ -29,55 +30,61 @@ _TOO_MUCH: Final = Answer(ok=False, error="no room for its payload in one answer
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """What the worker asks for. `cpu` and `memory_mb`: what it has left; None: all."""
+    """A worker's request for runs."""
 
     most: int = 1
     priorities: Sequence[Priority] = PRIORITIES
     cpu: float | None = None
+    """The CPUs that are free on the worker. None: all that it registered."""
     memory_mb: int | None = None
+    """The memory that is free on the worker. None: all that it registered."""
     idle: bool = True
+    """No run is running on the worker."""
 
 
 @dataclass(slots=True)
 class LeasesForWorker:
+    """The leases of one request, each with its call."""
+
     runs: list[tuple[Lease, Call]] = field(default_factory=list)
     alone_waiting: bool = False
+    """A run that must be alone found the worker busy."""
 
 
 def lease_to_worker(
-    engine: Engine, tenant: str, worker_id: str, wanted: LeaseRequest, chance: random.Random
+    engine: Engine, tenant: str, worker_id: str, request: LeaseRequest, chance: random.Random
 ) -> LeasesForWorker:
-    """Nothing for a worker that says that it stops. Raises WorkerNotFound and Unavailable."""
+    """Lease runs to the worker. A worker that is stopping gets none. Raise WorkerNotFound or Unavailable."""
     worker = find_worker(engine, tenant, worker_id)
     if worker.status(engine.clock.now()) in (WorkerStatus.DRAINING, WorkerStatus.STOPPED):
         return LeasesForWorker()
     leased = lease_runs(
         engine,
         worker,
-        most=wanted.most,
-        priorities=wanted.priorities,
-        free=_free(worker.resources, wanted),
-        idle=wanted.idle,
+        most=request.most,
+        priorities=request.priorities,
+        free=_free(worker.resources, request),
+        idle=request.idle,
     )
-    handed = LeasesForWorker(alone_waiting=leased.alone_waiting)
+    given = LeasesForWorker(alone_waiting=leased.alone_waiting)
     room = MOST_BYTES
     for lease in leased.leases:
         call = _call(engine, lease, room)
         if isinstance(call, Call):
             room -= len(call.payload)
-            handed.runs.append((lease, call))
+            given.runs.append((lease, call))
         else:
             _give_up(engine, lease, call, chance)
-    return handed
+    return given
 
 
-def _free(resources: Resources, wanted: LeaseRequest) -> Resources:
-    """A worker that tells what is left knows its slots too."""
-    if wanted.cpu is None and wanted.memory_mb is None:
+def _free(resources: Resources, request: LeaseRequest) -> Resources:
+    """Return the free resources. A worker that states its free CPU or memory has counted its free concurrency too."""
+    if request.cpu is None and request.memory_mb is None:
         return resources
-    cpu = resources.cpu if wanted.cpu is None else wanted.cpu
-    memory_mb = resources.memory_mb if wanted.memory_mb is None else wanted.memory_mb
-    return Resources(wanted.most, cpu, memory_mb)
+    cpu = resources.cpu if request.cpu is None else request.cpu
+    memory_mb = resources.memory_mb if request.memory_mb is None else request.memory_mb
+    return Resources(request.most, cpu, memory_mb)
 
 
 def _call(engine: Engine, lease: Lease, room: int) -> Call | Answer:
@@ -91,7 +98,7 @@ def _call(engine: Engine, lease: Lease, room: int) -> Call | Answer:
 
 
 def _give_up(engine: Engine, lease: Lease, answer: Answer, chance: random.Random) -> None:
-    """If this fails too, the lease ends by itself."""
+    """End the attempt with this answer. If that fails too, the lease runs out."""
     run = lease.run
     receipt = None if lease.received is None else lease.received.receipt
     try:

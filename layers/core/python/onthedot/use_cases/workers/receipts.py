@@ -1,7 +1,7 @@
-"""Receipts in the hands of workers that have only a token: sealed, so that each is good for its own attempt alone.
+"""Seal the receipts that go to workers which have only an API token, so that each is good for its own attempt alone.
 
-A queue's receipt may be guessed, or be another run's. So the seal is made with the attempt's token, which nobody is
-shown; what it does not fit touches no message.
+A queue's receipt may be guessed, or be another run's. So the seal is made with the attempt token, which no view shows.
+A receipt whose seal does not fit touches no message.
 """
 
 import hashlib
@@ -16,18 +16,18 @@ _SEAL_CHARACTERS: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class SealedReceipt:
-    """As a worker sends it back."""
+    """A receipt as a worker sends it back."""
 
     text: str
 
     def opened(self, run: Record) -> str | None:
-        """The queue's receipt; None for what was not given with this attempt of the run."""
+        """Return the queue's receipt. None: it was not given with this attempt of the run."""
         seal, _, receipt = self.text.partition(".")
         return receipt if hmac.compare_digest(seal.encode(), _seal(run, receipt).encode()) else None
 
 
 def sealed(run: Record, receipt: str) -> str:
-    """As a worker is given it."""
+    """Return the receipt as a worker gets it."""
     return f"{_seal(run, receipt)}.{receipt}"
 
 

@@ -1,4 +1,4 @@
-"""What a pull worker says about a run it has: that it goes on, or what became of it. Stale attempts are refused."""
+"""Take the reports of a pull worker on a run: that it goes on, or how it ended. Stale attempts are refused."""
 
 import random
 from contextlib import suppress
@@ -23,9 +23,10 @@ def keep_lease(
     *,
     worker_id: str | None = None,
 ) -> Record:
-    """Extend the lease, and the hiding of its message. The run tells whether a cancel was asked for.
+    """Extend the lease and the visibility time-out of its message. The returned run says whether it is to be cancelled.
 
-    Without the attempt's number it is the present one, if it is this worker's. Raises JobNotFound and StaleAttempt.
+    Without the attempt's number, the present attempt is meant, if it is this worker's. Raise JobNotFound, StaleAttempt
+    or Unavailable.
     """
     run = _read(engine, tenant, run_id)
     _refuse_stale(run, run.attempt if attempt is None else attempt, worker_id)
@@ -33,7 +34,7 @@ def keep_lease(
     if not isinstance(outcome, Moved) or outcome.run is None:
         raise StaleAttempt(f"attempt {run.attempt} of {run_id} ended meanwhile")
     if (received := _received(run, receipt)) is not None:
-        # A message that comes too early finds the attempt alive, and is given back: no reason to stop it.
+        # A message that is delivered too early finds the attempt alive, and is delivered again later.
         with suppress(Unavailable):
             engine.queues.hide(received, VISIBILITY_MS)
     return outcome.run
@@ -51,21 +52,21 @@ def complete_run(
     chance: random.Random,
     patience_ms: int = lifecycle.LEASE_MS,
 ) -> Record:
-    """Record what became of the attempt, once; saying it again is harmless. The run as it is then.
+    """Store how the attempt ended, once. The same report again is harmless. Return the run as it is then.
 
-    Raises JobNotFound, StaleAttempt and Unavailable.
+    Raise JobNotFound, StaleAttempt or Unavailable.
     """
     run = _read(engine, tenant, run_id)
-    if _says_so_already(run, attempt, answer):
+    if _is_reported(run, attempt, answer):
         return run
     _refuse_stale(run, attempt, worker_id)
     finished = finish_run(engine, run, definition_of(engine, run), answer, chance=chance, patience_ms=patience_ms)
-    now_there = _read(engine, tenant, run_id)
-    if finished == FENCED_OFF and not _says_so_already(now_there, attempt, answer):
-        raise StaleAttempt(f"attempt {attempt} of {run_id} is over: the run is {now_there.status}")
+    current = _read(engine, tenant, run_id)
+    if finished == FENCED_OFF and not _is_reported(current, attempt, answer):
+        raise StaleAttempt(f"attempt {attempt} of {run_id} is over: the run is {current.status}")
     if (received := _received(run, receipt)) is not None:
         engine.queues.delete(received)
-    return now_there
+    return current
 
 
 def _read(engine: Engine, tenant: str | None, run_id: str) -> Record:
@@ -84,17 +85,18 @@ def _refuse_stale(run: Record, attempt: int, worker_id: str | None) -> None:
         raise StaleAttempt(f"attempt {attempt} of {run.run_id} is another worker's")
 
 
-def _says_so_already(run: Record, attempt: int, answer: Answer) -> bool:
-    """The same report arrived before, and only its reply was lost."""
+def _is_reported(run: Record, attempt: int, answer: Answer) -> bool:
+    """Return whether the same report arrived before, and only its reply was lost."""
     if run.status is Status.RUNNING and run.attempt == attempt:
         return False
-    said = "succeeded" if answer.ok else "lost" if answer.lost else "released" if answer.handed_back else "failed"
+    outcome = "succeeded" if answer.ok else "lost" if answer.lost else "released" if answer.handed_back else "failed"
     recorded = next((ended for ended in run.attempts if ended.number == attempt), None)
     if recorded is None:
         return False
-    # A worker's own report of a loss reads otherwise than the loss that was found without it.
-    told_by_it = said != "lost" or recorded.error == failure_of(answer).error
-    return told_by_it and recorded.outcome in (said, "cancelled") and (recorded.outcome != "cancelled" or not answer.ok)
+    # A loss that the worker reported has another text than one that the sweep found.
+    if outcome == "lost" and recorded.error != failure_of(answer).error:
+        return False
+    return recorded.outcome == outcome or (recorded.outcome == "cancelled" and not answer.ok)
 
 
 def _received(run: Record, receipt: str | SealedReceipt | None) -> Received | None:

@@ -1,0 +1,1 @@
+"""Use cases of jobs that wait for each other: submit and make a graph, notify children, read it, end it."""

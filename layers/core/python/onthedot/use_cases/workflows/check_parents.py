@@ -1,4 +1,4 @@
-"""Whether a new job may wait for these: jobs of its tenant that will end, or have."""
+"""Check the parents of a new job: each must be a job of its tenant that will end, or has ended."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,19 +7,19 @@ from onthedot.domain.errors import InvalidRequest, Problem, Unavailable
 from onthedot.domain.ids import is_stamped
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.ports import Deadline, Engine
+from onthedot.use_cases import patience
 
-PATIENCE_MS: Final = 5_000
 FIELD: Final = "dependencies"
 
 
 def check_parents(engine: Engine, tenant: str, job_id: str, parents: Sequence[str]) -> None:
-    """Raises InvalidRequest naming each that it cannot wait for, and Unavailable.
+    """Raise InvalidRequest that names each job for which it cannot wait, and Unavailable.
 
-    A job exists before those that wait for it, so the only cycle there can be is with itself.
+    A job exists before its children, so the only possible cycle is a job that waits for itself.
     """
     if not parents:
         return
-    deadline = Deadline.after(engine.clock, PATIENCE_MS)
+    deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
     found = engine.store.get_many(list(dict.fromkeys(parents)), deadline)
     if not deadline.allows(engine.clock.now()):
         raise Unavailable("the parents could not be read in time")

@@ -1,6 +1,6 @@
-"""End the jobs of a graph with the run that makes it: one that failed, or that somebody stopped. It may happen twice.
+"""End the jobs of a graph with the run that makes it, when that run failed or was stopped. It may happen twice.
 
-Jobs that are not there yet get their end too: whoever still makes the graph finds their ids taken.
+Jobs that do not exist yet are stored as ended, so an attempt that still makes the graph finds their ids in use.
 """
 
 from collections.abc import Sequence
@@ -20,39 +20,39 @@ TRIES: Final = 8
 
 
 @dataclass(slots=True)
-class Ended:
-    """What came of it."""
+class EndedGraph:
+    """The result of ending a graph."""
 
-    to_tell: list[Record] = field(default_factory=list)
-    """Jobs that ended by it, or before, and have children that do not know."""
+    to_notify: list[Record] = field(default_factory=list)
+    """Jobs that ended now, or before, and whose children are not notified yet."""
     touched: int = 0
     """Jobs that were ended or asked to stop."""
 
 
 def read_graph(engine: Engine, run: Record) -> Workflow | None:
-    """The graph that the run makes; None when nobody knows it any more. Raises Unavailable."""
-    last_started_run = engine.store.get(run.job_id) if is_stamped(run.run_id) else run
-    if last_started_run is None or last_started_run.definition is None:
+    """Return the graph that the run makes. None: the job that defines it is gone. Raise Unavailable."""
+    job = engine.store.get(run.job_id) if is_stamped(run.run_id) else run
+    if job is None or job.definition is None:
         return None
-    return from_payload(load_payload(engine.blobs, last_started_run.definition))
+    return from_payload(load_payload(engine.blobs, job.definition))
 
 
-def end_graph(engine: Engine, run: Record, how: Status, deadline: Deadline) -> Ended:
-    """End all that has not ended, as the run did. Raises Unavailable."""
+def end_graph(engine: Engine, run: Record, how: Status, deadline: Deadline) -> EndedGraph:
+    """End all jobs that have not ended, as the run did. Raise Unavailable."""
     workflow = read_graph(engine, run)
-    ended = Ended()
+    ended = EndedGraph()
     if workflow is None:
         return ended
-    standing = _standing(engine, workflow, run, how, deadline)
+    jobs = _stored_jobs(engine, workflow, run, how, deadline)
     for _ in range(TRIES):
-        standing = _end(engine, standing, run, how, deadline=deadline, ended=ended)
-        if not standing:
+        jobs = _end(engine, jobs, run, how, deadline=deadline, ended=ended)
+        if not jobs:
             return ended
     raise Unavailable(f"jobs of {run.run_id} keep changing; try again")
 
 
-def _standing(engine: Engine, workflow: Workflow, run: Record, how: Status, deadline: Deadline) -> list[Record]:
-    """The jobs that exist. Those that do not are stored as ended, unless all of them were made once."""
+def _stored_jobs(engine: Engine, workflow: Workflow, run: Record, how: Status, deadline: Deadline) -> list[Record]:
+    """Return the jobs that exist. Store the others as ended, unless the whole graph was made once."""
     if was_made(run):
         found = engine.store.get_many(list(ids_of(workflow, run.run_id).values()), deadline)
         if not deadline.allows(engine.clock.now()):
@@ -70,14 +70,14 @@ def _standing(engine: Engine, workflow: Workflow, run: Record, how: Status, dead
 
 
 def _end(
-    engine: Engine, standing: Sequence[Record], run: Record, how: Status, *, deadline: Deadline, ended: Ended
+    engine: Engine, jobs: Sequence[Record], run: Record, how: Status, *, deadline: Deadline, ended: EndedGraph
 ) -> list[Record]:
-    """One round. Returns what changed meanwhile and must be looked at again."""
+    """End the jobs, in one round. Return the jobs that changed meanwhile and need another round."""
     now = engine.clock.now()
     because = _because(run, how)
-    wanted = [(job, end_of(job, how, because, now, engine.deployment)) for job in standing]
-    ended.to_tell += [job for job, move in wanted if move is None and job.notify_pending is not None]
-    pairs: list[tuple[Record, Move]] = [(job, move) for job, move in wanted if move is not None]
+    ends = [(job, end_of(job, how, because, now, engine.deployment)) for job in jobs]
+    ended.to_notify += [job for job, move in ends if move is None and job.notify_pending is not None]
+    pairs: list[tuple[Record, Move]] = [(job, move) for job, move in ends if move is not None]
     outcomes = engine.store.move_many([move for _, move in pairs], deadline) if pairs else []
     again: list[Record] = []
     for (job, move), outcome in zip(pairs, outcomes, strict=True):
@@ -86,12 +86,12 @@ def _end(
         if isinstance(outcome, Moved):
             after = applied(job, move)
             ended.touched += 1
-            ended.to_tell += [after] if after.notify_pending is not None else []
+            ended.to_notify += [after] if after.notify_pending is not None else []
         elif outcome.current is not None:
             again.append(outcome.current)
     return again
 
 
 def _because(run: Record, how: Status) -> str | None:
-    """Only a failure has a cause of its own."""
+    """Return the cause of the end. Only a failure or a skip has one."""
     return run.reason if how in (Status.FAILED, Status.SKIPPED) else None

@@ -1,35 +1,35 @@
-"""A workflow as it stands: the graph that its run makes, and the states of its jobs."""
+"""Read a workflow: the graph that its run makes, and the states of its jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from onthedot.domain.errors import JobNotFound, Unavailable
 from onthedot.domain.ids import is_stamped
 from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
 from onthedot.domain.workflows.progress import WorkflowProgress, progress
 from onthedot.ports import Deadline, Engine
+from onthedot.use_cases import patience
 from onthedot.use_cases.jobs.list_runs import recent_runs
 from onthedot.use_cases.jobs.payloads import load_payload
 from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload, ids_of
 
-PATIENCE_MS: Final = 10_000
-
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`job` is what was submitted, `run` what makes the graph that is shown: of a recurring one its latest run."""
+    """A workflow with the jobs of its latest graph."""
 
     job: Record
+    """The job that was submitted."""
     run: Record | None
+    """The run that makes the graph which is shown: the job itself, or the latest run of a recurring job."""
     workflow: Workflow
     ids: Mapping[str, str]
-    """By key; none where no run has been made yet."""
+    """Ids of the graph's jobs by key. Empty while there is no run."""
     members: Mapping[str, Record]
-    """By key, those that exist."""
+    """The graph's jobs that exist, by key."""
 
     def status_of(self, key: str) -> str:
-        """Of one that does not exist: it waits to be made, or ended with its workflow."""
+        """Return the status of a job. One that does not exist waits to be made, or ended with its workflow."""
         member = self.members.get(key)
         if member is not None:
             return _shown(member)
@@ -39,10 +39,11 @@ class State:
         return run.status.value
 
     def progress(self) -> WorkflowProgress:
+        """Count the jobs by status."""
         return progress({member.key: self.status_of(member.key) for member in self.workflow.members})
 
     def status(self) -> str:
-        """As its jobs are, once there are all of them; before that, as the run is that makes them."""
+        """Return the status of the workflow: that of its jobs once all exist, before that the one of its run."""
         run = self.run
         if run is None:
             return Status.PENDING.value
@@ -53,12 +54,12 @@ class State:
         return (Status.RUNNING if run.attempt else Status.PENDING).value
 
     def seconds(self, now: int) -> dict[str, float]:
-        """How long each job took, or takes by now, from its first start on."""
+        """Return how long each job took from its first start to its end, or to now."""
         return {key: took / 1000 for key, job in self.members.items() if (took := _took(job, now)) is not None}
 
 
 def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> State:
-    """By the id of the job, or of one of its runs. Raises JobNotFound and Unavailable."""
+    """Read a workflow by the id of the job, or of one of its runs. Raise JobNotFound or Unavailable."""
     found = engine.store.get(workflow_id)
     if found is None or not _is_workflow_of(tenant, found):
         raise JobNotFound(workflow_id)
@@ -72,7 +73,7 @@ def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> State:
 
 
 def latest_graph(engine: Engine, job: Record) -> Record | None:
-    """The run that makes the graph: the job itself, or the latest that it stamped and that has begun."""
+    """Return the run that makes the graph: the job itself, or its latest stamped run that has started."""
     if job.kind is not Kind.RECURRING:
         return job
     ahead = None
@@ -84,6 +85,7 @@ def latest_graph(engine: Engine, job: Record) -> Record | None:
 
 
 def is_workflow(job: Record) -> bool:
+    """Return whether the record makes a graph, and is not one of its jobs."""
     return job.workflow is not None and job.workflow == job.run_id
 
 
@@ -92,7 +94,7 @@ def _is_workflow_of(tenant: str, record: Record) -> bool:
 
 
 def _members(engine: Engine, ids: Mapping[str, str]) -> dict[str, Record]:
-    deadline = Deadline.after(engine.clock, PATIENCE_MS)
+    deadline = Deadline.after(engine.clock.now(), patience.READ_WORKFLOW_MS)
     found = engine.store.get_many(list(ids.values()), deadline) if ids else {}
     if len(found) < len(ids) and not deadline.allows(engine.clock.now()):
         raise Unavailable("the jobs could not be read in time")

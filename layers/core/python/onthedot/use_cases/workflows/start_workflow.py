@@ -1,7 +1,7 @@
-"""Make the graph of a workflow: its jobs, children before parents, each put if it is absent. It may happen twice.
+"""Make the graph of a workflow: store its jobs, children before parents, each if it is absent. It may happen twice.
 
-Parents, children and what each waits for are written with the jobs themselves, so nothing has to be linked: a graph
-is whole when its last job is stored, and nothing in it runs before all that could wait for it are there.
+Each job is stored with its parents, its children and the jobs that it waits for, so no job has to be linked later. A
+graph is whole when its last job is stored, and no job in it runs before all jobs that wait for it are stored.
 """
 
 import json
@@ -12,25 +12,27 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.workflows.end import ended_with_workflow
 from onthedot.domain.workflows.graph import order
-from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Performer, Refused, Undecided
+from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Performer
+from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.outcomes import Outcome, record_after_create
 from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload, records_of
 
 AT_ONCE: Final = 100
-PATIENCE_MS: Final = 15_000
 
 
 class _CannotBeMade(Exception):
-    """Trying again does not help."""
+    """The graph cannot be made, and trying again does not help."""
 
 
 class WorkflowStarter(Performer):
-    """Performs `WorkflowTarget`, on workers that have an engine at hand."""
+    """The performer of `WorkflowTarget`, on workers that have an engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def perform(self, call: Call) -> Answer:
+        """Make the graph. Return its id and the number of its jobs as the result."""
         try:
             made = self._make(call)
         except _CannotBeMade as error:
@@ -48,26 +50,26 @@ class WorkflowStarter(Performer):
             self._store(call, records_of(self._engine, workflow, run, keys))
         self._refuse_cancelled(run)
         roots = self._store(call, records_of(self._engine, workflow, run, workflow.graph.roots()))
-        # Also those that an earlier attempt stored: it may have died before it sent them.
+        # Also the roots that an earlier attempt stored: it may have died before it sent them.
         ready = [root for root in roots if root.status is Status.DISPATCHED]
         send_runs(self._engine, ready, self._deadline())
         return len(workflow.members)
 
     def _refuse_cancelled(self, run: Record) -> None:
-        """The last look before anything of the graph can run."""
+        """Raise _CannotBeMade when the run was stopped meanwhile: no job of the graph can run yet."""
         current = self._engine.store.get(run.run_id)
         if current is None or current.cancel_requested is not None or current.attempt_token != run.attempt_token:
             raise _CannotBeMade("it was stopped while its graph was made")
 
     def _store(self, call: Call, records: Sequence[Record]) -> list[Record]:
-        """What stands then. Raises Unavailable when not all of them are sure to be there."""
+        """Store the jobs and return them as they are stored. Raise Unavailable when any may be missing."""
         if call.stop.reason is not None:
             raise Unavailable(call.stop.reason)
         outcomes = self._engine.store.create_many(records, self._deadline())
-        return [_standing(record, outcome) for record, outcome in zip(records, outcomes, strict=True)]
+        return [_stored(record, outcome) for record, outcome in zip(records, outcomes, strict=True)]
 
     def _deadline(self) -> Deadline:
-        return Deadline.after(self._engine.clock, PATIENCE_MS)
+        return Deadline.after(self._engine.clock.now(), patience.REQUEST_MS)
 
 
 def _read(call: Call) -> Workflow:
@@ -78,18 +80,17 @@ def _read(call: Call) -> Workflow:
 
 
 def _in_order(workflow: Workflow) -> Iterator[list[str]]:
-    """All that wait, children before their parents, so many at a time. Those that run at once come after them."""
+    """Yield the keys of waiting jobs, children before their parents. The roots, which run at once, come after them."""
     roots = set(workflow.graph.roots())
     waiting = [key for key in reversed(order(workflow.graph)) if key not in roots]
     for first in range(0, len(waiting), AT_ONCE):
         yield waiting[first : first + AT_ONCE]
 
 
-def _standing(record: Record, outcome: Moved | Refused | Undecided) -> Record:
-    if isinstance(outcome, Moved):
-        return record
-    if isinstance(outcome, Undecided) or outcome.current is None:
+def _stored(record: Record, outcome: Outcome) -> Record:
+    stored = record_after_create(record, outcome)
+    if stored is None:
         raise Unavailable(f"job {record.key} may be stored or not")
-    if ended_with_workflow(outcome.current):
+    if not isinstance(outcome, Moved) and ended_with_workflow(stored):
         raise _CannotBeMade("its jobs were ended when it could not be made before; submit the workflow again")
-    return outcome.current
+    return stored

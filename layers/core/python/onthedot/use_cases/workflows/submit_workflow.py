@@ -1,4 +1,4 @@
-"""Accept a workflow: the whole graph is looked at first, then one record is stored that makes it when it is due."""
+"""Submit a workflow: check the whole graph, then store one record, whose run makes the graph when it is due."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,32 +12,31 @@ from onthedot.domain.targets.types import WorkflowTarget, type_of
 from onthedot.domain.workers.pools import Requirements
 from onthedot.ports import Engine
 from onthedot.use_cases.jobs.accept_jobs import check_times, submit_or_repeat
-from onthedot.use_cases.jobs.choose_pool import choose_pool
 from onthedot.use_cases.jobs.payloads import store_payload
-from onthedot.use_cases.jobs.route_job import refuse_forbidden
+from onthedot.use_cases.jobs.place_job import refuse_forbidden, smallest_pool
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.use_cases.workflows.workflow_graph import Member, Workflow
 
 MAKING: Final = RetryPolicy(max_retries=6, backoff_seconds=2, max_backoff_seconds=60)
-"""Of the run that makes the graph: it fails only when the store does."""
+"""Retries of the run that makes the graph. It fails only when the store does."""
 UPLOADS: Final = 16
 
 
 @dataclass(slots=True)
-class _Router:
-    """Chooses pools; jobs with the same needs go to the same one, and are asked for once."""
+class _PoolChooser:
+    """Chooses the pools of a graph's jobs. It chooses once for all jobs with the same needs."""
 
     engine: Engine
     tenant: str
     known: dict[tuple[str, Requirements, int], str | InvalidRequest] = field(default_factory=dict)
 
     def pool(self, definition: Definition) -> str:
-        """Raises InvalidRequest and Unavailable."""
+        """Return the pool of a job. Raise InvalidRequest or Unavailable."""
         refuse_forbidden(self.engine.deployment.allow_list, definition.target)
         needs = (type_of(definition.target), definition.requirements, definition.timeout_seconds)
         if needs not in self.known:
             try:
-                self.known[needs] = choose_pool(self.engine, self.tenant, definition)
+                self.known[needs] = smallest_pool(self.engine, self.tenant, definition)
             except InvalidRequest as error:
                 self.known[needs] = error
         found = self.known[needs]
@@ -68,10 +67,10 @@ def _check_times_of(members: Sequence[Member], now: int) -> None:
 
 
 def submit_workflow(engine: Engine, tenant: str, request: JobRequest, members: Sequence[Member]) -> Record:
-    """The stored job: new, or the one that an earlier request with the same key and body made.
+    """Return the stored job: new, or made by an earlier request with the same key and body.
 
-    `request` says all but what to do, which is to make the members. Raises IdempotencyConflict, Unavailable, and
-    InvalidRequest that names what cannot run here as `jobs.3.target.function`.
+    `request` has all but the payload, which is the graph of the members. Raise IdempotencyConflict or Unavailable.
+    Raise InvalidRequest that names a member's field, such as `jobs.3.target.function`, when it cannot run here.
     """
     routed = _with_pools(engine, tenant, members)
     with ThreadPoolExecutor(UPLOADS) as uploads:
@@ -83,12 +82,12 @@ def submit_workflow(engine: Engine, tenant: str, request: JobRequest, members: S
 
 
 def _with_pools(engine: Engine, tenant: str, members: Sequence[Member]) -> list[Member]:
-    router = _Router(engine, tenant)
+    chooser = _PoolChooser(engine, tenant)
     routed: list[Member] = []
     problems: list[Problem] = []
     for number, member in enumerate(members):
         try:
-            routed.append(replace(member, pool=router.pool(member.definition)))
+            routed.append(replace(member, pool=chooser.pool(member.definition)))
         except InvalidRequest as error:
             problems += [Problem(f"jobs.{number}.{one.field}", one.message) for one in error.problems]
     if problems:
@@ -97,5 +96,5 @@ def _with_pools(engine: Engine, tenant: str, members: Sequence[Member]) -> list[
 
 
 def _with_stored_payload(engine: Engine, member: Member) -> Member:
-    """Large payloads go apart once, however often the graph is made."""
+    """Store a large payload once, for all graphs that the workflow makes."""
     return replace(member, definition=store_payload(engine.blobs, member.definition))

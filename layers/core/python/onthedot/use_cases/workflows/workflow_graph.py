@@ -1,4 +1,4 @@
-"""A workflow's jobs as its payload: what is stored of a graph, and the records that a run makes of it."""
+"""Store the jobs of a workflow as its payload, and make the records of a graph from it."""
 
 import json
 from collections.abc import Sequence
@@ -12,50 +12,55 @@ from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.workflows.graph import Graph, Node
 from onthedot.ports import Engine
-from onthedot.use_cases.dispatch.place_run import listed_under, place_run
+from onthedot.schema import listed_under
+from onthedot.use_cases.jobs.place_job import place_run
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A job of a workflow: its key, the keys it waits for, what it is, and the pool it goes to."""
+    """A job of a workflow."""
 
     key: str
+    """Its name within the workflow."""
     depends_on: tuple[str, ...]
+    """Keys of the jobs that it waits for."""
     definition: Definition
     priority: Priority = Priority.MEDIUM
     pool: str | None = None
     at: int | None = None
     delay_ms: int | None = None
-    """Counted from when the graph is made."""
+    """The delay after the moment at which the graph is made."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
 
 
 @dataclass(frozen=True)
 class Workflow:
-    """A graph in which nothing is wrong."""
+    """A checked graph of jobs."""
 
     members: tuple[Member, ...]
 
     @cached_property
     def graph(self) -> Graph:
+        """The keys alone, with their dependencies."""
         return Graph(tuple(Node(member.key, member.depends_on) for member in self.members))
 
     def to_payload(self) -> dict[str, Any]:
+        """Return the workflow as a payload."""
         return {"jobs": [_stored(member) for member in self.members]}
 
 
 def from_payload(content: bytes) -> Workflow:
-    """Raises ValueError, KeyError or TypeError for what is no workflow."""
+    """Return the workflow of a payload. Raise ValueError, KeyError or TypeError when it is none."""
     return Workflow(tuple(_member(stored) for stored in json.loads(content)["jobs"]))
 
 
 def ids_of(workflow: Workflow, run_id: str) -> dict[str, str]:
-    """By key, the ids of the jobs that the run makes."""
+    """Return the ids of the jobs that the run makes, by key."""
     return {member.key: node_job_id(run_id, member.key) for member in workflow.members}
 
 
 def records_of(engine: Engine, workflow: Workflow, run: Record, keys: Sequence[str]) -> list[Record]:
-    """The jobs with these keys, new, as the run makes them now: those that wait for nobody are placed like any job."""
+    """Return new records of the jobs with these keys. A job without parents is placed like any new job."""
     members = {member.key: member for member in workflow.members}
     ids = ids_of(workflow, run.run_id)
     now = engine.clock.now()

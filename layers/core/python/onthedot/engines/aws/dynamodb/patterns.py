@@ -96,7 +96,7 @@ class DynamoPatternStore:
             left: Any = reply.get("UnprocessedItems", {}).get(self._table, [])
             return list(left)
 
-        left = retry_leftovers(writes, attempt, self._clock, Deadline.after(self._clock, _PATIENCE_MS))
+        left = retry_leftovers(writes, attempt, self._clock, Deadline.after(self._clock.now(), _PATIENCE_MS))
         if left:
             raise Unavailable(f"write patterns: {len(left)} of {len(writes)} entries could not be written")
 

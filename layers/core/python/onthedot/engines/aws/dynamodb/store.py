@@ -175,7 +175,7 @@ class DynamoRunStore:
                 **start,
             )
         ids = [run_id_of(item) for item in reply["Items"]]
-        found, unread = self._read_many(ids, Deadline.after(self._clock, _READ_PATIENCE_MS))
+        found, unread = self._read_many(ids, Deadline.after(self._clock.now(), _READ_PATIENCE_MS))
         if unread:  # a page without them would say that they are no dead letters
             raise Unavailable(f"failed: {len(unread)} runs could not be read")
         last = reply.get("LastEvaluatedKey")

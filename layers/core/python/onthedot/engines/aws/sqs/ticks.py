@@ -23,7 +23,7 @@ class SqsTickQueue:
         self._clock = clock
 
     def send_ticks(self, ticks: Sequence[Tick]) -> Sequence[Tick]:
-        deadline = Deadline.after(self._clock, _PATIENCE_MS)
+        deadline = Deadline.after(self._clock.now(), _PATIENCE_MS)
         return [tick for batch in tens(ticks) for tick in retry_leftovers(batch, self._send, self._clock, deadline)]
 
     def _send(self, ticks: Sequence[Tick]) -> Sequence[Tick]:

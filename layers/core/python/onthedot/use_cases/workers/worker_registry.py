@@ -1,4 +1,4 @@
-"""The registry of pull workers: who is there, what they can do, what they do, and whether they live."""
+"""Register, find and list pull workers, and take their heartbeats."""
 
 import secrets
 from collections.abc import Sequence
@@ -12,22 +12,23 @@ from onthedot.ports import Engine
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a worker says of itself. A worker without an id of its own gets one."""
+    """The properties with which a worker registers."""
 
     pool: str
     capabilities: frozenset[str]
     resources: Resources
     worker_id: str | None = None
+    """None: the worker gets a new id."""
     host: str = ""
 
 
 def register_worker(engine: Engine, tenant: str | None, offer: Offer) -> WorkerRecord:
-    """Raises InvalidRequest for what is no pull pool, or an id that is somebody else's."""
-    # The queues of the other pools are not for workers: whoever looks into them keeps everybody's runs from Lambda.
-    pulled = [pool.name for pool in engine.deployment.pools.all if pool.kind is PoolKind.PULL]
-    if offer.pool not in pulled:
+    """Register the worker and return it. Raise InvalidRequest for a pool that is no pull pool, or a foreign id."""
+    # A worker that received from the queue of a push pool would keep the runs of all tenants from Lambda.
+    pull_pools = [pool.name for pool in engine.deployment.pools.all if pool.kind is PoolKind.PULL]
+    if offer.pool not in pull_pools:
         raise InvalidRequest(
-            Problem("pool", f"there is no pull pool {offer.pool!r}; this stage has {', '.join(pulled)}")
+            Problem("pool", f"there is no pull pool {offer.pool!r}; this stage has {', '.join(pull_pools)}")
         )
     if offer.worker_id is not None:
         _refuse_foreign(engine, tenant, offer.worker_id)
@@ -53,7 +54,7 @@ def _refuse_foreign(engine: Engine, tenant: str | None, worker_id: str) -> None:
 
 
 def find_worker(engine: Engine, tenant: str | None, worker_id: str) -> WorkerRecord:
-    """Raises WorkerNotFound, also for another tenant's. The operator's own workers are nobody's."""
+    """Return a worker of this tenant, or of the operator for None. Raise WorkerNotFound for any other worker."""
     worker = engine.registry.find(worker_id)
     if worker is None or worker.tenant != tenant:
         raise WorkerNotFound(worker_id)
@@ -61,7 +62,7 @@ def find_worker(engine: Engine, tenant: str | None, worker_id: str) -> WorkerRec
 
 
 def see_worker(engine: Engine, tenant: str, worker_id: str) -> WorkerRecord:
-    """As `list_workers` shows it: also one that serves everybody. Raises WorkerNotFound."""
+    """Return a worker that `list_workers` lists: the tenant's, or one that serves all tenants. Raise WorkerNotFound."""
     worker = engine.registry.find(worker_id)
     if worker is None or worker.tenant not in (None, tenant):
         raise WorkerNotFound(worker_id)
@@ -69,7 +70,7 @@ def see_worker(engine: Engine, tenant: str, worker_id: str) -> WorkerRecord:
 
 
 def beat_worker(engine: Engine, tenant: str | None, worker_id: str, load: Load) -> WorkerRecord:
-    """Raises WorkerNotFound: it must register again."""
+    """Store that the worker is alive, and its load. Raise WorkerNotFound: then it must register again."""
     find_worker(engine, tenant, worker_id)
     worker = engine.registry.beat(worker_id, engine.clock.now(), load)
     if worker is None:
@@ -80,7 +81,7 @@ def beat_worker(engine: Engine, tenant: str | None, worker_id: str, load: Load) 
 def list_workers(
     engine: Engine, tenant: str, *, status: WorkerStatus | None = None, capabilities: frozenset[str] = frozenset()
 ) -> Sequence[WorkerRecord]:
-    """The tenant's own workers, and those that serve everybody, the latest first."""
+    """Return the tenant's own workers and the workers that serve all tenants, the latest first."""
     now = engine.clock.now()
     found = [
         worker

@@ -1,12 +1,12 @@
-"""Read a slot of the due index page by page, without ever yielding a run twice."""
+"""Read a slot of the due index page by page, and yield each run once."""
 
 from collections.abc import Iterator
 
 from onthedot.ports import Engine, SlotEntry
 
 
-def read_entries(engine: Engine, slot: str, at_once: int) -> Iterator[list[SlotEntry]]:
-    """The slot's entries in lists of at most `at_once`, earliest first."""
+def read_slot_entries(engine: Engine, slot: str, at_once: int) -> Iterator[list[SlotEntry]]:
+    """Yield the slot's entries in lists of at most `at_once`, the earliest first."""
     seen: set[str] = set()
     cursor: str | None = None
     while True:

@@ -1,4 +1,7 @@
-"""Before a stamped run starts: read its job, and let it run, skip it with a reason, or have it wait its turn."""
+"""Check a stamped run before it starts: its job still schedules it, the pool is right, and it is its turn.
+
+A run that may not start now is settled at once: skipped with a reason, sent to another pool, or postponed.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,45 +13,50 @@ from onthedot.domain.runs.still_scheduled import why_not
 from onthedot.domain.schedules.recurrence import OverlapPolicy
 from onthedot.domain.workers.pools import missing, needs_of
 from onthedot.ports import Deadline, Engine, Moved, Refused, RunMessage
+from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.outcomes import current_record
 from onthedot.use_cases.workflows.notify_children import notify_children
 
 LEAST_WAIT_MS: Final = 2_000
 LONGEST_WAIT_MS: Final = 60_000
-SEND_PATIENCE_MS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """`definition` is the job's present one, but for the payload of an event's run; None where it carries its own."""
+class MayStart:
+    """The run may start."""
 
     definition: Definition | None
+    """The job's present definition, without the payload of an event's run. None: the run carries its own definition."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotNow:
-    """Settled without a start: the message has served."""
+class Settled:
+    """The run does not start by this message, which may be deleted."""
 
     what: str
 
 
-def admit_run(engine: Engine, message: RunMessage, *, by_name: bool = False) -> Admitted | NotNow:
-    """`by_name`: the very worker was chosen, which may be of another pool than the job's."""
+def check_before_start(engine: Engine, message: RunMessage, *, assigned: bool = False) -> MayStart | Settled:
+    """Check the run of a message, and settle it when it may not start. Raise Unavailable.
+
+    `assigned`: the run is assigned to the worker that starts it, which may be of another pool than the job's.
+    """
     if not is_stamped(message.run_id):
-        return Admitted(None)
+        return MayStart(None)
     job = engine.store.get(job_id_of(message.run_id))
     why = why_not(job, message.run_id)
     if why is not None or job is None:
         return _skip(engine, message, why or "job deleted", job)
-    if not by_name and _needs_other_workers(engine, job, message):
+    if not assigned and _needs_other_workers(engine, job, message):
         return _reroute(engine, job, message)
     if job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW:
-        return Admitted(job.definition)
+        return MayStart(job.definition)
     return _take_turn(engine, job, job.recurrence.overlap, message)
 
 
 def _needs_other_workers(engine: Engine, job: Record, message: RunMessage) -> bool:
-    """A change of the job may have made it one for another pool after this run was stamped."""
+    """Return whether the job was changed, after this run was stamped, so that this pool cannot run it."""
     pool = engine.deployment.pools.get(message.pool)
     if pool is None or job.definition is None or job.pool == message.pool:
         return False
@@ -57,52 +65,60 @@ def _needs_other_workers(engine: Engine, job: Record, message: RunMessage) -> bo
     return bool(missing(pool, needs))
 
 
-def _reroute(engine: Engine, job: Record, message: RunMessage) -> NotNow:
+def _reroute(engine: Engine, job: Record, message: RunMessage) -> Settled:
+    """Send the run to its job's present pool."""
     now = engine.clock.now()
-    run = engine.store.get(message.run_id)
-    if run is None or run.generation != message.generation or run.status is not Status.DISPATCHED:
-        return NotNow("stale")
+    run = _dispatched_run(engine, message)
+    if run is None:
+        return Settled("stale")
     why = f"its job needs workers of pool {job.pool} by now"
     move = lifecycle.reroute(run, job.pool, now, why, generation=fresh_generation(), deployment=engine.deployment)
     if not isinstance(engine.store.move(move), Refused):
-        send_runs(engine, [lifecycle.applied(run, move)], Deadline(now + SEND_PATIENCE_MS))
-    return NotNow(why)
+        send_runs(engine, [lifecycle.applied(run, move)], Deadline.after(now, patience.SEND_MS))
+    return Settled(why)
 
 
-def _skip(engine: Engine, message: RunMessage, why: str, job: Record | None) -> NotNow:
+def _skip(engine: Engine, message: RunMessage, why: str, job: Record | None) -> Settled:
     makes_graph = job is None or job.workflow == job.run_id
     run = engine.store.get(message.run_id) if makes_graph else None
     move = lifecycle.skip(message.run_id, message.generation, engine.clock.now(), why, engine.deployment, half_done=run)
-    outcome = engine.store.move(move)
-    ended = outcome.run if isinstance(outcome, Moved) else outcome.current
+    ended = current_record(engine.store.move(move))
     if ended is not None:
         notify_children(engine, ended)
-    return NotNow(f"skipped: {why}")
+    return Settled(f"skipped: {why}")
 
 
-def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: RunMessage) -> Admitted | NotNow:
-    """The run that started last is named on the job; while it has not ended, this one skips or waits."""
+def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: RunMessage) -> MayStart | Settled:
+    """Let the run start if the run that started last has ended. The job names that one. Else skip this run or wait."""
     last_started_run = None
     if job.last_started_run not in (None, message.run_id):
         last_started_run = engine.store.get(job.last_started_run or "")
     if last_started_run is None or last_started_run.status in TERMINAL:
-        taken = job.last_started_run == message.run_id or isinstance(
+        named = job.last_started_run == message.run_id or isinstance(
             engine.store.move(lifecycle.name_last_started(job, message.run_id)), Moved
         )
-        return Admitted(job.definition) if taken else _wait(engine, message, "another run takes its turn")
+        return MayStart(job.definition) if named else _postpone(engine, message, "another run takes its turn")
     if overlap is OverlapPolicy.SKIP:
         return _skip(engine, message, f"overlap: run {last_started_run.run_id} has not ended (policy skip)", job)
-    return _wait(engine, message, f"overlap: waits for run {last_started_run.run_id}")
+    return _postpone(engine, message, f"overlap: waits for run {last_started_run.run_id}")
 
 
-def _wait(engine: Engine, message: RunMessage, why: str) -> NotNow:
-    """Come again later; the longer it waits, the longer the steps."""
+def _postpone(engine: Engine, message: RunMessage, why: str) -> Settled:
+    """Schedule the run for a later moment. The longer it has waited, the longer is the step."""
     now = engine.clock.now()
-    run = engine.store.get(message.run_id)
-    if run is None or run.generation != message.generation or run.status is not Status.DISPATCHED:
-        return NotNow("stale")
+    run = _dispatched_run(engine, message)
+    if run is None:
+        return Settled("stale")
     at = now + min(max((now - run.nominal_at) // 4, LEAST_WAIT_MS), LONGEST_WAIT_MS)
     move = lifecycle.postpone(run, at, now, why, generation=fresh_generation(), deployment=engine.deployment)
     if not isinstance(engine.store.move(move), Refused):
-        send_runs(engine, [lifecycle.applied(run, move)], Deadline(now + SEND_PATIENCE_MS))
-    return NotNow(why)
+        send_runs(engine, [lifecycle.applied(run, move)], Deadline.after(now, patience.SEND_MS))
+    return Settled(why)
+
+
+def _dispatched_run(engine: Engine, message: RunMessage) -> Record | None:
+    """Return the run that the message names, if it waits for its start and was not scheduled again since."""
+    run = engine.store.get(message.run_id)
+    if run is None or run.generation != message.generation or run.status is not Status.DISPATCHED:
+        return None
+    return run

@@ -1,0 +1,49 @@
+"""Do at once what the next tick would do too late for a job that was just stored or changed.
+
+A process that dies before this costs time, not the run: the job stands in its slot, and a tick or the sweep finds it.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.runs.slots import horizon
+from onthedot.ports import Deadline, Engine
+from onthedot.use_cases import patience
+from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
+from onthedot.use_cases.workflows.notify_children import link_to_parents
+
+STAMPED_AT_ONCE: Final = 25
+
+
+def schedule_soon(engine: Engine, job: Record) -> Record:
+    """Send, link or stamp one job, and return it as it is stored then."""
+    touched = schedule_all_soon(engine, [job], patience.SEND_MS)
+    return (engine.store.get(job.run_id) or job) if touched else job
+
+
+def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) -> bool:
+    """Send near runs, link waiting jobs to their parents, stamp recurring jobs that fire before the horizon.
+
+    Return whether jobs were linked or stamped, which changes their records. Jobs that are left when the time is over
+    stand in their slots.
+    """
+    now = engine.clock.now()
+    deadline = Deadline.after(now, patience_ms)
+    near = [job for job in jobs if job.kind is not Kind.RECURRING and job.status is Status.DISPATCHED]
+    waiting = [job for job in jobs if job.status is Status.WAITING]
+    until = horizon(now, engine.deployment.lookahead)
+    active = (job for job in jobs if job.kind is Kind.RECURRING and job.status is Status.ACTIVE)
+    recurring = [job.run_id for job in active if job.fire_at < until]
+    if near:
+        send_runs(engine, near, deadline)
+    for child in waiting:
+        if deadline.allows(engine.clock.now()):
+            link_to_parents(engine, child)
+    claim_token = f"api/{fresh_generation()}"
+    for first in range(0, len(recurring), STAMPED_AT_ONCE):
+        if deadline.allows(engine.clock.now()):
+            stamp_jobs(engine, recurring[first : first + STAMPED_AT_ONCE], claim_token, deadline)
+    return bool(waiting or recurring)
