@@ -149,7 +149,10 @@ class ShellTargetFields(Fields):
 
 
 class GrpcTargetFields(Fields):
-    """A unary call; the payload is the request as protobuf's JSON. `tls`: but for private addresses, unless told."""
+    """A unary gRPC call. The payload is the request as protobuf's JSON.
+
+    Without `tls` the worker uses TLS for public addresses only.
+    """
 
     type: Literal["grpc"]
     address: Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_address)]
