@@ -141,7 +141,7 @@ def test_an_event_cancels_a_job_once_however_often_it_comes(handler: ModuleType)
         (event("text", "onthedot.job.submit"), "is not a JSON object"),
         (event(None, "onthedot.job.submit"), "is not a JSON object"),
         (event({"job_id": "job_nobodys"}, "onthedot.job.cancel"), "there is no such job"),
-        (event({"job_id": "../../health"}, "onthedot.job.cancel"), "nothing at this path"),
+        (event({"job_id": "../../health"}, "onthedot.job.cancel"), "job_id: is not the id of a job"),
         (event({"job": "x"}, "onthedot.job.cancel"), "job_id: is missing"),
         (event([], "onthedot.job.cancel"), "job_id: is missing"),
         (event({}, "onthedot.job.explode"), "unknown command"),

@@ -17,7 +17,7 @@ ACME = Principal("acme", "admin", "a test")
 
 @dataclass(frozen=True)
 class Api:
-    """The API of a world, called by somebody."""
+    """The API of a world, called with the token of a principal or without one."""
 
     world: World
     principal: Principal | None = ACME

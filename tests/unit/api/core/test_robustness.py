@@ -9,18 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onthedot.api.core.fields import Fields
-from onthedot.api.core.reading import names_of
-from onthedot.api.dead_letters.routes import RedriveFields
-from onthedot.api.jobs.fields import BackfillFields, JobFields, PatchFields, PreviewFields
-from onthedot.api.signing_keys.routes import RotateFields
-from onthedot.api.workers.fields import (
-    BeatFields,
-    CompleteFields,
-    ExecuteFields,
-    KeepFields,
-    LeaseFields,
-    RegisterFields,
-)
+from onthedot.api.core.reading import field_names
+from onthedot.api.dead_letters.fields import RedriveFields
+from onthedot.api.executions.fields import CompleteFields, KeepFields
+from onthedot.api.jobs.fields import BackfillFields, ExecuteFields, JobFields, PatchFields
+from onthedot.api.schedules.fields import PreviewFields
+from onthedot.api.signing_keys.fields import RotateFields
+from onthedot.api.workers.fields import BeatFields, LeaseFields, RegisterFields
 from tests.builders import World, a_world
 from tests.unit.api.core.test_properties import JSON
 from tests.unit.api.kit import SHELL, URL, Api, a_worker
@@ -102,14 +97,14 @@ KINDS = st.sampled_from(["cron", "every", "once", "over"])
 VERBS = st.sampled_from([("POST", "pause"), ("POST", "resume"), ("POST", "run")])
 
 
-@given(body=bodies(*names_of(PatchFields)), kind=KINDS, version=st.none() | st.text(max_size=8))
+@given(body=bodies(*field_names(PatchFields)), kind=KINDS, version=st.none() | st.text(max_size=8))
 @settings(max_examples=400)
 def test_no_change_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str, version: str | None) -> None:
     headers = {} if version is None else {"If-Match": version}
     check(api, "PATCH", f"/v1/jobs/{jobs[kind]}", body, headers)
 
 
-@given(body=bodies(*names_of(BackfillFields)), kind=KINDS)
+@given(body=bodies(*field_names(BackfillFields)), kind=KINDS)
 def test_no_backfill_gives_a_500(api: Api, jobs: dict[str, str], body: Any, kind: str) -> None:
     check(api, "POST", f"/v1/jobs/{jobs[kind]}/backfill", body)
 
@@ -124,19 +119,19 @@ def test_no_cancel_gives_a_500(api: Api, body: Any) -> None:
     check(api, "PUT", f"/v1/jobs/{api.job(every=3600)}/cancel", body)
 
 
-@given(body=bodies(*names_of(PreviewFields)))
+@given(body=bodies(*field_names(PreviewFields)))
 @settings(max_examples=400)
 def test_no_preview_gives_a_500(api: Api, body: Any) -> None:
     check(api, "POST", "/v1/schedules/preview", body)
 
 
-@given(fields=st.dictionaries(st.sampled_from(names_of(JobFields)), HINTS | JSON, max_size=6))
+@given(fields=st.dictionaries(st.sampled_from(field_names(JobFields)), HINTS | JSON, max_size=6))
 @settings(max_examples=400)
 def test_no_recurring_job_gives_a_500(api: Api, fields: dict[str, Any]) -> None:
     check(api, "POST", "/v1/jobs", {"callback_url": URL, "every": 3600, **fields})
 
 
-@given(body=bodies("jobs") | st.lists(bodies(*names_of(JobFields)), max_size=4).map(lambda jobs: {"jobs": jobs}))
+@given(body=bodies("jobs") | st.lists(bodies(*field_names(JobFields)), max_size=4).map(lambda jobs: {"jobs": jobs}))
 @settings(max_examples=200)
 def test_no_batch_gives_a_500(api: Api, body: Any) -> None:
     check(api, "POST", "/v1/jobs/batch", body)
@@ -165,7 +160,7 @@ def at_work(api: Api) -> dict[str, str]:
 @given(data=st.data(), path=st.sampled_from([*OF_WORKERS]))
 @settings(max_examples=600)
 def test_no_call_of_a_worker_gives_a_500(api: Api, at_work: dict[str, str], data: st.DataObject, path: str) -> None:
-    body = data.draw(bodies(*names_of(OF_WORKERS[path])) | st.binary(max_size=20))
+    body = data.draw(bodies(*field_names(OF_WORKERS[path])) | st.binary(max_size=20))
     check(api, "POST", path.format(**at_work), body)
 
 

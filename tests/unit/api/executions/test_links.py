@@ -1,4 +1,4 @@
-"""What is kept apart is shown by a link where the engine has such, and whole where it has not."""
+"""A large payload or result is shown by a link where the engine has links, and whole where it has none."""
 
 from collections.abc import Iterator
 from dataclasses import replace

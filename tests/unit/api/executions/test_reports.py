@@ -1,4 +1,4 @@
-"""What workers say of their runs: that they go on, and what became of them, once. What is stale is refused."""
+"""Workers report on their runs: heartbeats and one outcome for each attempt. Stale reports are refused."""
 
 from collections.abc import Iterator
 from typing import Any

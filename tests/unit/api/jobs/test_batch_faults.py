@@ -1,4 +1,4 @@
-"""A batch on an engine that fails: what is stored is sent, what is not is said, entry by entry."""
+"""A batch on an engine that fails: stored jobs are sent, and each entry that was not stored says so."""
 
 import json
 from collections.abc import Iterator, Sequence

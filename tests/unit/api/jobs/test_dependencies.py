@@ -1,4 +1,4 @@
-"""Jobs that wait for others, by REST: what is refused, what is shown, and what a child is given of its parents."""
+"""Jobs that wait for others, by REST: refusals, views, and the results that a child gets from its parents."""
 
 import json
 from collections.abc import Iterator

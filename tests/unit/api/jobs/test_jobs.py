@@ -13,6 +13,7 @@ from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.records import Attempt, Definition, Record, Status
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Moved
+from onthedot.use_cases.attempts.results import short_result
 from onthedot.use_cases.jobs.list_runs import Outlook
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, World, a_run, a_world
 from tests.unit.api.kit import URL, Api
@@ -185,7 +186,7 @@ def _the_whole_story(job_id: str) -> dict[str, Any]:
 
 def test_a_run_that_failed_without_an_attempt_shows_its_reason_as_error(world: World) -> None:
     run = replace(a_run(VirtualClock()).build(), status=Status.FAILED, reason="undeliverable")
-    assert execution_view(run, world.blobs)["error"] == "undeliverable"
+    assert execution_view(run, short_result(world.blobs, run))["error"] == "undeliverable"
     assert status_view(run, Outlook(None, run))["next_run"] is None
 
 

@@ -1,4 +1,4 @@
-"""PATCH: what is given changes, what is left out stays, and nobody overwrites what he has not seen."""
+"""PATCH changes the fields that are sent, keeps the others, and overwrites no version that the client has not seen."""
 
 from collections.abc import Iterator
 from typing import Any

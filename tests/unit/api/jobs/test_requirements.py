@@ -1,4 +1,4 @@
-"""What a job asks of its worker chooses its pool; what nobody has is refused by name."""
+"""The requirements of a job choose its pool. Requirements that no worker meets are refused by name."""
 
 import json
 from collections.abc import Iterator, Sequence

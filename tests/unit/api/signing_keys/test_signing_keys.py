@@ -1,4 +1,4 @@
-"""The keys that sign a tenant's calls: shown to those who may, rotated with an overlap, one tenant's alone."""
+"""The keys that sign a tenant's calls: shown to some roles, rotated with an overlap, one tenant's alone."""
 
 import base64
 import hashlib

@@ -60,7 +60,7 @@ def ids(view: dict[str, Any]) -> dict[str, str]:
     return {job["key"]: job["job_id"] for job in view["jobs"]}
 
 
-# --- what is accepted and shown
+# --- accepted and shown
 
 
 def test_a_workflow_is_one_job_until_it_is_due(api: Api) -> None:
@@ -173,7 +173,7 @@ def test_workflows_of_others_are_not_found(api: Api) -> None:
     assert api.get(f"/v1/workflows/{api.job(delay=60)}").status == 404, "a job is no workflow"
 
 
-# --- what is refused, with nothing stored
+# --- refused, with nothing stored
 
 
 @pytest.mark.parametrize(

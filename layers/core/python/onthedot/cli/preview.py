@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from onthedot.api.jobs.views import FireTimeView
 from onthedot.api.schedules.previews import read_preview
 from onthedot.api.schedules.show import preview_view
+from onthedot.api.schedules.views import FireTimeView
 from onthedot.clock import SystemClock
 from onthedot.domain.errors import InvalidRequest
 

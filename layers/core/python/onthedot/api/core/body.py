@@ -1,7 +1,7 @@
-"""A request's body as a JSON object, or a refusal that says where it is wrong. Nothing in a body crashes this.
+"""Read a request's body as a JSON object, or refuse it and say where it is wrong. No body crashes the reader.
 
-Stricter than `json.loads`: no NaN or Infinity, no number beyond what JSON readers agree on, no repeated key,
-no half of a surrogate pair, and no nesting that the next reader's stack might not bear.
+It is stricter than `json.loads`: no NaN or Infinity, no number beyond the range that JSON readers agree on, no repeated
+key, no half of a surrogate pair, and no nesting that would exhaust the stack of the next reader.
 """
 
 import json
@@ -18,7 +18,7 @@ _NOT_FINITE: Final = "is not a number JSON can carry (NaN, infinite or too long)
 
 
 def read_object(body: bytes, limit: int, depth: int = MAX_DEPTH) -> dict[str, Any]:
-    """The object in the body. Raises ApiError: 413 over the limit, 400 for everything else."""
+    """Return the object in the body. Raise ApiError: 413 over the limit, 400 for all other mistakes."""
     if len(body) > limit:
         raise too_large("body", limit, len(body))
     document = _parse(_decode(body))
@@ -31,7 +31,7 @@ def read_object(body: bytes, limit: int, depth: int = MAX_DEPTH) -> dict[str, An
 
 
 def canonical(value: Any) -> bytes:
-    """The one spelling of a JSON value. Raises ValueError for what is not JSON or not UTF-8."""
+    """Return the one spelling of a JSON value. Raise ValueError for a value that is not JSON or not UTF-8."""
     return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
@@ -46,7 +46,7 @@ def _decode(body: bytes) -> str:
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_without_repetition, parse_int=_parse_int)
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_int=_parse_int)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise bad_json("body", f"is not JSON at {where}: {error.msg}; correct it there") from error
@@ -55,11 +55,12 @@ def _parse(text: str) -> Any:
 
 
 def _parse_int(digits: str) -> float:
-    """The interpreter refuses to read very long integers; infinity is found and refused by its field's name."""
+    """Return infinity for a very long integer: the interpreter cannot read it, and infinity is refused by its field."""
     return int(digits) if len(digits) <= MAX_DIGITS else math.inf
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs as an object. Raise ApiError 400 for a repeated key."""
     found = dict(pairs)
     if len(found) != len(pairs):
         seen: set[str] = set()
@@ -82,7 +83,7 @@ def _children(parent: Any) -> Any:
 
 
 def _check_values(document: Any) -> None:
-    """Writing is much faster than looking at each value, so look only when it cannot be written."""
+    """Write the document, and look at each value only when it cannot be written: writing is much faster."""
     try:
         canonical(document)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Errors as the API answers them: one shape, a stable code, and the fields by name."""
+"""Turn errors into answers: one shape, a stable code, and the fields at fault by name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -18,13 +18,14 @@ from onthedot.domain.errors import (
 )
 
 MAX_DETAILS: Final = 20
-"""A body with a thousand mistakes gets the first ones: an answer is not larger than what it answers."""
+"""An answer lists the first mistakes only, so that it does not grow larger than the request."""
 MAX_ECHO: Final = 100
+"""Characters of a caller's text that an answer repeats."""
 RETRY_AFTER_SECONDS: Final = 1
 
 
 class ApiError(Exception):
-    """A request that is refused before any use case sees it."""
+    """A request that the API refuses before any use case sees it."""
 
     def __init__(
         self,
@@ -40,54 +41,60 @@ class ApiError(Exception):
 
 
 def bad_json(field: str, message: str) -> ApiError:
+    """Return the 400 for a body that is not acceptable JSON."""
     field = echo(field)
     return ApiError(400, "bad_json", f"{field}: {message}", [Problem(field, message)])
 
 
 def too_large(field: str, limit: int, size: int) -> ApiError:
+    """Return the 413 for a body or a field that has more bytes than it may have."""
     message = f"is {size:,} bytes and may be {limit:,}; send less, or a link to where the rest is"
     return ApiError(413, "too_large", f"{field} {message}", [Problem(field, message)])
 
 
 def echo(text: str) -> str:
-    """A caller's own text, safe to give back: bounded, and UTF-8 whatever it was."""
-    safe = text[:MAX_ECHO].encode("utf-8", "replace").decode()
-    return safe + ("…" if len(text) > MAX_ECHO else "")
+    """Return a caller's own text so that an answer can repeat it: short, and valid UTF-8."""
+    return valid_text(text[:MAX_ECHO]) + ("…" if len(text) > MAX_ECHO else "")
 
 
-def answer_to(error: Exception) -> Response | None:
-    """The answer to an error that is meant to happen; None for any other."""
+def valid_text(text: str) -> str:
+    """Return the text with each half of a surrogate pair replaced, because UTF-8 cannot carry it."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def response_to(error: Exception) -> Response | None:
+    """Return the answer to an expected error. Return None for any other error."""
     if isinstance(error, ApiError):
         return error_response(error.status, error.code, error.message, error.problems, error.headers)
-    return _answer_to_domain(error) if isinstance(error, OnthedotError) else None
+    return _response_to_domain_error(error) if isinstance(error, OnthedotError) else None
 
 
-def _answer_to_domain(error: OnthedotError) -> Response | None:
+def _response_to_domain_error(error: OnthedotError) -> Response | None:
     match error:
         case InvalidRequest():
             return error_response(422, "invalid_request", _summary(error.problems), error.problems)
         case JobNotFound() | WorkerNotFound():
-            return _answer_to_missing(error)
+            return _response_to_missing(error)
         case IdempotencyConflict():
             message = "was already used with another request; use a new key for a new job"
             return error_response(
                 409, "idempotency_conflict", f"idempotency_key {message}", [Problem("idempotency_key", message)]
             )
         case JobConflict() | StaleAttempt() | PreconditionFailed():
-            return _answer_to_change(error)
+            return _response_to_conflict(error)
         case Unavailable():
             headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return error_response(503, "unavailable", "not possible just now; try again", headers=headers)
     return None
 
 
-def _answer_to_missing(error: JobNotFound | WorkerNotFound) -> Response:
+def _response_to_missing(error: JobNotFound | WorkerNotFound) -> Response:
     if isinstance(error, WorkerNotFound):
         return error_response(404, "not_found", "there is no such worker; check its id, or register it")
     return error_response(404, "not_found", "there is no such job or execution; check its id")
 
 
-def _answer_to_change(error: JobConflict | StaleAttempt | PreconditionFailed) -> Response:
+def _response_to_conflict(error: JobConflict | StaleAttempt | PreconditionFailed) -> Response:
     if isinstance(error, JobConflict):
         return error_response(409, "conflict", str(error))
     if isinstance(error, StaleAttempt):
@@ -103,6 +110,7 @@ def error_response(
     problems: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
+    """Return an error in the shape of ErrorView."""
     details = [{"field": problem.field, "message": problem.message} for problem in problems[:MAX_DETAILS]]
     return Response(status, {"error": {"code": code, "message": message, "details": details}}, headers or {})
 

@@ -1,8 +1,8 @@
-"""What the fields of all requests are made of: no coercion, no unknown field, and types that say what is wrong."""
+"""The base of all request models, and the types of fields that several resources use."""
 
 import re
 from collections.abc import Set
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -11,17 +11,22 @@ from onthedot.domain.schedules.time_window import milliseconds_hint
 from onthedot.domain.schedules.zones import LAST_INSTANT
 
 MAX_TEXT: Final = 255
+MAX_PAGE: Final = 100
 _WHOLE: Final = re.compile(r"\d{1,9}", re.ASCII)
+_JOB_ID: Final = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
+_RUN_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+_WORKER_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 
 
 def printable(text: str) -> str:
+    """Return the text. Raise ValueError when it has characters that cannot be printed."""
     if not text.isprintable():
         raise ValueError("has characters that cannot be printed; use letters, digits and punctuation")
     return text
 
 
 def _in_the_calendar(instant: int) -> int:
-    """Beyond it there is nothing to compute with and no way to write it down."""
+    """Refuse an instant that the calendar cannot compute with or write down."""
     if instant < 0:
         raise ValueError("is before 1970; give a later time")
     if instant >= LAST_INSTANT:
@@ -30,14 +35,35 @@ def _in_the_calendar(instant: int) -> int:
 
 
 def _whole(text: Any) -> Any:
-    """A number in a query is text."""
+    """Return the number in a query parameter, which is always text."""
     if not isinstance(text, str) or not _WHOLE.fullmatch(text):
         raise ValueError("is not a whole number; give digits only")
     return int(text)
 
 
+def _job_id(text: str) -> str:
+    if not _JOB_ID.fullmatch(text):
+        raise ValueError("is not the id of a job; give one as the API answered it")
+    return text
+
+
+def _run_id(text: str) -> str:
+    if not _RUN_ID.fullmatch(text):
+        raise ValueError("is not an execution's id; give it as the API shows it")
+    return text
+
+
+def _worker_id(text: str) -> str:
+    if not _WORKER_ID.fullmatch(text):
+        raise ValueError("is not a worker's id; give 1 to 80 letters, digits or any of _ . : -")
+    return text
+
+
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 Key = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+JobId = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_job_id)]
+RunId = Annotated[str, AfterValidator(_run_id)]
+WorkerId = Annotated[str, AfterValidator(_worker_id)]
 Instant = Annotated[
     int,
     BeforeValidator(times.parse_instant),
@@ -45,10 +71,15 @@ Instant = Annotated[
 ]
 CalendarInstant = Annotated[Instant, AfterValidator(_in_the_calendar)]
 Digits = Annotated[int, BeforeValidator(_whole)]
+PriorityName = Literal["HIGH", "MEDIUM", "LOW"]
+PRIORITY_NAMES: Final[tuple[PriorityName, ...]] = get_args(PriorityName)
 
 
-def offer_null_for(schema: dict[str, Any], nullable: Set[str]) -> None:
-    """None stands for a field that was left out; where null is refused, the description must not offer it."""
+def describe_nulls(schema: dict[str, Any], nullable: Set[str]) -> None:
+    """Remove null from the schema of every field that refuses it.
+
+    In the models, None marks a field that was left out, so pydantic's schema offers null for it.
+    """
     for name, field in schema["properties"].items():
         if {"type": "null"} in (choices := field.get("anyOf", ())):
             del field["default"]
@@ -59,10 +90,17 @@ def offer_null_for(schema: dict[str, Any], nullable: Set[str]) -> None:
 
 
 def _without_null(schema: dict[str, Any]) -> None:
-    offer_null_for(schema, frozenset())
+    describe_nulls(schema, frozenset())
 
 
 class Fields(BaseModel):
-    """No coercion ("3" is not 3), no unknown field."""
+    """The base of request models. It converts no types ("3" is not 3) and refuses unknown fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, json_schema_extra=_without_null)
+
+
+class PageQuery(Fields):
+    """The query of a call that answers page by page."""
+
+    limit: Annotated[Digits, Field(ge=1, le=MAX_PAGE)] = 20
+    cursor: Annotated[str | None, Field(description="`next_cursor` of the previous page")] = None

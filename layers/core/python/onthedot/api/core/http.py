@@ -11,7 +11,7 @@ from onthedot.ports import Principal
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What came in, already authenticated: `principal` is None when the caller showed no valid token."""
+    """A request that is already authenticated. `principal` is None when the caller sent no valid token."""
 
     method: str
     path: str
@@ -20,17 +20,17 @@ class Request:
     body: bytes = b""
     principal: Principal | None = None
     request_id: str = field(default_factory=fresh_generation)
-    """Named in every answer, so that a complaint finds its log line."""
+    """Stands in every answer, so that an operator finds the log line of a call that a user complains about."""
 
     def header(self, name: str) -> str | None:
-        """A header by its name in any case."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers.items() if key.lower() == wanted), None)
+        """Return the value of a header, whatever the case of its name. Return None when it was not sent."""
+        lower = name.lower()
+        return next((value for key, value in self.headers.items() if key.lower() == lower), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What goes out. A `str` body is sent as it is, anything else as JSON."""
+    """A response. A `str` body is sent as it is, any other body as JSON."""
 
     status: int
     body: Any
@@ -38,6 +38,7 @@ class Response:
 
     @property
     def text(self) -> str:
+        """Return the body as the text to send."""
         if isinstance(self.body, str):
             return self.body
         return compact_json.to_text(self.body)

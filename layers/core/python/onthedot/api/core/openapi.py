@@ -1,4 +1,4 @@
-"""The OpenAPI description, made from the route table and the very models that check and show."""
+"""Make the OpenAPI document from the routes, the models of their requests and the types of their answers."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 import onthedot
 from onthedot.api.core.route import Route
-from onthedot.api.jobs.views import ErrorView
+from onthedot.api.core.views import ErrorView
 
 _REF: Final = "#/components/schemas/{model}"
 _Schemas = Mapping[tuple[Any, Any], dict[str, Any]]
@@ -17,7 +17,7 @@ _Schemas = Mapping[tuple[Any, Any], dict[str, Any]]
 
 @cache
 def describe(routes: tuple[Route, ...]) -> dict[str, Any]:
-    """The document, made once for each process."""
+    """Return the OpenAPI document of the routes. It is made once in each process."""
     schemas, definitions = _schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:

@@ -1,7 +1,7 @@
-"""What a route is, and how a path finds its own."""
+"""The description of a route, the values that its function gets, and the table that finds a route by its path."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,13 +11,14 @@ from onthedot.domain.errors import JobNotFound
 from onthedot.domain.ids import is_stamped
 from onthedot.ports import Engine
 
-# The shape of every id. What is not one is answered like a missing one, before a store sees it.
-_ID: Final = r"[A-Za-z0-9_.:-]{1,128}"
+_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
+"""The shape of every id. A text of another shape is answered like an unknown path, before a store sees it."""
+_PLACE: Final = "{id}"
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What a route's function is given. The tenant is empty on open routes."""
+    """The values that a route's function gets. The tenant is empty on routes that need no token."""
 
     engine: Engine
     request: Request
@@ -26,7 +27,7 @@ class RequestContext:
 
     @property
     def job_id(self) -> str:
-        """The id in the path where it must be a job's: a run has one too, and is no job. Raises JobNotFound."""
+        """Return the id in the path, which must be the id of a job. Raise JobNotFound when it is the id of a run."""
         if is_stamped(self.id):
             raise JobNotFound(self.id)
         return self.id
@@ -34,43 +35,64 @@ class RequestContext:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One call of the API: how it is found, who may use it, and what stands in its description."""
+    """One call of the API: its method and path, the roles that may use it, and its entry in the OpenAPI document."""
 
     method: str
     path: str
     action: Callable[[RequestContext], Any]
-    """Answers the body, or a whole Response where there is more to say."""
+    """Returns the body, or a whole Response where headers or another status are needed."""
     summary: str
     answer: Any
+    """The type of the body."""
     status: int = 200
     is_open: bool = False
     """Needs no token."""
     is_secret: bool = False
-    """Shows what not everybody who may read may see."""
+    """Hidden from the viewer role."""
     for_workers: bool = False
-    """Also for the tokens of machines that do nothing but run jobs."""
+    """Also open to the worker role, whose tokens do nothing but run jobs."""
     body: Any = None
+    """The model of the request's body."""
     body_may_be_left_out: bool = False
     query: Any = None
+    """The model of the query parameters."""
     headers: tuple[str, ...] = ()
-    """Those that a caller may send."""
+    """Headers that the route reads."""
     errors: tuple[int, ...] = ()
-
-    def match(self, path: str) -> str | None:
-        """The id in the path ("" where the route has none), or None when the path is another's."""
-        pattern = re.escape(self.path).replace(r"\{id\}", f"({_ID})")
-        found = re.fullmatch(pattern, path, re.ASCII)
-        return None if found is None else "".join(found.groups())
+    """Statuses of refusals, besides 401, 403, 503 and 500."""
 
 
-def find_route(routes: Sequence[Route], method: str, path: str) -> tuple[Route, str]:
-    """The route and the id in the path. Raises ApiError 404 or 405."""
-    here: Mapping[str, tuple[Route, str]] = {
-        route.method: (route, found) for route in routes if (found := route.match(path)) is not None
-    }
-    if not here:
-        raise ApiError(404, "not_found", "there is nothing at this path; GET /openapi.json lists what is")
-    if method not in here:
-        allowed = ", ".join(sorted(here))
+class RouteTable:
+    """Routes by path, so that finding one does not compare the path with all of them."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._fixed: dict[str, dict[str, Route]] = {}
+        self._with_id: dict[str, dict[str, Route]] = {}
+        for route in routes:
+            by_path = self._with_id if _PLACE in route.path else self._fixed
+            by_path.setdefault(route.path, {})[route.method] = route
+        self._places = {path.split("/").index(_PLACE) for path in self._with_id}
+
+    def find(self, method: str, path: str) -> tuple[Route, str]:
+        """Return the route and the id in the path, or "" when it has none. Raise ApiError 404 or 405."""
+        matching = self._matching(path)
+        for by_method, found_id in matching:
+            if method in by_method:
+                return by_method[method], found_id
+        if not matching:
+            raise ApiError(404, "not_found", "there is nothing at this path; GET /openapi.json lists what is")
+        allowed = ", ".join(sorted({name for by_method, _ in matching for name in by_method}))
         raise ApiError(405, "method_not_allowed", f"use {allowed} here", headers={"Allow": allowed})
-    return here[method]
+
+    def _matching(self, path: str) -> list[tuple[Mapping[str, Route], str]]:
+        """Return the routes of a path by method, and the id in it. A fixed path may fit a path with `{id}` too."""
+        matching: list[tuple[Mapping[str, Route], str]] = []
+        if path in self._fixed:
+            matching.append((self._fixed[path], ""))
+        segments = path.split("/")
+        for place, segment in enumerate(segments):
+            if place in self._places and _ID.fullmatch(segment):
+                template = "/".join((*segments[:place], _PLACE, *segments[place + 1 :]))
+                if template in self._with_id:
+                    matching.append((self._with_id[template], segment))
+        return matching

@@ -1,13 +1,13 @@
-"""One request in, one response out. Never raises, and never shows what went wrong inside."""
+"""Answer one request. The answer to an unexpected error shows nothing of its cause."""
 
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from onthedot.api.core.errors import ApiError, answer_to, error_response
+from onthedot.api.core.errors import ApiError, error_response, response_to
 from onthedot.api.core.http import Request, Response
-from onthedot.api.core.route import RequestContext, Route, find_route
+from onthedot.api.core.route import RequestContext, Route, RouteTable
 from onthedot.api.core.routes import ROUTES
 from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.ports import Engine
@@ -19,24 +19,25 @@ ROLES: Final[Mapping[str, Callable[[Route], bool]]] = {
     "viewer": lambda route: route.method == "GET" and not route.is_secret,
     "worker": lambda route: route.for_workers,
 }
-"""What each role may do; one that is not here may do nothing."""
+"""The routes that each role may use. A role that is not listed may use none."""
+_TABLE: Final = RouteTable(ROUTES)
 
 
 def handle(engine: Engine, request: Request) -> Response:
-    """The answer to a request, whatever the request is."""
+    """Return the answer to a request. Raise nothing: an unexpected error is logged and answered with 500."""
     try:
         response = _answer(engine, request)
     except Exception:
         logger.exception("request_failed", extra=_context(request))
-        response = _internal(request)
-    return _complete(response, request)
+        response = _internal_error(request)
+    return _with_common_headers(response, request)
 
 
 def _answer(engine: Engine, request: Request) -> Response:
     try:
         return _perform(engine, request)
     except (ApiError, OnthedotError) as error:
-        response = answer_to(error)
+        response = response_to(error)
         if response is None:
             raise
         if isinstance(error, Unavailable):
@@ -45,9 +46,9 @@ def _answer(engine: Engine, request: Request) -> Response:
 
 
 def _perform(engine: Engine, request: Request) -> Response:
-    route, found = find_route(ROUTES, request.method, request.path)
+    route, found_id = _TABLE.find(request.method, request.path)
     tenant = "" if route.is_open else _authorized_tenant(route, request)
-    answer = route.action(RequestContext(engine, request, tenant, found))
+    answer = route.action(RequestContext(engine, request, tenant, found_id))
     return answer if isinstance(answer, Response) else Response(route.status, answer)
 
 
@@ -56,13 +57,13 @@ def _authorized_tenant(route: Route, request: Request) -> str:
     if principal is None:
         headers = {"WWW-Authenticate": "Bearer"}
         raise ApiError(401, "unauthorized", "send a valid token as `Authorization: Bearer …`", headers=headers)
-    may = ROLES.get(principal.role)
-    if may is None or not may(route):
+    may_use = ROLES.get(principal.role)
+    if may_use is None or not may_use(route):
         raise ApiError(403, "forbidden", "your token's role does not allow this; use an operator's or admin's")
     return principal.tenant
 
 
-def _internal(request: Request) -> Response:
+def _internal_error(request: Request) -> Response:
     return error_response(500, "internal", f"something failed on our side; mention request {request.request_id}")
 
 
@@ -70,7 +71,7 @@ def _context(request: Request) -> dict[str, Any]:
     return {"request_id": request.request_id, "method": request.method, "path": request.path}
 
 
-def _complete(response: Response, request: Request) -> Response:
-    kind = "text/plain; charset=utf-8" if isinstance(response.body, str) else "application/json"
-    common = {"Content-Type": kind, "Cache-Control": "no-store", "X-Request-Id": request.request_id}
+def _with_common_headers(response: Response, request: Request) -> Response:
+    content_type = "text/plain; charset=utf-8" if isinstance(response.body, str) else "application/json"
+    common = {"Content-Type": content_type, "Cache-Control": "no-store", "X-Request-Id": request.request_id}
     return replace(response, headers={**common, **response.headers})

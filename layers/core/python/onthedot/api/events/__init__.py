@@ -1,0 +1,1 @@
+"""Events: calls that take them by REST and from the event bus, and the patterns of jobs that wait for them."""

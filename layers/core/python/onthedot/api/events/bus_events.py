@@ -1,57 +1,55 @@
-"""Events as the bus delivers them: ones that jobs wait for, and ones that ask for something to be done.
+"""Handle events of the event bus: ones that jobs wait for, and commands that submit or cancel a job.
 
-Jobs are submitted and cancelled by the very code that serves REST, so that a bus takes and refuses what REST does.
+A command is read by the models of REST and carried out by the same use cases, so the bus accepts and refuses the same
+jobs as REST does.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from onthedot.api.core.errors import echo
-from onthedot.api.core.fields import Fields, Key
-from onthedot.api.core.http import Request, Response
+from onthedot.api.core.errors import ApiError, echo, response_to
 from onthedot.api.core.reading import read_model
-from onthedot.api.core.router import handle
 from onthedot.api.core.times import parse_instant
-from onthedot.api.events.fields import COMMANDS
-from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER
+from onthedot.api.core.views import ErrorBody
+from onthedot.api.events.fields import COMMANDS, CancelFields
+from onthedot.api.jobs.requests import read_job_request
 from onthedot.domain.errors import InvalidRequest, OnthedotError, Unavailable
 from onthedot.domain.reports.lifecycle_events import SOURCE
-from onthedot.ports import Deadline, Engine, Principal
+from onthedot.ports import Deadline, Engine
 from onthedot.use_cases.events.handle_event import Event, handle_event
+from onthedot.use_cases.jobs.accept_jobs import accept_job
+from onthedot.use_cases.workflows.stop_workflow import cancel_whole
 
 SUBMIT: Final = f"{COMMANDS}submit"
 CANCEL: Final = f"{COMMANDS}cancel"
-_REFUSED: Final = 400
-_FAILED: Final = 500
+_ENVELOPE: Final = ("id", "source", "detail-type", "time")
 
 
 class BadEvent(OnthedotError):
-    """What the event asks for can never be done; to deliver it again is no use."""
-
-
-class _CancelFields(Fields):
-    job_id: Key
+    """An event that can never be handled. Delivering it again does not help."""
 
 
 def take_event(engine: Engine, tenant: str, document: Any, deadline: Deadline) -> list[str]:
-    """The ids of the runs or of the job that it stands for. Raises BadEvent, and Unavailable for what may pass."""
+    """Handle an event. Return the ids of its runs, or of the job that it submits or cancels.
+
+    Raise BadEvent for an event that can never be handled, and Unavailable when it must be delivered again.
+    """
     event = _read(document)
-    if document["source"] == SOURCE:  # or a job could wake itself for ever
+    if document["source"] == SOURCE:  # or a job could trigger itself for ever
         return []
     if document["detail-type"] == SUBMIT:
-        return [_submit(engine, tenant, event)]
+        return [_unless_refused(lambda: _submit(engine, tenant, event))]
     if document["detail-type"] == CANCEL:
-        return [_cancel(engine, tenant, event)]
+        return [_unless_refused(lambda: _cancel(engine, tenant, event))]
     if document["detail-type"].startswith(COMMANDS):
         raise BadEvent(f"unknown command {echo(document['detail-type'])}; give {SUBMIT} or {CANCEL}")
     return handle_event(engine, tenant, event, deadline).runs
 
 
 def _read(document: Any) -> Event:
-    wanted = ("id", "source", "detail-type", "time")
-    if not isinstance(document, dict) or not all(isinstance(document.get(name), str) for name in wanted):
-        raise BadEvent(f"no event: an object with {', '.join(wanted)} and detail was expected")
+    if not isinstance(document, dict) or not all(isinstance(document.get(name), str) for name in _ENVELOPE):
+        raise BadEvent(f"no event: an object with {', '.join(_ENVELOPE)} and detail was expected")
     try:
         return Event(document["id"], parse_instant(document["time"]), document)
     except ValueError as error:
@@ -59,35 +57,40 @@ def _read(document: Any) -> Event:
 
 
 def _submit(engine: Engine, tenant: str, event: Event) -> str:
-    """The event's id is the idempotency key, unless the job has one: delivered again it makes no second job."""
+    """Submit the job in the detail and return its id.
+
+    The event's id is the idempotency key unless the job has one, so an event that comes again makes no second job.
+    """
     detail = event.document.get("detail")
-    named = isinstance(detail, Mapping) and "idempotency_key" in detail
-    headers = {} if named else {IDEMPOTENCY_HEADER: event.event_id}
-    response = _call(engine, tenant, Request("POST", "/v1/jobs", headers=headers, body=json.dumps(detail).encode()))
-    return str(response.body["job_id"])
+    has_key = isinstance(detail, Mapping) and "idempotency_key" in detail
+    now = engine.clock.now()
+    # As a body, so that the detail passes the same checks as JSON that comes by REST.
+    request = read_job_request(json.dumps(detail).encode(), None if has_key else event.event_id, now)
+    return accept_job(engine, tenant, request, now).job_id
 
 
 def _cancel(engine: Engine, tenant: str, event: Event) -> str:
+    """Cancel the job that the detail names and return its id."""
     detail = event.document.get("detail")
     try:
-        job_id = read_model(_CancelFields, detail if isinstance(detail, Mapping) else {}).job_id
+        job_id = read_model(CancelFields, detail if isinstance(detail, Mapping) else {}).job_id
     except InvalidRequest as error:
         raise BadEvent(str(error)) from error
-    _call(engine, tenant, Request("PUT", f"/v1/jobs/{job_id}/cancel"))
+    cancel_whole(engine, tenant, job_id)
     return job_id
 
 
-def _call(engine: Engine, tenant: str, request: Request) -> Response:
-    """As an operator of the tenant would."""
-    principal = Principal(tenant, "operator", "bus")
-    response = handle(engine, Request(request.method, request.path, {}, request.headers, request.body, principal))
-    if response.status >= _FAILED:
-        raise Unavailable(str(response.body["error"]["message"]))
-    if response.status >= _REFUSED:
-        raise BadEvent(_reason(response.body["error"]))
-    return response
+def _unless_refused(command: Callable[[], str]) -> str:
+    """Return the result of a command. Raise BadEvent with the reason that REST would answer for a refusal."""
+    try:
+        return command()
+    except (ApiError, OnthedotError) as error:
+        response = response_to(error)
+        if response is None or isinstance(error, Unavailable):
+            raise
+        raise BadEvent(_reason(response.body["error"])) from error
 
 
-def _reason(error: Mapping[str, Any]) -> str:
+def _reason(error: ErrorBody) -> str:
     details = "; ".join(f"{detail['field']}: {detail['message']}" for detail in error["details"])
     return f"{error['code']}: {details or error['message']}"

@@ -1,4 +1,4 @@
-"""Events and what waits for them, as requests write them: patterns, payloads that pick, and events themselves."""
+"""Models of events and of the patterns of jobs that wait for them."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Final
@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Field
 
 from onthedot.api.core.body import canonical, read_object
-from onthedot.api.core.errors import echo, too_large
-from onthedot.api.core.fields import CalendarInstant, Fields, Key, printable
-from onthedot.api.core.reading import nulls, read_model
+from onthedot.api.core.errors import echo, too_large, valid_text
+from onthedot.api.core.fields import CalendarInstant, Fields, JobId, Key, printable
+from onthedot.api.core.reading import read_without_nulls
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.events import paths as event_paths
 from onthedot.domain.events import patterns as event_patterns
@@ -20,11 +20,13 @@ ON_EVENT: Final = "on_event"
 MAX_EVENT: Final = 256 * 1024
 MAX_RESOURCES: Final = 100
 COMMANDS: Final = "onthedot.job."
-"""Detail-types that begin so ask for something to be done. They are for the bus; by REST there are other calls."""
+"""The prefix of detail-types that are commands, such as a submit. Only the bus takes them: REST has other calls."""
 
 Name = Annotated[Key, AfterValidator(printable)]
 Resource = Annotated[str, Field(max_length=2048)]
-Pattern = Annotated[dict[str, Any], Field(description="an EventBridge pattern: a run for each event that matches")]
+Pattern = Annotated[
+    dict[str, Any], Field(description="an EventBridge pattern: the job runs for each event that matches")
+]
 
 
 class EventFields(Fields):
@@ -33,44 +35,46 @@ class EventFields(Fields):
     source: Name
     detail_type: Name
     detail: dict[str, Any]
-    id: Annotated[Name | None, Field(description="what makes it this event and no other (a new one)")] = None
+    id: Annotated[Name | None, Field(description="identifies the event (a new id)")] = None
     time: Annotated[CalendarInstant | None, Field(description="when it happened (now)")] = None
     resources: Annotated[list[Resource], Field(max_length=MAX_RESOURCES)] = Field(default_factory=list)
 
 
+class CancelFields(Fields):
+    """The detail of a command that cancels a job."""
+
+    job_id: JobId
+
+
 def pattern_text(pattern: dict[str, Any]) -> str:
-    """The one spelling of a pattern."""
+    """Return the one spelling of a pattern."""
     return canonical(pattern).decode()
 
 
-def check_on_event(pattern: Any, payload: Any) -> list[Problem]:
-    """What is wrong with a pattern, and with the payload that goes with it; None: it is not given."""
+def event_job_problems(pattern: Any, payload: Any) -> list[Problem]:
+    """Return the problems of a pattern and of the payload that picks from its events. None: no pattern is given."""
     problems = [] if pattern is None else _problems(ON_EVENT, event_patterns.check(pattern))
-    return [*problems, *check_picking(payload)]
-
-
-def check_picking(payload: Any) -> list[Problem]:
-    """What is wrong with a payload that picks from events."""
-    return _problems("payload", event_paths.check_template(payload))
+    return [*problems, *_problems("payload", event_paths.check_template(payload))]
 
 
 def read_event(body: bytes, now: int) -> tuple[EventFields, Event]:
-    """What was sent, and the event that it makes. Raises ApiError and InvalidRequest."""
+    """Return the fields in a body and the event that they make, still without its document.
+
+    Raise ApiError and InvalidRequest.
+    """
     document = read_object(body, 3 * MAX_EVENT)
     size = len(canonical(document))
     if size > MAX_EVENT:
         raise too_large("body", MAX_EVENT, size)
-    if problems := nulls(EventFields, document, frozenset()):
-        raise InvalidRequest(*problems)
-    fields = read_model(EventFields, document)
+    fields = read_without_nulls(EventFields, document)
     if fields.detail_type.startswith(COMMANDS):
         message = "is a command for the bus; use the calls under /v1/jobs instead"
         raise InvalidRequest(Problem("detail_type", message))
     return fields, Event(fields.id or fresh_generation(), now if fields.time is None else fields.time, {})
 
 
-def with_document(fields: EventFields, event: Event) -> Event:
-    """The event as EventBridge would write it."""
+def event_with_document(fields: EventFields, event: Event) -> Event:
+    """Return the event with its document, as EventBridge would write it."""
     document = {
         "id": event.event_id,
         "source": fields.source,
@@ -82,14 +86,10 @@ def with_document(fields: EventFields, event: Event) -> Event:
     return Event(event.event_id, event.time, document)
 
 
-def _problems(field: str, troubles: Iterable[Problem]) -> list[Problem]:
-    return [Problem(_joined(field, echo(trouble.field)), _safe(trouble.message)) for trouble in troubles]
+def _problems(field: str, found: Iterable[Problem]) -> list[Problem]:
+    # A message repeats a little of the caller's text, which may be any text.
+    return [Problem(_joined(field, echo(problem.field)), valid_text(problem.message)) for problem in found]
 
 
 def _joined(field: str, path: str) -> str:
     return field + path if path.startswith("[") or not path else f"{field}.{path}"
-
-
-def _safe(message: str) -> str:
-    """Messages repeat a little of what was written, which may be any text."""
-    return message.encode("utf-8", "replace").decode()

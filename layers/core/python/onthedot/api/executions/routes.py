@@ -1,27 +1,64 @@
-"""Runs, in REST executions: a job's, and one by its id."""
+"""Routes of executions: list and show them, extend their leases, end their attempts."""
 
+import random
 from typing import Final
 
-from onthedot.api.core.cursors import opened, sealed
+from onthedot.api.core.cursors import job_secret, open_cursor, sign_cursor
+from onthedot.api.core.fields import PageQuery
 from onthedot.api.core.reading import read_model
 from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.executions import show as present_runs
-from onthedot.api.jobs import views
-from onthedot.api.jobs.fields import PageQuery
+from onthedot.api.executions import show
+from onthedot.api.executions.fields import CompleteFields, KeepFields, read_heartbeat, read_report
+from onthedot.api.executions.views import ExecutionsView, ExecutionView, KeptView, SkippedView
+from onthedot.use_cases.attempts.results import short_result, whole_result
 from onthedot.use_cases.jobs.list_runs import list_runs, read_run
 from onthedot.use_cases.jobs.read_jobs import read_job
+from onthedot.use_cases.workers.report_run import complete_run, keep_lease
+
+_CHANCE: Final = random.Random()  # noqa: S311 (jitter of retries, not a secret)
+PATIENCE_MS: Final = 8_000
+"""Time to store a report. API Gateway waits for 29 s. A worker whose report was not stored in time sends it again."""
 
 
-def list_executions(context: RequestContext) -> views.ExecutionsView:
-    """Newest first; a one-off job's own run has the job's id."""
+def list_executions(context: RequestContext) -> ExecutionsView:
+    """Answer a page of a job's runs, the newest first. The own run of a one-off job has the job's id."""
     query = read_model(PageQuery, context.request.query)
     job = read_job(context.engine, context.tenant, context.job_id)
-    page = list_runs(context.engine, job, query.limit, opened(job, query.cursor))
-    return present_runs.executions_view(page, context.engine.blobs, sealed(job, page.cursor))
+    secret = job_secret(job)
+    page = list_runs(context.engine, job, query.limit, open_cursor(secret, query.cursor))
+    runs = [(run, short_result(context.engine.blobs, run)) for run in page.items]
+    return show.executions_view(runs, sign_cursor(secret, page.cursor))
 
 
-def show_execution(context: RequestContext) -> views.ExecutionView | views.SkippedView:
-    return present_runs.whole_run_view(read_run(context.engine, context.tenant, context.id), context.engine.blobs)
+def show_execution(context: RequestContext) -> ExecutionView | SkippedView:
+    """Answer one run with its whole result, or a range of skipped fire times."""
+    run = read_run(context.engine, context.tenant, context.id)
+    return show.run_view(run, whole_result(context.engine.blobs, run))
+
+
+def keep(context: RequestContext) -> KeptView:
+    """Extend the lease of a run."""
+    fields = read_heartbeat(context.request.body)
+    receipt = fields.sealed_receipt
+    run = keep_lease(context.engine, context.tenant, context.id, fields.attempt, receipt, worker_id=fields.worker_id)
+    return show.kept_view(run)
+
+
+def complete(context: RequestContext) -> ExecutionView:
+    """End an attempt with the outcome that its worker reports."""
+    fields = read_report(context.request.body)
+    run = complete_run(
+        context.engine,
+        context.tenant,
+        context.id,
+        fields.attempt,
+        fields.answer(),
+        receipt=fields.sealed_receipt,
+        worker_id=fields.worker_id,
+        chance=_CHANCE,
+        patience_ms=PATIENCE_MS,
+    )
+    return show.execution_view(run, short_result(context.engine.blobs, run))
 
 
 ROUTES: Final = (
@@ -29,8 +66,8 @@ ROUTES: Final = (
         "GET",
         "/v1/jobs/{id}/executions",
         list_executions,
-        "A job's runs, newest first",
-        views.ExecutionsView,
+        "List a job's executions, the newest first",
+        ExecutionsView,
         query=PageQuery,
         errors=(404, 422),
     ),
@@ -38,8 +75,29 @@ ROUTES: Final = (
         "GET",
         "/v1/executions/{id}",
         show_execution,
-        "One run",
-        views.ExecutionView | views.SkippedView,
+        "Get an execution",
+        ExecutionView | SkippedView,
         errors=(404,),
+    ),
+    Route(
+        "POST",
+        "/v1/executions/{id}/heartbeat",
+        keep,
+        "Extend the lease of a running execution, and learn whether it is to stop",
+        KeptView,
+        body=KeepFields,
+        body_may_be_left_out=True,
+        for_workers=True,
+        errors=(400, 404, 409, 413, 422),
+    ),
+    Route(
+        "POST",
+        "/v1/executions/{id}/complete",
+        complete,
+        "Report the outcome of an attempt; the same report again changes nothing",
+        ExecutionView,
+        body=CompleteFields,
+        for_workers=True,
+        errors=(400, 404, 409, 413, 422),
     ),
 )

@@ -1,60 +1,53 @@
-"""Page[Record] as the API shows them: executions with their attempts, and ranges of skipped fire times."""
+"""Show runs: executions with their attempts, and ranges of skipped fire times."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from onthedot.api.jobs.views import AttemptView, ExecutionsView, ExecutionView, SkippedView
+from onthedot.api.core.times import show_time
+from onthedot.api.executions.views import AttemptView, ExecutionsView, ExecutionView, KeptView, SkippedView
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.records import SCHEDULED, Attempt, Kind, Record, Status
-from onthedot.ports import Blobs, Page
-from onthedot.use_cases.attempts.results import result_link
+from onthedot.use_cases.attempts.results import ShownResult
 
 RETRYING: Final = "RETRYING"
 
 
-def executions_view(page: Page[Record], blobs: Blobs, next_cursor: str | None) -> ExecutionsView:
-    return {"executions": [run_view(run, blobs) for run in page.items], "next_cursor": next_cursor}
+def executions_view(runs: Sequence[tuple[Record, ShownResult]], next_cursor: str | None) -> ExecutionsView:
+    """Return a page of runs."""
+    return {"executions": [run_view(run, result) for run, result in runs], "next_cursor": next_cursor}
 
 
-def run_view(run: Record, blobs: Blobs) -> ExecutionView | SkippedView:
-    return skipped_view(run) if run.kind is Kind.SKIPPED_RANGE else execution_view(run, blobs)
+def run_view(run: Record, result: ShownResult) -> ExecutionView | SkippedView:
+    """Return a run or a range of skipped fire times."""
+    return skipped_view(run) if run.kind is Kind.SKIPPED_RANGE else execution_view(run, result)
 
 
-def whole_run_view(run: Record, blobs: Blobs) -> ExecutionView | SkippedView:
-    """With its result, also a long one of an engine that has no links."""
-    if run.kind is Kind.SKIPPED_RANGE:
-        return skipped_view(run)
-    view = execution_view(run, blobs)
-    if run.result_ref is not None and view["result_url"] is None:
-        content = blobs.get(run.result_ref)
-        view["result"] = None if content is None else content.decode(errors="replace")
-    return view
-
-
-def execution_view(run: Record, blobs: Blobs) -> ExecutionView:
-    """A short result stands in it, a long one is shown by a link."""
+def execution_view(run: Record, result: ShownResult) -> ExecutionView:
+    """Return a run with its attempts."""
     return {
         "execution_id": run.run_id,
         "job_id": run.job_id,
         "status": RETRYING if run.status in SCHEDULED and run.attempt else run.status.value,
-        "trigger": trigger(run),
+        "trigger": run.trigger or "schedule",
         "priority": run.priority.value,
         "pool": run.pool,
         "fire_time": format_instant(run.nominal_at),
         "next_fire_time": format_instant(run.fire_at) if run.status in SCHEDULED else None,
-        "started_at": maybe_time(run.started_at),
-        "finished_at": maybe_time(run.finished_at),
+        "started_at": show_time(run.started_at),
+        "finished_at": show_time(run.finished_at),
         "lateness_ms": lateness_ms(run),
         "worker": run.worker,
         "attempts": _attempts(run),
         "lost_attempts": run.losses,
         "error": _error(run),
         "reason": run.reason,
-        "result": run.result,
-        "result_url": result_link(blobs, run),
+        "result": result.text,
+        "result_url": result.link,
     }
 
 
 def skipped_view(run: Record) -> SkippedView:
+    """Return a range of skipped fire times."""
     return {
         "execution_id": run.run_id,
         "job_id": run.job_id,
@@ -66,13 +59,21 @@ def skipped_view(run: Record) -> SkippedView:
     }
 
 
-def trigger(run: Record) -> str:
-    """What made the run."""
-    return run.trigger or "schedule"
+def kept_view(run: Record) -> KeptView:
+    """Return the lease of a run after a heartbeat."""
+    return {
+        "execution_id": run.run_id,
+        "attempt": run.attempt,
+        "lease_until": format_instant(run.lease_until or 0),
+        "cancel_requested": run.cancel_requested is not None,
+    }
 
 
 def lateness_ms(run: Record) -> int | None:
-    """First start minus nominal time; None before it, and when so many attempts followed that it is not kept."""
+    """Return the first start minus the fire time.
+
+    Return None before the first start, and when the first attempt is no longer stored because many others followed.
+    """
     first = run.attempts[0].started_at if run.attempts and run.attempts[0].number == 1 else None
     if first is None and run.attempt == 1:
         first = run.started_at
@@ -80,18 +81,16 @@ def lateness_ms(run: Record) -> int | None:
 
 
 def retries(run: Record) -> int:
+    """Return the number of attempts after the first one."""
     return max(0, run.attempt - 1)
 
 
-def maybe_time(instant: int | None) -> str | None:
-    return None if instant is None else format_instant(instant)
-
-
 def _attempts(run: Record) -> list[AttemptView]:
+    """Return the attempts that ended, and the one that runs."""
     ended = [_attempt(attempt) for attempt in run.attempts]
     if run.status is not Status.RUNNING or run.started_at is None:
         return ended
-    under_way: AttemptView = {
+    running: AttemptView = {
         "attempt": run.attempt,
         "worker": run.worker or "",
         "started_at": format_instant(run.started_at),
@@ -100,7 +99,7 @@ def _attempts(run: Record) -> list[AttemptView]:
         "error": None,
         "error_class": None,
     }
-    return [*ended, under_way]
+    return [*ended, running]
 
 
 def _attempt(attempt: Attempt) -> AttemptView:
@@ -116,6 +115,6 @@ def _attempt(attempt: Attempt) -> AttemptView:
 
 
 def _error(run: Record) -> str | None:
-    """The last attempt's error; of a run that failed without any attempt, its reason."""
+    """Return the error of the last attempt, or the reason of a run that failed without any attempt."""
     last = run.attempts[-1].error if run.attempts else None
     return last or (run.reason if run.status is Status.FAILED else None)

@@ -1,0 +1,1 @@
+"""Jobs: calls that submit, show, change, stop and run them."""

@@ -1,28 +1,44 @@
-"""The body of `POST /v1/jobs/batch`: each entry is read on its own, and answered on its own."""
+"""Read the body of `POST /v1/jobs/batch`. Each entry is read, accepted and answered on its own."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 from onthedot.api.core.body import MAX_DEPTH, read_object
-from onthedot.api.core.errors import ApiError, answer_to
-from onthedot.api.core.reading import refuse_unknown
+from onthedot.api.core.errors import ApiError
+from onthedot.api.core.reading import refuse_unknown_fields
 from onthedot.api.jobs.fields import MAX_BATCH
-from onthedot.api.jobs.requests import job_request
-from onthedot.api.jobs.views import ErrorView
+from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, job_request
 from onthedot.domain.errors import InvalidRequest, OnthedotError, Problem
 from onthedot.use_cases.jobs.submit_job import JobRequest
 
 MAX_BATCH_BODY: Final = 5 * 1024 * 1024
 _LEVELS_ABOVE: Final = 2
-_TRY_AGAIN: Final = "may be stored or not; send it again, with the same idempotency_key if it has one"
+"""Levels of nesting above a job: the body and its list."""
 
 Entry = JobRequest | ApiError | OnthedotError
 
 
-def read_batch(body: bytes) -> list[Any]:
-    """The entries as they came. Raises ApiError and InvalidRequest."""
-    document = read_object(body, MAX_BATCH_BODY, MAX_DEPTH + _LEVELS_ABOVE)
-    refuse_unknown(document, ["jobs"])
+def read_batch(body: bytes, header_key: str | None, now: int) -> list[Entry]:
+    """Return the request in each entry, or the error that refuses it. Raise ApiError and InvalidRequest for all."""
+    if header_key is not None:
+        message = "cannot stand for many jobs; give each of them its own idempotency_key"
+        raise InvalidRequest(Problem(IDEMPOTENCY_HEADER, message))
+    return [_read_entry(entry, now) for entry in _entries(body)]
+
+
+def requests_in(entries: Sequence[Entry]) -> list[JobRequest]:
+    """Return the entries that can be submitted."""
+    return [entry for entry in entries if isinstance(entry, JobRequest)]
+
+
+def read_jobs_object(body: bytes) -> dict[str, Any]:
+    """Return the object in a body that has a list of jobs. Raise ApiError."""
+    return read_object(body, MAX_BATCH_BODY, MAX_DEPTH + _LEVELS_ABOVE)
+
+
+def _entries(body: bytes) -> list[Any]:
+    document = read_jobs_object(body)
+    refuse_unknown_fields(document, ["jobs"])
     entries = document.get("jobs")
     if not isinstance(entries, list) or not entries:
         raise InvalidRequest(Problem("jobs", f"is not a list of jobs; give 1 to {MAX_BATCH} of them"))
@@ -31,26 +47,10 @@ def read_batch(body: bytes) -> list[Any]:
     return entries
 
 
-def read_entry(entry: Any, now: int) -> Entry:
-    """What a request of its own would be taken for, or refused with. Its times are checked apart."""
+def _read_entry(entry: Any, now: int) -> Entry:
     if not isinstance(entry, dict):
         return InvalidRequest(Problem("body", "is not an object; send {…} with the job's fields"))
     try:
         return job_request(entry, None, now)
     except (ApiError, OnthedotError) as error:
         return error
-
-
-def refusal_view(error: Exception) -> ErrorView:
-    """The body that the error would have as an answer. Raises what no answer is known for."""
-    response = answer_to(error)
-    if response is None:
-        raise error
-    view: ErrorView = response.body
-    if response.status == 503:
-        view["error"]["message"] = _TRY_AGAIN
-    return view
-
-
-def requests_in(entries: Sequence[Entry]) -> list[JobRequest]:
-    return [entry for entry in entries if isinstance(entry, JobRequest)]

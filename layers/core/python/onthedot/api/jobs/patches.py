@@ -1,18 +1,18 @@
-"""The body of `PATCH /v1/jobs/{id}` as a `JobPatch`."""
+"""Read the body and the `If-Match` header of `PATCH /v1/jobs/{id}`."""
 
 import re
 from collections.abc import Callable
 from typing import Any, Final
 
 from onthedot.api.core.body import read_object
-from onthedot.api.core.reading import nulls, read_model
+from onthedot.api.core.reading import choice_problems, null_problems, read_model
 from onthedot.api.core.times import milliseconds
-from onthedot.api.events.fields import ON_EVENT, check_on_event, pattern_text
+from onthedot.api.events.fields import ON_EVENT, event_job_problems, pattern_text
 from onthedot.api.jobs.fields import CLEARABLE, PatchFields
-from onthedot.api.jobs.requests import MAX_BODY, check_payload, check_target, target_of
-from onthedot.api.schedules.fields import OF_CRON, OF_RECURRING, RULES, one_of
+from onthedot.api.jobs.requests import MAX_BODY, check_payload, target_choice_problems, target_of
+from onthedot.api.schedules.fields import CRON_FIELDS, RECURRENCE_FIELDS, RULE_FIELDS
 from onthedot.api.schedules.recurrences import changed_recurrence
-from onthedot.api.targets.show import masks_in
+from onthedot.api.targets.show import mask_problems
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.records import Kind, Priority
 from onthedot.domain.schedules.recurrence import Recurrence
@@ -20,16 +20,24 @@ from onthedot.use_cases.jobs.patch_job import JobPatch
 
 IF_MATCH_HEADER: Final = "If-Match"
 _VERSION: Final = re.compile(r'(?:W/)?("?)(\d{1,9})\1', re.ASCII)
-_ONCE: Final = ("at", "delay")
-_AGAIN: Final = (*RULES, *OF_CRON, *OF_RECURRING)
-_OF_KIND: Final = {Kind.ONE_OFF: _ONCE, Kind.RECURRING: _AGAIN, Kind.EVENT: (ON_EVENT,)}
+_ONE_OFF_FIELDS: Final = ("at", "delay")
+_RECURRING_FIELDS: Final = (*RULE_FIELDS, *CRON_FIELDS, *RECURRENCE_FIELDS)
+_FIELDS_OF_KIND: Final = {
+    Kind.ONE_OFF: _ONE_OFF_FIELDS,
+    Kind.RECURRING: _RECURRING_FIELDS,
+    Kind.EVENT: (ON_EVENT,),
+}
 
 
 def read_patch(body: bytes) -> JobPatch:
-    """Read the body of a change. Raise ApiError or InvalidRequest."""
+    """Return the change in a body. Raise ApiError or InvalidRequest."""
     document = read_object(body, MAX_BODY)
-    problems = [*one_of(document, (*_ONCE, *RULES, ON_EVENT)), *check_target(document), *masks_in(document)]
-    problems += nulls(PatchFields, document, {"payload", *CLEARABLE})
+    problems = [
+        *choice_problems(document, (*_ONE_OFF_FIELDS, *RULE_FIELDS, ON_EVENT)),
+        *target_choice_problems(document),
+        *mask_problems(document),
+        *null_problems(PatchFields, document, {"payload", *CLEARABLE}),
+    ]
     if not document:
         problems.append(Problem("body", "changes nothing; give at least one field"))
     if problems:
@@ -40,7 +48,7 @@ def read_patch(body: bytes) -> JobPatch:
 
 
 def read_version(header: str | None) -> int | None:
-    """The version in `If-Match`, quoted or not; None where any will do. Raises InvalidRequest."""
+    """Return the version in `If-Match`, quoted or not, or None when any version will do. Raise InvalidRequest."""
     if header is None or header.strip() == "*":
         return None
     found = _VERSION.fullmatch(header.strip())
@@ -50,19 +58,19 @@ def read_version(header: str | None) -> int | None:
 
 
 def _job_patch(fields: PatchFields) -> JobPatch:
-    given = frozenset(fields.model_fields_set)
+    names = frozenset(fields.model_fields_set)
     return JobPatch(
-        given=given,
-        given_for={kind: [name for name in names if name in given] for kind, names in _OF_KIND.items()},
+        given=names,
+        given_for={kind: [name for name in of_kind if name in names] for kind, of_kind in _FIELDS_OF_KIND.items()},
         definition=_definition(fields),
         retry={} if fields.retry is None else fields.retry.model_dump(exclude_unset=True),
         payload=fields.payload,
         priority=None if fields.priority is None else Priority(fields.priority),
         at=fields.at,
         delay_ms=None if fields.delay is None else milliseconds(fields.delay),
-        recurrence=_recurrence(fields) if given & set(_AGAIN) else None,
+        recurrence=_recurrence(fields) if names & set(_RECURRING_FIELDS) else None,
         pattern=None if fields.on_event is None else pattern_text(fields.on_event),
-        event_problems=check_on_event(fields.on_event, fields.payload),
+        event_problems=event_job_problems(fields.on_event, fields.payload),
     )
 
 

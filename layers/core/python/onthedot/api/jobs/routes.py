@@ -1,77 +1,115 @@
-"""A job: shown, changed, stopped, run beside its schedule."""
+"""Routes of jobs: submit, show, change, stop and run them."""
 
 from typing import Final
 
 from onthedot.api.core.body import read_object
 from onthedot.api.core.http import Response
-from onthedot.api.core.reading import SMALL_BODY, nulls, read_model, read_nothing
+from onthedot.api.core.reading import SMALL_BODY, read_body, read_no_fields, read_without_nulls
 from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.executions import show as present_runs
-from onthedot.api.jobs import show as present
-from onthedot.api.jobs import views
-from onthedot.api.jobs.fields import BackfillFields, PatchFields
+from onthedot.api.core.views import ErrorView
+from onthedot.api.executions.show import execution_view
+from onthedot.api.executions.views import ExecutionView
+from onthedot.api.jobs import show, views
+from onthedot.api.jobs.batches import read_batch, requests_in
+from onthedot.api.jobs.fields import BackfillFields, BatchFields, ExecuteFields, JobFields, PatchFields
 from onthedot.api.jobs.patches import IF_MATCH_HEADER, read_patch, read_version
-from onthedot.domain.errors import InvalidRequest, JobNotFound
+from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, read_job_request
+from onthedot.domain.errors import JobNotFound
 from onthedot.domain.runs.records import Priority, Record
+from onthedot.use_cases.attempts.results import short_result
+from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
 from onthedot.use_cases.jobs.change_job import pause_job, resume_job
 from onthedot.use_cases.jobs.explain_job import explain_job
 from onthedot.use_cases.jobs.list_runs import next_fire_of, read_outlook
 from onthedot.use_cases.jobs.patch_job import patch_job
+from onthedot.use_cases.jobs.payloads import shown_payload
 from onthedot.use_cases.jobs.read_jobs import read_job
 from onthedot.use_cases.jobs.run_extra import backfill, run_now
+from onthedot.use_cases.jobs.submit_job import JobRequest
+from onthedot.use_cases.workers.assign_run import assign_to_worker
 from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whole
 
 
+def submit(context: RequestContext) -> views.AcceptedView:
+    """Submit one job."""
+    now = context.engine.clock.now()
+    request = read_job_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
+    job = accept_job(context.engine, context.tenant, request, now)
+    return show.accepted_view(job, next_fire_of(context.engine, job))
+
+
+def submit_many(context: RequestContext) -> views.BatchView:
+    """Submit the jobs of a batch, each on its own."""
+    now = context.engine.clock.now()
+    entries = read_batch(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
+    accepted = iter(accept_batch(context.engine, context.tenant, requests_in(entries), now))
+    outcomes = [next(accepted) if isinstance(entry, JobRequest) else entry for entry in entries]
+    return {"jobs": [_entry_view(context, outcome) for outcome in outcomes]}
+
+
 def show_job(context: RequestContext) -> Response:
-    return _whole(context, read_job(context.engine, context.tenant, context.job_id))
+    """Answer the whole job."""
+    return _whole_job(context, read_job(context.engine, context.tenant, context.job_id))
 
 
 def show_status(context: RequestContext) -> views.StatusView:
+    """Answer the state of a job."""
     job = read_job(context.engine, context.tenant, context.job_id)
-    return present.status_view(job, read_outlook(context.engine, job))
+    return show.status_view(job, read_outlook(context.engine, job))
 
 
 def explain(context: RequestContext) -> views.ExplanationView:
+    """Answer the reasons why a job has not run."""
     explained = explain_job(context.engine, context.tenant, context.job_id)
-    return present.explanation_view(explained, next_fire_of(context.engine, explained.job))
+    return show.explanation_view(explained, next_fire_of(context.engine, explained.job))
 
 
 def change(context: RequestContext) -> Response:
+    """Change a job, if it still has the version that the client saw."""
     patch = read_patch(context.request.body)
     if_match = read_version(context.request.header(IF_MATCH_HEADER))
-    return _whole(context, patch_job(context.engine, context.tenant, context.job_id, patch, if_match))
+    return _whole_job(context, patch_job(context.engine, context.tenant, context.job_id, patch, if_match))
 
 
 def delete(context: RequestContext) -> views.DeletedView:
+    """Delete a job, and the graph of a workflow with it."""
     delete_whole(context.engine, context.tenant, context.job_id)
     return {"deleted": True}
 
 
 def pause(context: RequestContext) -> Response:
-    read_nothing(context.request.body)
-    return _whole(context, pause_job(context.engine, context.tenant, context.job_id))
+    """Pause a job."""
+    read_no_fields(context.request.body)
+    return _whole_job(context, pause_job(context.engine, context.tenant, context.job_id))
 
 
 def resume(context: RequestContext) -> Response:
-    read_nothing(context.request.body)
-    return _whole(context, resume_job(context.engine, context.tenant, context.job_id))
+    """Resume a paused job."""
+    read_no_fields(context.request.body)
+    return _whole_job(context, resume_job(context.engine, context.tenant, context.job_id))
 
 
 def cancel(context: RequestContext) -> Response:
-    read_nothing(context.request.body)
-    return _whole(context, cancel_whole(context.engine, context.tenant, context.job_id))
+    """Cancel a job, and the graph of a workflow with it."""
+    read_no_fields(context.request.body)
+    return _whole_job(context, cancel_whole(context.engine, context.tenant, context.job_id))
 
 
-def run(context: RequestContext) -> views.ExecutionView:
-    read_nothing(context.request.body)
-    return present_runs.execution_view(run_now(context.engine, context.tenant, context.job_id), context.engine.blobs)
+def run(context: RequestContext) -> ExecutionView:
+    """Run a job now, beside its schedule."""
+    read_no_fields(context.request.body)
+    return _execution(context, run_now(context.engine, context.tenant, context.job_id))
+
+
+def execute(context: RequestContext) -> ExecutionView:
+    """Assign a job to one worker by name."""
+    worker_id = read_body(ExecuteFields, context.request.body).worker_id
+    return _execution(context, assign_to_worker(context.engine, context.tenant, context.job_id, worker_id))
 
 
 def fill_back(context: RequestContext) -> views.BackfilledView:
-    document = read_object(context.request.body, SMALL_BODY)
-    if problems := nulls(BackfillFields, document, frozenset()):
-        raise InvalidRequest(*problems)
-    fields = read_model(BackfillFields, document)
+    """Run a recurring job for the fire times of a past window."""
+    fields = read_without_nulls(BackfillFields, read_object(context.request.body, SMALL_BODY))
     done = backfill(
         context.engine,
         context.tenant,
@@ -81,45 +119,93 @@ def fill_back(context: RequestContext) -> views.BackfilledView:
         limit=fields.limit,
         priority=Priority(fields.priority),
     )
-    ids = [run.run_id for run in done.created]
-    return {"created": len(ids), "existing": done.existing, "left": done.left, "executions": ids}
+    return show.backfilled_view(done)
 
 
-def _whole(context: RequestContext, job: Record) -> Response:
-    """The job with all that belongs to it; its version also as the header that `If-Match` asks back."""
+def _entry_view(context: RequestContext, outcome: Record | Exception) -> views.AcceptedView | ErrorView:
+    if isinstance(outcome, Record):
+        return show.accepted_view(outcome, next_fire_of(context.engine, outcome))
+    return show.refused_view(outcome)
+
+
+def _execution(context: RequestContext, found: Record) -> ExecutionView:
+    return execution_view(found, short_result(context.engine.blobs, found))
+
+
+def _whole_job(context: RequestContext, job: Record) -> Response:
+    """Answer the whole job. Its version is also in the header `ETag`, for a client to send back as `If-Match`.
+
+    Raise Unavailable when a large payload cannot be read now.
+    """
     if job.definition is None:
         raise JobNotFound(job.run_id)
-    view = present.job_view(job, job.definition, context.engine.blobs, read_outlook(context.engine, job))
+    engine = context.engine
+    outlook = read_outlook(engine, job)
+    payload = shown_payload(engine.blobs, job.definition)
+    view = show.job_view(job, job.definition, outlook, payload, short_result(engine.blobs, job))
     return Response(200, view, {"ETag": f'"{view["version"]}"'})
 
 
 _CHANGES: Final = (400, 404, 409, 413, 422)
 
 ROUTES: Final = (
-    Route("GET", "/v1/jobs/{id}", show_job, "The whole job", views.JobView, errors=(404,)),
+    Route(
+        "POST",
+        "/v1/jobs",
+        submit,
+        "Schedule a job",
+        views.AcceptedView,
+        status=202,
+        body=JobFields,
+        headers=(IDEMPOTENCY_HEADER,),
+        errors=(400, 409, 413, 422),
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/batch",
+        submit_many,
+        "Schedule up to 500 jobs, each accepted or refused on its own",
+        views.BatchView,
+        status=202,
+        body=BatchFields,
+        errors=(400, 413, 422),
+    ),
+    Route("GET", "/v1/jobs/{id}", show_job, "Get a job", views.JobView, errors=(404,)),
     Route(
         "PATCH",
         "/v1/jobs/{id}",
         change,
-        "Change what has not started, if the job still has the version that was seen",
+        "Change the coming runs of a job, if it still has the version in If-Match",
         views.JobView,
         body=PatchFields,
         headers=(IF_MATCH_HEADER,),
         errors=(*_CHANGES, 412),
     ),
     Route("DELETE", "/v1/jobs/{id}", delete, "Delete a job: it never fires again", views.DeletedView, errors=(404,)),
-    Route("GET", "/v1/jobs/{id}/status", show_status, "Where a job stands", views.StatusView, errors=(404,)),
-    Route("GET", "/v1/jobs/{id}/explain", explain, "Why a job has not run", views.ExplanationView, errors=(404,)),
-    Route("POST", "/v1/jobs/{id}/pause", pause, "Hold a job", views.JobView, errors=_CHANGES),
-    Route("POST", "/v1/jobs/{id}/resume", resume, "Go on with a paused job", views.JobView, errors=_CHANGES),
-    Route("PUT", "/v1/jobs/{id}/cancel", cancel, "Stop a job for good", views.JobView, errors=_CHANGES),
+    Route("GET", "/v1/jobs/{id}/status", show_status, "Get the state of a job", views.StatusView, errors=(404,)),
+    Route(
+        "GET", "/v1/jobs/{id}/explain", explain, "Explain why a job has not run", views.ExplanationView, errors=(404,)
+    ),
+    Route("POST", "/v1/jobs/{id}/pause", pause, "Pause a job", views.JobView, errors=_CHANGES),
+    Route("POST", "/v1/jobs/{id}/resume", resume, "Resume a paused job", views.JobView, errors=_CHANGES),
+    Route("PUT", "/v1/jobs/{id}/cancel", cancel, "Cancel a job for good", views.JobView, errors=_CHANGES),
     Route(
         "POST",
         "/v1/jobs/{id}/run",
         run,
         "Run a job now, beside its schedule",
-        views.ExecutionView,
+        ExecutionView,
         status=202,
+        errors=_CHANGES,
+    ),
+    Route(
+        "POST",
+        "/v1/jobs/{id}/execute",
+        execute,
+        "Assign a job to one worker, which gets it with its next lease",
+        ExecutionView,
+        status=202,
+        body=ExecuteFields,
         errors=_CHANGES,
     ),
     Route(

@@ -1,37 +1,49 @@
-"""Jobs as the API shows them. Times are RFC 3339 in UTC with milliseconds; secrets are not shown."""
+"""Show jobs. Secrets in their targets are masked."""
 
 import json
-from dataclasses import replace
+from typing import Final
 
-from onthedot.api.executions.show import RETRYING, lateness_ms, maybe_time, retries
-from onthedot.api.jobs.views import AcceptedView, ExplanationView, JobView, OnEventView, RetryView, StatusView
+from onthedot.api.core.errors import response_to
+from onthedot.api.core.times import show_time
+from onthedot.api.core.views import ErrorView
+from onthedot.api.executions.show import RETRYING, lateness_ms, retries
+from onthedot.api.jobs.views import (
+    AcceptedView,
+    BackfilledView,
+    ExplanationView,
+    JobView,
+    OnEventView,
+    RetryView,
+    StatusView,
+)
 from onthedot.api.schedules.show import recurrence_view
-from onthedot.api.targets.show import target_view
-from onthedot.api.targets.views import RequirementsView
+from onthedot.api.targets.show import requirements_view, target_view
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Kind, Record, RetryPolicy, Status
-from onthedot.domain.targets.types import WorkflowTarget
-from onthedot.domain.workers.pools import Requirements
-from onthedot.ports import Blobs
-from onthedot.use_cases.attempts.results import result_link
+from onthedot.use_cases.attempts.results import ShownResult
 from onthedot.use_cases.jobs.explain_job import Explained
 from onthedot.use_cases.jobs.list_runs import Outlook
-from onthedot.use_cases.jobs.payloads import LINK_SECONDS, load_payload
+from onthedot.use_cases.jobs.payloads import ShownPayload
+from onthedot.use_cases.jobs.run_extra import Backfilled
+
+_MAYBE_STORED: Final = "may be stored or not; send it again, with the same idempotency_key if it has one"
 
 
 def shown_status(job: Record, next_at: int | None) -> str:
-    """To a user, waiting after a failed or lost attempt is something else than waiting for the first.
+    """Return the status as users see it.
 
-    And a schedule has not ended before its last run has had its time, though the job has nothing more to stamp.
+    A job that waits after a failed or lost attempt is RETRYING. A recurring job whose last run is stamped, but still to
+    come, is ACTIVE.
     """
     if job.status in SCHEDULED and job.attempt:
         return RETRYING
-    over = job.status is Status.COMPLETED and next_at is not None
-    return Status.ACTIVE.value if over else job.status.value
+    has_run_to_come = job.status is Status.COMPLETED and next_at is not None
+    return Status.ACTIVE.value if has_run_to_come else job.status.value
 
 
 def accepted_view(job: Record, next_at: int | None) -> AcceptedView:
+    """Return a job as it was accepted."""
     fire_time = next_at if job.kind in STAMPING else job.nominal_at
     return {
         "job_id": job.job_id,
@@ -41,49 +53,44 @@ def accepted_view(job: Record, next_at: int | None) -> AcceptedView:
         "priority": job.priority.value,
         "pool": job.pool,
         "created_at": format_instant(job.created_at),
-        "fire_time": maybe_time(fire_time),
-        "next_fire_time": maybe_time(next_at),
+        "fire_time": show_time(fire_time),
+        "next_fire_time": show_time(next_at),
     }
 
 
 def status_view(job: Record, outlook: Outlook) -> StatusView:
+    """Return the state of a job."""
     return {
         "job_id": job.job_id,
         "status": shown_status(job, outlook.next_at),
         "last_run": _last_run(outlook),
-        "next_run": maybe_time(outlook.next_at),
+        "next_run": show_time(outlook.next_at),
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
     }
 
 
-def job_view(job: Record, definition: Definition, blobs: Blobs, outlook: Outlook) -> JobView:
-    """The whole job. A payload that is kept apart is read, and has a link too where the engine has such.
-
-    Raises Unavailable when it cannot be read now.
-    """
-    if isinstance(definition.target, WorkflowTarget):
-        # Its jobs, with whatever is secret in them; GET /v1/workflows/{id} shows them.
-        definition = replace(definition, payload=None, payload_ref=None)
-    ref = definition.payload_ref
-    payload_url = None if ref is None else blobs.link(ref, LINK_SECONDS)
+def job_view(
+    job: Record, definition: Definition, outlook: Outlook, payload: ShownPayload, result: ShownResult
+) -> JobView:
+    """Return the whole job."""
     return {
         **accepted_view(job, outlook.next_at),
         **recurrence_view(job),
         **_on_event(job),
         "tags": dict(definition.tags),
         "target": target_view(definition.target),
-        "payload": json.loads(load_payload(blobs, definition)),
-        "payload_url": payload_url,
+        "payload": payload.value,
+        "payload_url": payload.link,
         "retry": _retry(definition.retry),
         "timeout_seconds": definition.timeout_seconds,
         "requirements": requirements_view(definition.requirements),
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
         "last_run": _last_run(outlook),
-        "finished_at": maybe_time(job.finished_at),
+        "finished_at": show_time(job.finished_at),
         "lateness_ms": None if outlook.latest is None else lateness_ms(outlook.latest),
         "reason": job.reason,
-        "result": job.result,
-        "result_url": result_link(blobs, job),
+        "result": result.text,
+        "result_url": result.link,
         "dependencies": list(job.parents),
         "on_parent_failure": (job.on_parent_failure or OnParentFailure.FAIL.value) if job.parents else None,
         "workflow_id": job.workflow,
@@ -96,6 +103,7 @@ def _on_event(job: Record) -> OnEventView:
 
 
 def explanation_view(explained: Explained, next_at: int | None) -> ExplanationView:
+    """Return the reasons why a job has not run."""
     return {
         "job_id": explained.job.job_id,
         "status": shown_status(explained.job, next_at),
@@ -103,16 +111,29 @@ def explanation_view(explained: Explained, next_at: int | None) -> ExplanationVi
     }
 
 
+def backfilled_view(done: Backfilled) -> BackfilledView:
+    """Return the outcome of a backfill."""
+    ids = [run.run_id for run in done.created]
+    return {"created": len(ids), "existing": done.existing, "left": done.left, "executions": ids}
+
+
+def refused_view(error: Exception) -> ErrorView:
+    """Return the error of an entry of a batch, as a call of its own would answer it. Raise an unexpected error."""
+    response = response_to(error)
+    if response is None:
+        raise error
+    view: ErrorView = response.body
+    if response.status == 503:
+        view["error"]["message"] = _MAYBE_STORED
+    return view
+
+
 def _last_run(outlook: Outlook) -> str | None:
-    """When the latest run began; of one that ended without a start, when it ended."""
+    """Return the time when the latest run started or, if it ended without a start, when it ended."""
     run = outlook.latest
     if run is None or (run.started_at is None and run.kind is not Kind.STAMPED):
         return None
-    return maybe_time(run.finished_at if run.started_at is None else run.started_at)
-
-
-def requirements_view(asked: Requirements) -> RequirementsView:
-    return {"capabilities": list(asked.capabilities), "cpu": asked.cpu, "memory_mb": asked.memory_mb}
+    return show_time(run.finished_at if run.started_at is None else run.started_at)
 
 
 def _retry(policy: RetryPolicy) -> RetryView:

@@ -1,14 +1,18 @@
-"""What the API shows, as types: `present` and its siblings fill them and `/openapi.json` describes them."""
+"""Types of the answers about jobs."""
 
 from typing import Any, NotRequired
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
+from onthedot.api.core.views import ErrorView
+from onthedot.api.schedules.views import RecurrenceView
 from onthedot.api.targets.views import RequirementsView, TargetView
 
 
 class AcceptedView(TypedDict):
+    """A job as it was accepted. `fire_time` of a recurring job is its next one."""
+
     job_id: str
     status: str
     version: int
@@ -20,7 +24,15 @@ class AcceptedView(TypedDict):
     next_fire_time: str | None
 
 
+class BatchView(TypedDict):
+    """The jobs of a batch in the order of the request, each accepted or refused."""
+
+    jobs: list[AcceptedView | ErrorView]
+
+
 class StatusView(TypedDict):
+    """The state of a job, with the times of its last and next run."""
+
     job_id: str
     status: str
     last_run: str | None
@@ -29,6 +41,8 @@ class StatusView(TypedDict):
 
 
 class RetryView(TypedDict):
+    """The retry policy of a job."""
+
     max_retries: int
     backoff_seconds: float
     factor: float
@@ -36,39 +50,19 @@ class RetryView(TypedDict):
     jitter: bool
 
 
-class DstView(TypedDict):
-    gap: str
-    overlap: str
-
-
-class MisfireView(TypedDict):
-    policy: str
-    grace_seconds: int
-
-
-class RecurrenceView(TypedDict):
-    """Of a recurring job: `cron` with its zone and policy, or `every`."""
-
-    cron: NotRequired[str]
-    timezone: NotRequired[str]
-    dst: NotRequired[DstView]
-    every: NotRequired[int]
-    start_at: NotRequired[str | None]
-    end_at: NotRequired[str | None]
-    max_runs: NotRequired[int | None]
-    jitter_seconds: NotRequired[int]
-    misfire: NotRequired[MisfireView]
-    overlap: NotRequired[str]
-    runs: NotRequired[int]
-
-
 class OnEventView(TypedDict):
-    """Of a job that waits for events: their pattern."""
+    """The pattern of a job that waits for events."""
 
     on_event: NotRequired[dict[str, Any]]
 
 
 class JobView(AcceptedView, RecurrenceView, OnEventView):
+    """A whole job. Secrets in its target are masked.
+
+    `payload_url` links to a large payload and `result_url` to a long result, both for 15 minutes. `lateness_ms` and
+    `retry_count` are of the latest run.
+    """
+
     tags: dict[str, str]
     target: TargetView
     payload: Any
@@ -89,125 +83,35 @@ class JobView(AcceptedView, RecurrenceView, OnEventView):
     key: str | None
 
 
-class AttemptView(TypedDict):
-    attempt: int
-    worker: str
-    started_at: str
-    ended_at: str | None
-    outcome: str
-    error: str | None
-    error_class: str | None
-
-
-class ExecutionView(TypedDict):
-    execution_id: str
-    job_id: str
-    status: str
-    trigger: str
-    priority: str
-    pool: str
-    fire_time: str
-    next_fire_time: str | None
-    started_at: str | None
-    finished_at: str | None
-    lateness_ms: int | None
-    worker: str | None
-    attempts: list[AttemptView]
-    lost_attempts: int
-    error: str | None
-    reason: str | None
-    result: str | None
-    result_url: str | None
-
-
-class SkippedView(TypedDict):
-    """Fire times that were not run, many as one."""
-
-    execution_id: str
-    job_id: str
-    status: str
-    fire_time: str
-    until: str
-    count: int
-    reason: str | None
-
-
-class ExecutionsView(TypedDict):
-    executions: list[ExecutionView | SkippedView]
-    next_cursor: str | None
-
-
-class EventView(TypedDict):
-    """The runs that stand for the event, made now or when it came before."""
-
-    event_id: str
-    runs: list[str]
-
-
 class DeletedView(TypedDict):
+    """The job is deleted."""
+
     deleted: bool
 
 
 class BackfilledView(TypedDict):
+    """The outcome of a backfill.
+
+    `existing` counts fire times that had an execution already. `left` counts fire times of the window that still have
+    none: call again for them.
+    """
+
     created: int
     existing: int
     left: int
     executions: list[str]
 
 
-class FireTimeView(TypedDict):
-    time: str
-    local: str
-    note: str | None
-
-
-class PreviewView(TypedDict):
-    fire_times: list[FireTimeView]
-
-
-class MinuteView(TypedDict):
-    time: str
-    runs: int
-
-
-class ForecastView(TypedDict):
-    minutes: list[MinuteView]
-    truncated: bool
-
-
 class ReasonView(TypedDict):
+    """One reason. `code` is meant for programs, `message` for people."""
+
     code: str
     message: str
 
 
 class ExplanationView(TypedDict):
+    """The reasons why a job has not run, or where it stands."""
+
     job_id: str
     status: str
     reasons: list[ReasonView]
-
-
-class HealthView(TypedDict):
-    status: str
-    version: str
-    time: str
-
-
-class ErrorDetail(TypedDict):
-    field: str
-    message: str
-
-
-class ErrorBody(TypedDict):
-    code: str
-    message: str
-    details: list[ErrorDetail]
-
-
-class ErrorView(TypedDict):
-    error: ErrorBody
-
-
-class BatchView(TypedDict):
-    """In the order of the request."""
-
-    jobs: list[AcceptedView | ErrorView]

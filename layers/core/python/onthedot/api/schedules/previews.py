@@ -1,12 +1,14 @@
-"""The coming fires of a schedule that nobody has submitted: for `POST /v1/schedules/preview` and `onthedot preview`."""
+"""Compute the next fire times of a schedule before it is submitted.
+
+For `POST /v1/schedules/preview` and `onthedot preview`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from onthedot.api.core.reading import nulls, read_model
-from onthedot.api.jobs.fields import PreviewFields
-from onthedot.api.schedules.fields import RULES, one_of, out_of_place
+from onthedot.api.core.reading import choice_problems, null_problems, read_model
+from onthedot.api.schedules.fields import RULE_FIELDS, PreviewFields, schedule_problems
 from onthedot.api.schedules.recurrences import new_schedule
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.schedules.preview import FireTime, preview
@@ -16,14 +18,20 @@ from onthedot.domain.schedules.zones import LAST_INSTANT
 
 @dataclass(frozen=True, slots=True)
 class Preview:
+    """The next fire times of a schedule, and the jitter that may delay each of them."""
+
     fires: Sequence[FireTime]
     jitter_seconds: int
 
 
 def read_preview(document: dict[str, Any], now: int) -> Preview:
-    """Raises InvalidRequest."""
-    problems = [*one_of(document, RULES), *out_of_place(document), *nulls(PreviewFields, document, frozenset())]
-    if not any(name in document for name in RULES):
+    """Return the preview that a document asks for. Raise InvalidRequest."""
+    problems = [
+        *choice_problems(document, RULE_FIELDS),
+        *schedule_problems(document),
+        *null_problems(PreviewFields, document, frozenset()),
+    ]
+    if not any(name in document for name in RULE_FIELDS):
         problems = [Problem("cron", "is missing; give cron or every")]
     if problems:
         raise InvalidRequest(*problems)
@@ -31,6 +39,6 @@ def read_preview(document: dict[str, Any], now: int) -> Preview:
     after = now if fields.after is None else fields.after
     schedule = new_schedule(fields, after)
     check_start(schedule, max(now, after))
-    # Where the calendar ends, the preview does.
+    # The preview must end where the calendar does.
     bounded = replace(schedule, end_at=LAST_INSTANT - 1 if schedule.end_at is None else schedule.end_at)
     return Preview(preview(bounded, after, fields.count), schedule.jitter_seconds)

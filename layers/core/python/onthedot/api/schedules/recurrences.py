@@ -1,6 +1,6 @@
-"""The fields of a schedule as a `Recurrence`: a new one, or the present one with some of it changed."""
+"""Turn the fields of a schedule into a `Recurrence`: a new one, or a changed copy of the present one."""
 
-from onthedot.api.schedules.fields import OF_CRON, DstFields, MisfireFields, RecurrenceFields, ScheduleFields
+from onthedot.api.schedules.fields import CRON_FIELDS, DstFields, MisfireFields, RecurrenceFields, ScheduleFields
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.schedules import schedule as schedules
 from onthedot.domain.schedules.cron_zoned import DEFAULT_DST
@@ -11,7 +11,7 @@ Rule = CronSchedule | EverySchedule
 
 
 def new_recurrence(fields: RecurrenceFields, now: int) -> Recurrence | None:
-    """None when nothing recurs. Raises BadSchedule."""
+    """Return the recurrence in the fields, or None for a job that does not recur. Raise BadSchedule."""
     if fields.cron is None and fields.every is None:
         return None
     return Recurrence(
@@ -23,7 +23,7 @@ def new_recurrence(fields: RecurrenceFields, now: int) -> Recurrence | None:
 
 
 def new_schedule(fields: ScheduleFields, now: int) -> Schedule:
-    """Of fields that have `cron` or `every`. Raises BadSchedule."""
+    """Return the schedule in fields that have `cron` or `every`. Raise BadSchedule."""
     rule: Rule
     if fields.every is not None:
         rule = schedules.every(fields.every, now, fields.start_at)
@@ -33,20 +33,23 @@ def new_schedule(fields: ScheduleFields, now: int) -> Schedule:
 
 
 def changed_recurrence(present: Recurrence, fields: RecurrenceFields, now: int) -> Recurrence:
-    """The present one, but for what the fields say. Raises BadSchedule, and InvalidRequest for what does not fit."""
-    given = fields.model_fields_set
+    """Return the present recurrence with the fields that were sent changed.
+
+    Raise BadSchedule, and InvalidRequest for fields that do not go with the rule.
+    """
+    names = fields.model_fields_set
     return Recurrence(
         schedule=_changed_schedule(present.schedule, fields, now),
         misfire=_misfire(present.misfire, fields.misfire),
         overlap=present.overlap if fields.overlap is None else OverlapPolicy(fields.overlap),
-        max_runs=fields.max_runs if "max_runs" in given else present.max_runs,
+        max_runs=fields.max_runs if "max_runs" in names else present.max_runs,
     )
 
 
 def _changed_schedule(present: Schedule, fields: RecurrenceFields, now: int) -> Schedule:
-    given = fields.model_fields_set
-    start_at = fields.start_at if "start_at" in given else present.start_at
-    end_at = fields.end_at if "end_at" in given else present.end_at
+    names = fields.model_fields_set
+    start_at = fields.start_at if "start_at" in names else present.start_at
+    end_at = fields.end_at if "end_at" in names else present.end_at
     jitter = present.jitter_seconds if fields.jitter_seconds is None else fields.jitter_seconds
     return Schedule(_changed_rule(present, start_at, fields, now), start_at, end_at, jitter)
 
@@ -56,27 +59,30 @@ def _changed_rule(present: Schedule, start_at: int | None, fields: RecurrenceFie
     if isinstance(rule, CronSchedule) and fields.every is None:
         zone = fields.timezone or rule.timezone
         return CronSchedule(fields.cron or rule.expression, zone, _dst(rule.dst, fields.dst))
-    misplaced = [name for name in OF_CRON if name in fields.model_fields_set]
+    misplaced = [name for name in CRON_FIELDS if name in fields.model_fields_set]
     if misplaced:
         raise InvalidRequest(*(Problem(name, "works only with cron; add cron or remove it") for name in misplaced))
     if fields.every is not None:
         return schedules.every(fields.every, now, start_at)
-    if isinstance(rule, EverySchedule) and _loses_its_beat(present.start_at, start_at, now):
+    if isinstance(rule, EverySchedule) and _starts_anew(present.start_at, start_at, now):
         return schedules.every(rule.seconds, now, start_at)
     return rule
 
 
-def _loses_its_beat(before: int | None, after: int | None, now: int) -> bool:
-    """An interval counts from its start: a new one changes it, and so does taking away one that has not come."""
+def _starts_anew(before: int | None, after: int | None, now: int) -> bool:
+    """Return whether an interval must count from a new instant.
+
+    It counts from `start_at`. So a new start moves it, and so does removing a start that is still to come.
+    """
     return before != after and (after is not None or (before or 0) > now)
 
 
 def _dst(present: DstPolicy, fields: DstFields | None) -> DstPolicy:
-    said = {} if fields is None else fields.model_dump(exclude_unset=True)
-    return DstPolicy(Gap(said.get("gap", present.gap)), Overlap(said.get("overlap", present.overlap)))
+    changed = {} if fields is None else fields.model_dump(exclude_unset=True)
+    return DstPolicy(Gap(changed.get("gap", present.gap)), Overlap(changed.get("overlap", present.overlap)))
 
 
 def _misfire(present: Misfire, fields: MisfireFields | None) -> Misfire:
-    said = {} if fields is None else fields.model_dump(exclude_unset=True)
-    policy = MisfirePolicy(said.get("policy", present.policy))
-    return Misfire(policy, said.get("grace_seconds", present.grace_seconds))
+    changed = {} if fields is None else fields.model_dump(exclude_unset=True)
+    policy = MisfirePolicy(changed.get("policy", present.policy))
+    return Misfire(policy, changed.get("grace_seconds", present.grace_seconds))

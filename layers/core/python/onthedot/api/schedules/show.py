@@ -1,8 +1,9 @@
-"""Schedules as the API shows them: by the fields that made them, and by their coming fires."""
+"""Show schedules, previews and forecasts."""
 
 from collections.abc import Sequence
 
-from onthedot.api.jobs.views import FireTimeView, ForecastView, PreviewView, RecurrenceView
+from onthedot.api.core.times import show_time
+from onthedot.api.schedules.views import FireTimeView, ForecastView, PreviewView, RecurrenceView
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.records import Record
 from onthedot.domain.schedules.preview import FireTime
@@ -12,7 +13,7 @@ from onthedot.use_cases.jobs.forecast import Forecast
 
 
 def recurrence_view(job: Record) -> RecurrenceView:
-    """The fields of a recurring job's schedule, so that they can be sent again; nothing for other jobs."""
+    """Return the schedule of a recurring job in fields that a client can send again. Other jobs have none."""
     if job.recurrence is None:
         return {}
     return {**_rule(job.recurrence), **_limits(job.recurrence), "runs": job.stamped or 0}
@@ -33,8 +34,8 @@ def _rule(recurrence: Recurrence) -> RecurrenceView:
 def _limits(recurrence: Recurrence) -> RecurrenceView:
     schedule, misfire = recurrence.schedule, recurrence.misfire
     return {
-        "start_at": None if schedule.start_at is None else format_instant(schedule.start_at),
-        "end_at": None if schedule.end_at is None else format_instant(schedule.end_at),
+        "start_at": show_time(schedule.start_at),
+        "end_at": show_time(schedule.end_at),
         "max_runs": recurrence.max_runs,
         "jitter_seconds": schedule.jitter_seconds,
         "misfire": {"policy": misfire.policy.value, "grace_seconds": misfire.grace_seconds},
@@ -43,6 +44,7 @@ def _limits(recurrence: Recurrence) -> RecurrenceView:
 
 
 def preview_view(fires: Sequence[FireTime], jitter_seconds: int) -> PreviewView:
+    """Return the next fire times of a schedule."""
     return {"fire_times": [_fire_time(fire, jitter_seconds) for fire in fires]}
 
 
@@ -53,6 +55,7 @@ def _fire_time(fire: FireTime, jitter_seconds: int) -> FireTimeView:
 
 
 def forecast_view(forecast: Forecast) -> ForecastView:
+    """Return the number of scheduled runs in each coming minute."""
     minutes = forecast.minutes.items()
     return {
         "minutes": [{"time": format_instant(start), "runs": runs} for start, runs in minutes],

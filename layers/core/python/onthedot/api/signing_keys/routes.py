@@ -1,33 +1,24 @@
-"""The keys that sign a tenant's calls: for those who check the signatures, and who change the keys."""
+"""Routes of signing keys: show them and rotate them."""
 
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import Field
-
-from onthedot.api.core.fields import Fields
-from onthedot.api.core.reading import read_fields
+from onthedot.api.core.reading import read_body
 from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.workers import show as present_workers
-from onthedot.api.workers import views as worker_views
+from onthedot.api.signing_keys.fields import RotateFields
+from onthedot.api.signing_keys.show import signing_keys_view
+from onthedot.api.signing_keys.views import SigningKeysView
 from onthedot.use_cases.access.signing_keys import keys_of, rotate_keys
 
-LEAST_OVERLAP_SECONDS: Final = 120
-MAX_OVERLAP_SECONDS: Final = 30 * 86_400
+
+def show_signing_keys(context: RequestContext) -> SigningKeysView:
+    """Answer the tenant's keys."""
+    return signing_keys_view(keys_of(context.engine, context.tenant))
 
 
-class RotateFields(Fields):
-    """The key before goes on for the overlap. Workers remember keys for a minute, so it is two at least."""
-
-    overlap_seconds: Annotated[int, Field(ge=LEAST_OVERLAP_SECONDS, le=MAX_OVERLAP_SECONDS)] = 86_400
-
-
-def show_signing_keys(context: RequestContext) -> worker_views.SigningKeysView:
-    return present_workers.signing_keys_view(keys_of(context.engine, context.tenant))
-
-
-def rotate_signing_keys(context: RequestContext) -> worker_views.SigningKeysView:
-    overlap_ms = read_fields(RotateFields, context.request.body).overlap_seconds * 1000
-    return present_workers.signing_keys_view(rotate_keys(context.engine, context.tenant, overlap_ms))
+def rotate_signing_keys(context: RequestContext) -> SigningKeysView:
+    """Make a new key and let the old one go on for the overlap."""
+    overlap_ms = read_body(RotateFields, context.request.body).overlap_seconds * 1000
+    return signing_keys_view(rotate_keys(context.engine, context.tenant, overlap_ms))
 
 
 ROUTES: Final = (
@@ -35,16 +26,16 @@ ROUTES: Final = (
         "GET",
         "/v1/signing-keys",
         show_signing_keys,
-        "The keys that sign your HTTP calls, the newest first",
-        worker_views.SigningKeysView,
+        "List the keys that sign your HTTP calls, the newest first",
+        SigningKeysView,
         is_secret=True,
     ),
     Route(
         "POST",
         "/v1/signing-keys/rotate",
         rotate_signing_keys,
-        "Sign with a new key; the one before goes on beside it for a while",
-        worker_views.SigningKeysView,
+        "Sign with a new key; the old one goes on signing beside it for a while",
+        SigningKeysView,
         body=RotateFields,
         body_may_be_left_out=True,
         is_secret=True,

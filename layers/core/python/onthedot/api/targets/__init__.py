@@ -1,0 +1,1 @@
+"""Targets in requests and answers: models of each type of target, and views that mask their secrets."""

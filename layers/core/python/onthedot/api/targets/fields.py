@@ -1,4 +1,4 @@
-"""What a job does, as fields: one model for each type of target. What one may name is decided by the stage's lists."""
+"""Models of targets, one for each type. The allow-list of the stage decides which functions and calls they may name."""
 
 import re
 from typing import Annotated, Any, Final, Literal
@@ -18,7 +18,7 @@ MAX_INPUT_BYTES: Final = 32 * 1024
 MAX_FUNCTION: Final = 170
 MAX_CAPABILITY: Final = 80
 MAX_HANDLER: Final = MAX_CAPABILITY - len("python:")
-"""A worker offers each handler as a capability."""
+"""A worker offers each handler as a capability, whose name has this prefix."""
 
 _NAME: Final = r"[A-Za-z0-9_-]{1,140}(:(\$LATEST|[A-Za-z0-9_-]{1,128}))?"
 _FUNCTION: Final = re.compile(rf"(arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{{12}}:function:)?{_NAME}", re.ASCII)
@@ -27,14 +27,14 @@ _ACTION: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,127}")
 
 
 def refuse_null(value: Any) -> Any:
-    """For a field that may be left out, in a model whose nulls nobody else looks at."""
+    """Refuse null for a field that may be left out, in a nested model that `null_problems` does not look into."""
     if value is None:
         raise ValueError("is null; leave it out")
     return value
 
 
 def one_capability(text: str) -> str:
-    """They are listed with commas in between."""
+    """Return the capability. Raise ValueError when it has a comma, because commas separate capabilities in lists."""
     if "," in text or text != text.strip():
         raise ValueError("has a comma or outer spaces; give one capability as one entry")
     return printable(text)
@@ -89,7 +89,7 @@ Argument = Annotated[str, Field(min_length=1), AfterValidator(_argument)]
 
 
 class HttpTargetFields(Fields):
-    """An HTTP callback; the payload is its JSON body."""
+    """An HTTP callback. The payload is its JSON body."""
 
     type: Literal["http"]
     url: Url
@@ -101,7 +101,7 @@ class HttpTargetFields(Fields):
 
 
 class LambdaTargetFields(Fields):
-    """A Lambda function that the stage allows, by its name or ARN; the payload is its event."""
+    """A Lambda function that the stage allows, by its name or ARN. The payload is its event."""
 
     type: Literal["lambda"]
     function: Annotated[str, Field(max_length=MAX_FUNCTION), AfterValidator(_function)]
@@ -111,7 +111,7 @@ class LambdaTargetFields(Fields):
 
 
 class AwsTargetFields(Fields):
-    """One call of an AWS API that the stage allows. Without `input` the payload is the input."""
+    """One call of an AWS API that the stage allows. Without `input` the payload is the input of the call."""
 
     type: Literal["aws"]
     service: Annotated[str, AfterValidator(_service)]
@@ -123,7 +123,7 @@ class AwsTargetFields(Fields):
 
 
 class ShellTargetFields(Fields):
-    """A program and its arguments, on workers that offer it; the payload is its standard input."""
+    """A program and its arguments, on workers that offer it. The payload is its standard input."""
 
     type: Literal["shell"]
     argv: Annotated[list[Argument], Field(min_length=1, max_length=MAX_ARGUMENTS), AfterValidator(_argv)]
@@ -133,7 +133,10 @@ class ShellTargetFields(Fields):
 
 
 class GrpcTargetFields(Fields):
-    """A unary call; the payload is the request as protobuf's JSON. `tls`: but for private addresses, unless told."""
+    """A unary gRPC call. The payload is the request as protobuf's JSON.
+
+    Without `tls` the worker uses TLS for public addresses only.
+    """
 
     type: Literal["grpc"]
     address: GrpcAddress
@@ -145,7 +148,7 @@ class GrpcTargetFields(Fields):
 
 
 class PythonTargetFields(Fields):
-    """A handler that the worker's app marks with `@job`; the payload is its argument."""
+    """A handler that the worker's app marks with `@job`. The payload is its argument."""
 
     type: Literal["python"]
     handler: Annotated[str, Field(min_length=1, max_length=MAX_HANDLER), AfterValidator(one_capability)]

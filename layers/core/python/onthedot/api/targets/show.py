@@ -1,16 +1,17 @@
-"""Targets as the API shows them, without the secrets in them, and what is wrong with a mask that is sent back."""
+"""Show targets with their secrets masked, and refuse masks that a client sends back."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
 from onthedot.api.core.errors import echo
-from onthedot.api.targets.views import TargetView
+from onthedot.api.targets.views import RequirementsView, TargetView
 from onthedot.domain.errors import Problem
 from onthedot.domain.targets.types import Target, to_json
+from onthedot.domain.workers.pools import Requirements
 
-HIDDEN: Final = "***"
-_IN_HEADERS: Final = ("auth", "cookie", "token", "secret", "key", "password", "credential", "signature")
-_IN_INPUT: Final = (
+MASK: Final = "***"
+_SECRET_HEADERS: Final = ("auth", "cookie", "token", "secret", "key", "password", "credential", "signature")
+_SECRET_INPUTS: Final = (
     "password",
     "passwd",
     "secret",
@@ -25,7 +26,7 @@ _IN_INPUT: Final = (
 
 
 def target_view(target: Target) -> TargetView:
-    """Secret headers and what looks like a secret in an AWS call's input are masked."""
+    """Return a target. Secret headers, and values in the input of an AWS call whose names look secret, are masked."""
     shown = to_json(target)
     if "headers" in shown:
         shown["headers"] = _masked(shown["headers"], _is_secret_header)
@@ -34,8 +35,20 @@ def target_view(target: Target) -> TargetView:
     return cast(TargetView, shown)
 
 
-def masks_in(document: Mapping[str, Any]) -> list[Problem]:
-    """A job that was read and is sent back would lose the secrets that were hidden from its reader."""
+def requirements_view(requirements: Requirements) -> RequirementsView:
+    """Return the requirements of a job."""
+    return {
+        "capabilities": list(requirements.capabilities),
+        "cpu": requirements.cpu,
+        "memory_mb": requirements.memory_mb,
+    }
+
+
+def mask_problems(document: Mapping[str, Any]) -> list[Problem]:
+    """Return a problem for each mask in a document.
+
+    A client that reads a job and sends it back would replace the secrets by their masks.
+    """
     target = document.get("target")
     if not isinstance(target, dict):
         return []
@@ -45,7 +58,7 @@ def masks_in(document: Mapping[str, Any]) -> list[Problem]:
 
 def _masked(value: Any, is_secret: Callable[[str], bool]) -> Any:
     if isinstance(value, Mapping):
-        return {name: HIDDEN if is_secret(name) else _masked(child, is_secret) for name, child in value.items()}
+        return {name: MASK if is_secret(name) else _masked(child, is_secret) for name, child in value.items()}
     return [_masked(child, is_secret) for child in value] if isinstance(value, list) else value
 
 
@@ -56,15 +69,15 @@ def _masks(value: Any, path: str) -> Iterator[str]:
     elif isinstance(value, list):
         for index, child in enumerate(value):
             yield from _masks(child, f"{path}.{index}")
-    elif value == HIDDEN:
+    elif value == MASK:
         yield path
 
 
 def _is_secret_header(name: str) -> bool:
-    return any(word in name.lower() for word in _IN_HEADERS)
+    return any(word in name.lower() for word in _SECRET_HEADERS)
 
 
 def _is_secret_input(name: str) -> bool:
-    """Narrower than for headers: many inputs have a harmless `Key`."""
+    """Return whether a name in an input looks secret. Unlike headers, many inputs have a harmless `Key`."""
     plain = name.lower().replace("_", "").replace("-", "")
-    return any(word in plain for word in _IN_INPUT)
+    return any(word in plain for word in _SECRET_INPUTS)

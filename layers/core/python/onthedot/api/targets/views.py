@@ -1,4 +1,4 @@
-"""What the API shows of a job's target and of what it asks of its worker, as types."""
+"""Types of the answers about a job's target and its requirements."""
 
 from typing import Any, Literal, NotRequired
 
@@ -7,6 +7,8 @@ from typing_extensions import TypedDict
 
 
 class HttpTargetView(TypedDict):
+    """An HTTP callback. Secret headers are masked."""
+
     type: Literal["http"]
     url: str
     method: str
@@ -14,11 +16,15 @@ class HttpTargetView(TypedDict):
 
 
 class LambdaTargetView(TypedDict):
+    """A Lambda function."""
+
     type: Literal["lambda"]
     function: str
 
 
 class AwsTargetView(TypedDict):
+    """One call of an AWS API. Values in `input` whose names look secret are masked."""
+
     type: Literal["aws"]
     service: str
     action: str
@@ -26,11 +32,15 @@ class AwsTargetView(TypedDict):
 
 
 class ShellTargetView(TypedDict):
+    """A program and its arguments."""
+
     type: Literal["shell"]
     argv: list[str]
 
 
 class GrpcTargetView(TypedDict):
+    """A unary gRPC call."""
+
     type: Literal["grpc"]
     address: str
     method: str
@@ -38,12 +48,14 @@ class GrpcTargetView(TypedDict):
 
 
 class PythonTargetView(TypedDict):
+    """A Python handler on workers that have it."""
+
     type: Literal["python"]
     handler: str
 
 
 class WorkflowTargetView(TypedDict):
-    """Of a job that came with `POST /v1/workflows`."""
+    """The jobs of a workflow that was submitted with `POST /v1/workflows`."""
 
     type: Literal["workflow"]
     name: str
@@ -61,6 +73,8 @@ TargetView = (
 
 
 class RequirementsView(TypedDict):
+    """The requirements of a job to the worker that runs it."""
+
     capabilities: list[str]
     cpu: float
     memory_mb: int

@@ -1,0 +1,1 @@
+"""Pull workers: calls that register them, take their heartbeats, lease runs to them and show them."""

@@ -1,12 +1,11 @@
-"""Pull workers over HTTP: they register, say that they live, and lease runs; and those who look at them."""
+"""Routes of pull workers: register, heartbeat, lease, show and list."""
 
 import random
 from typing import Final
 
-from onthedot.api.core.reading import read_fields, read_model
+from onthedot.api.core.reading import read_body, read_model
 from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.workers import show as present_workers
-from onthedot.api.workers import views
+from onthedot.api.workers import show, views
 from onthedot.api.workers.fields import BeatFields, LeaseFields, RegisterFields, WorkersQuery
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers import records as workers
@@ -19,7 +18,8 @@ _CHANCE: Final = random.Random()  # noqa: S311 (jitter of retries, not a secret)
 
 
 def register_worker(context: RequestContext) -> views.WorkerView:
-    fields = read_fields(RegisterFields, context.request.body)
+    """Register a worker."""
+    fields = read_body(RegisterFields, context.request.body)
     offer = Offer(
         pool=fields.pool,
         capabilities=frozenset(fields.capabilities),
@@ -31,15 +31,18 @@ def register_worker(context: RequestContext) -> views.WorkerView:
 
 
 def beat_worker(context: RequestContext) -> views.WorkerView:
-    load = read_fields(BeatFields, context.request.body).load()
+    """Record the heartbeat and the load of a worker."""
+    load = read_body(BeatFields, context.request.body).load()
     return _shown(context, worker_registry.beat_worker(context.engine, context.tenant, context.id, load))
 
 
 def show_worker(context: RequestContext) -> views.WorkerView:
+    """Answer one worker."""
     return _shown(context, worker_registry.see_worker(context.engine, context.tenant, context.id))
 
 
 def list_workers(context: RequestContext) -> views.WorkersView:
+    """Answer the workers that may run the tenant's jobs."""
     query = read_model(WorkersQuery, context.request.query)
     found = worker_registry.list_workers(
         context.engine,
@@ -51,21 +54,22 @@ def list_workers(context: RequestContext) -> views.WorkersView:
 
 
 def lease(context: RequestContext) -> views.LeasesView:
-    fields = read_fields(LeaseFields, context.request.body)
-    wanted = LeaseRequest(
+    """Lease runs to a worker."""
+    fields = read_body(LeaseFields, context.request.body)
+    request = LeaseRequest(
         most=fields.max,
         priorities=[Priority(name) for name in fields.priorities],
         cpu=None if fields.free is None else fields.free.cpu,
         memory_mb=None if fields.free is None else fields.free.memory_mb,
         idle=fields.idle,
     )
-    handed = lease_to_worker(context.engine, context.tenant, context.id, wanted, _CHANCE)
-    runs = [present_workers.lease_view(lease, call) for lease, call in handed.runs]
-    return {"runs": runs, "alone_waiting": handed.alone_waiting}
+    leases = lease_to_worker(context.engine, context.tenant, context.id, request, _CHANCE)
+    runs = [show.lease_view(lease, call) for lease, call in leases.runs]
+    return {"runs": runs, "alone_waiting": leases.alone_waiting}
 
 
 def _shown(context: RequestContext, worker: workers.WorkerRecord) -> views.WorkerView:
-    return present_workers.worker_view(worker, context.engine.clock.now())
+    return show.worker_view(worker, context.engine.clock.now())
 
 
 ROUTES: Final = (
@@ -73,7 +77,7 @@ ROUTES: Final = (
         "POST",
         "/v1/workers/register",
         register_worker,
-        "Be a worker of a pull pool",
+        "Register a worker of a pull pool",
         views.WorkerView,
         status=201,
         body=RegisterFields,
@@ -85,18 +89,18 @@ ROUTES: Final = (
         "GET",
         "/v1/workers",
         list_workers,
-        "The workers that your jobs may have, the latest first",
+        "List the workers that may run your jobs, the latest first",
         views.WorkersView,
         query=WorkersQuery,
         for_workers=True,
         errors=(422,),
     ),
-    Route("GET", "/v1/workers/{id}", show_worker, "One worker", views.WorkerView, for_workers=True, errors=(404,)),
+    Route("GET", "/v1/workers/{id}", show_worker, "Get a worker", views.WorkerView, for_workers=True, errors=(404,)),
     Route(
         "POST",
         "/v1/workers/{id}/heartbeat",
         beat_worker,
-        "Say that a worker lives, and what it does",
+        "Send the heartbeat of a worker, with its load",
         views.WorkerView,
         body=BeatFields,
         body_may_be_left_out=True,
@@ -107,7 +111,7 @@ ROUTES: Final = (
         "POST",
         "/v1/workers/{id}/lease",
         lease,
-        "Take runs, each for as long as its heartbeats come",
+        "Lease runs, each for as long as its heartbeats come",
         views.LeasesView,
         body=LeaseFields,
         body_may_be_left_out=True,

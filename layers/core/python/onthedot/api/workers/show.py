@@ -1,17 +1,14 @@
-"""Pull workers and their leases as the API shows them."""
+"""Show pull workers and their leases."""
 
 import json
-from collections.abc import Sequence
 from typing import Final, cast
 
-from onthedot.api.jobs.show import requirements_view
+from onthedot.api.targets.show import requirements_view
 from onthedot.api.targets.views import TargetView
-from onthedot.api.workers.views import KeptView, LeaseView, ResourcesView, SigningKeysView, WorkerView
+from onthedot.api.workers.views import LeaseView, ResourcesView, WorkerView
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.lifecycle import LEASE_MS
-from onthedot.domain.runs.records import Record
 from onthedot.domain.targets import types as targets
-from onthedot.domain.targets.webhooks import SigningKey
 from onthedot.domain.workers.records import Resources, WorkerRecord
 from onthedot.ports import Call
 from onthedot.use_cases.workers.lease_runs import Lease
@@ -19,11 +16,11 @@ from onthedot.use_cases.workers.receipts import sealed
 
 LEASE_SECONDS: Final = LEASE_MS // 1000
 HEARTBEAT_SECONDS: Final = LEASE_SECONDS // 3
-"""Two may be lost before the lease is."""
+"""The interval of heartbeats. Two in a row may be lost before the lease ends."""
 
 
 def worker_view(worker: WorkerRecord, now: int) -> WorkerView:
-    """One that serves everybody does not show whose runs it has."""
+    """Return a worker. One that serves all tenants shows neither its runs nor its host."""
     is_shared = worker.tenant is None
     return {
         "worker_id": worker.worker_id,
@@ -42,7 +39,10 @@ def worker_view(worker: WorkerRecord, now: int) -> WorkerView:
 
 
 def lease_view(lease: Lease, call: Call) -> LeaseView:
-    """The worker sends the payload on as compact JSON in UTF-8: that is what the signature is made of."""
+    """Return a leased run with the secrets of its target.
+
+    The worker must send the payload as compact JSON in UTF-8, because the signature is made from these bytes.
+    """
     run, definition = lease.run, call.definition
     return {
         "execution_id": run.run_id,
@@ -61,28 +61,6 @@ def lease_view(lease: Lease, call: Call) -> LeaseView:
         "idempotency_key": run.run_id,
         "signature": dict(call.signature),
         "receipt": None if lease.received is None else sealed(run, lease.received.receipt),
-    }
-
-
-def kept_view(run: Record) -> KeptView:
-    return {
-        "execution_id": run.run_id,
-        "attempt": run.attempt,
-        "lease_until": format_instant(run.lease_until or 0),
-        "cancel_requested": run.cancel_requested is not None,
-    }
-
-
-def signing_keys_view(keys: Sequence[SigningKey]) -> SigningKeysView:
-    return {
-        "keys": [
-            {
-                "secret": key.secret,
-                "created_at": format_instant(key.created_at),
-                "retires_at": None if key.retires_at is None else format_instant(key.retires_at),
-            }
-            for key in keys
-        ]
     }
 
 

@@ -1,4 +1,4 @@
-"""What the API shows to pull workers and of them, as types."""
+"""Types of the answers to pull workers and about them."""
 
 from typing import Any
 
@@ -18,7 +18,10 @@ class ResourcesView(TypedDict):
 
 
 class WorkerView(TypedDict):
-    """`running` and `host` are empty of a worker that serves all tenants."""
+    """A worker. `running` and `host` are empty when it serves all tenants.
+
+    It must send a heartbeat every `heartbeat_seconds`. Its leases last for `lease_seconds`.
+    """
 
     worker_id: str
     pool: str
@@ -35,11 +38,16 @@ class WorkerView(TypedDict):
 
 
 class WorkersView(TypedDict):
+    """The workers, the latest first."""
+
     workers: list[WorkerView]
 
 
 class LeaseView(TypedDict):
-    """A run that the worker has until `lease_until`, with all that it needs; its target's secrets are in it."""
+    """A run that the worker holds until `lease_until`, with all values that it needs and with its target's secrets.
+
+    `receipt` is to be sent back with each report. `alone` asks the worker to run nothing else beside it.
+    """
 
     execution_id: str
     job_id: str
@@ -60,26 +68,7 @@ class LeaseView(TypedDict):
 
 
 class LeasesView(TypedDict):
-    """`alone_waiting`: take nothing more until the worker is idle, then lease again."""
+    """The leased runs. When `alone_waiting` is true, the worker leases again only when it is idle."""
 
     runs: list[LeaseView]
     alone_waiting: bool
-
-
-class KeptView(TypedDict):
-    execution_id: str
-    attempt: int
-    lease_until: str
-    cancel_requested: bool
-
-
-class SigningKeyView(TypedDict):
-    secret: str
-    created_at: str
-    retires_at: str | None
-
-
-class SigningKeysView(TypedDict):
-    """The newest first; all of them sign until they retire."""
-
-    keys: list[SigningKeyView]

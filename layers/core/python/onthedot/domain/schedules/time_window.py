@@ -13,17 +13,17 @@ _2001: Final = 978_307_200_000
 _2100: Final = 4_102_444_800_000
 
 
-def trouble_with(instant: int, now: int) -> str | None:
-    """Say why a job cannot be scheduled at this instant. None: it can.
+def fire_time_problems(field: str, instant: int | None, now: int) -> list[Problem]:
+    """Return the reason why a job cannot be scheduled at the instant in this field, if there is one.
 
-    A time up to one day in the past is taken and fires at once: clocks differ, and requests wait in retries.
-    Older than that it is a mistake.
+    A time up to one day in the past is accepted and fires at once, because clocks differ and requests wait in retries.
+    An older time is a mistake. None: the field was left out.
     """
-    if instant > now + MAX_AHEAD_MS:
-        return f"is more than 10 years ahead; give an earlier time{milliseconds_hint(instant)}"
-    if instant < now - MAX_PAST_MS:
-        return "is more than a day in the past; give a later time, or leave it out to run now"
-    return None
+    if instant is not None and instant > now + MAX_AHEAD_MS:
+        return [Problem(field, f"is more than 10 years ahead; give an earlier time{milliseconds_hint(instant)}")]
+    if instant is not None and instant < now - MAX_PAST_MS:
+        return [Problem(field, "is more than a day in the past; give a later time, or leave it out to run now")]
+    return []
 
 
 def milliseconds_hint(instant: int) -> str:

@@ -6,10 +6,10 @@ first request, even when its time is too old by now.
 
 from collections.abc import Callable, Sequence
 
-from onthedot.domain.errors import InvalidRequest, Problem
+from onthedot.domain.errors import InvalidRequest
 from onthedot.domain.ids import job_id_for_key
 from onthedot.domain.runs.records import Record
-from onthedot.domain.schedules.time_window import check_start, trouble_with
+from onthedot.domain.schedules.time_window import check_start, fire_time_problems
 from onthedot.ports import Engine
 from onthedot.use_cases.jobs.submit_batch import Accepted, submit_batch
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
@@ -61,9 +61,8 @@ def earlier_job(engine: Engine, tenant: str, request: JobRequest) -> Record | No
 
 def check_times(request: JobRequest, now: int) -> None:
     """Raise InvalidRequest when the request's time lies outside of the window."""
-    trouble = None if request.at is None else trouble_with(request.at, now)
-    if trouble is not None:
-        raise InvalidRequest(Problem("at", trouble))
+    if problems := fire_time_problems("at", request.at, now):
+        raise InvalidRequest(*problems)
     if request.recurrence is not None:
         check_start(request.recurrence.schedule, now)
 

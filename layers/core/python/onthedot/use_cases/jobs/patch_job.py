@@ -10,7 +10,7 @@ from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import next_fire
-from onthedot.domain.schedules.time_window import check_start, trouble_with
+from onthedot.domain.schedules.time_window import check_start, fire_time_problems
 from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
 from onthedot.ports import Engine
 from onthedot.use_cases.jobs.change_job import change_job
@@ -110,9 +110,8 @@ def _pool(engine: Engine, patch: JobPatch, job: Record, definition: Definition) 
 def _at(patch: JobPatch, now: int) -> int | None:
     if patch.delay_ms is not None:
         return now + patch.delay_ms
-    trouble = None if patch.at is None else trouble_with(patch.at, now)
-    if trouble is not None:
-        raise InvalidRequest(Problem("at", trouble))
+    if problems := fire_time_problems("at", patch.at, now):
+        raise InvalidRequest(*problems)
     return patch.at
 
 

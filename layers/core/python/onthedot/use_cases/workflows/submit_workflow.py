@@ -7,7 +7,7 @@ from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.records import Definition, Record, RetryPolicy
-from onthedot.domain.schedules.time_window import trouble_with
+from onthedot.domain.schedules.time_window import fire_time_problems
 from onthedot.domain.targets.types import WorkflowTarget, type_of
 from onthedot.domain.workers.pools import Requirements
 from onthedot.ports import Engine
@@ -60,8 +60,8 @@ def accept_workflow(engine: Engine, tenant: str, request: JobRequest, members: S
 
 
 def _check_times_of(members: Sequence[Member], now: int) -> None:
-    troubles = [(n, trouble_with(member.at, now)) for n, member in enumerate(members) if member.at is not None]
-    problems = [Problem(f"jobs.{n}.at", trouble) for n, trouble in troubles if trouble is not None]
+    found = [fire_time_problems(f"jobs.{number}.at", member.at, now) for number, member in enumerate(members)]
+    problems = [problem for of_member in found for problem in of_member]
     if problems:
         raise InvalidRequest(*problems)
 

@@ -1,0 +1,28 @@
+"""Types of the answers about dead letters."""
+
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
+from typing_extensions import TypedDict
+
+from onthedot.api.executions.views import ExecutionView
+
+
+class DeadLettersView(TypedDict):
+    """One page of executions that failed for good. Send `next_cursor` as `cursor` to get the next page."""
+
+    dead_letters: list[ExecutionView]
+    next_cursor: str | None
+
+
+class RefusedView(TypedDict):
+    """An execution that is not run again, and why."""
+
+    id: str
+    reason: str
+
+
+class RedrivenView(TypedDict):
+    """`redriven` is the number of executions that run again. When `left` is true there are more: call again."""
+
+    redriven: int
+    refused: list[RefusedView]
+    left: bool

@@ -1,0 +1,109 @@
+"""Models of the reports that workers send about their executions."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from onthedot.api.core.errors import too_large
+from onthedot.api.core.fields import Fields, Text, WorkerId, printable
+from onthedot.api.core.reading import field_names, read_body
+from onthedot.api.core.times import milliseconds
+from onthedot.api.jobs.requests import MAX_BODY
+from onthedot.domain import compact_json
+from onthedot.domain.errors import InvalidRequest, Problem
+from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
+from onthedot.ports import RESULT_BYTES, Answer
+from onthedot.use_cases.workers.receipts import SealedReceipt
+
+MAX_ERROR: Final = 10_000
+MAX_RECEIPT: Final = 4_096
+_REQUIRED: Final = frozenset({"status", "attempt"})
+_DEFAULT_ERRORS: Final[Mapping[str, str]] = {
+    "FAILED": "the worker says that it failed, and not why",
+    "LOST": "the worker says that the run took its process with it",
+    "RELEASED": "the worker gave it back",
+}
+"""The error that is recorded for each status when the report has none."""
+
+AttemptNumber = Annotated[int, Field(ge=1, le=2**31)]
+Receipt = Annotated[str, Field(max_length=MAX_RECEIPT), AfterValidator(printable)]
+
+
+class ReportFields(Fields):
+    """The fields of all reports. Null is the same as leaving a field out, so that a worker can send all it has."""
+
+    model_config = ConfigDict(json_schema_extra=None)
+
+    worker_id: WorkerId | None = None
+    receipt: Annotated[Receipt | None, Field(description="the `receipt` of the lease")] = None
+
+    @property
+    def sealed_receipt(self) -> SealedReceipt | None:
+        """Return the receipt as use cases take it."""
+        return None if self.receipt is None else SealedReceipt(self.receipt)
+
+
+class KeepFields(ReportFields):
+    """A heartbeat of an execution. It extends the lease of the attempt."""
+
+    attempt: AttemptNumber | None = None
+
+
+class CompleteFields(ReportFields):
+    """The outcome of an attempt.
+
+    LOST: the execution ended together with its process. RELEASED: the worker had to end before the execution did, and
+    gives it back.
+    """
+
+    status: Literal["SUCCEEDED", "FAILED", "LOST", "RELEASED"]
+    attempt: AttemptNumber
+    result: Annotated[Any, Field(description="any JSON up to 1 MiB, only with SUCCEEDED")] = None
+    error: Annotated[str | None, Field(max_length=MAX_ERROR, description="not with SUCCEEDED")] = None
+    error_class: Annotated[Text | None, Field(description="the kind of error, as a short stable word")] = None
+    retryable: Annotated[bool | None, Field(description="false: do not try again")] = None
+    retry_after_seconds: Annotated[
+        float | None, Field(ge=0, le=MAX_AHEAD_MS // 1000, description="wait so long before the next attempt")
+    ] = None
+
+    def answer(self) -> Answer:
+        """Return the report as the answer of a target. Raise ApiError 413 when the result is too large."""
+        after = self.retry_after_seconds
+        return Answer(
+            ok=self.status == "SUCCEEDED",
+            result=_result_text(self.result),
+            error=self.error or _DEFAULT_ERRORS.get(self.status),
+            error_class=self.error_class,
+            retryable=self.retryable is not False,
+            retry_after_ms=None if after is None else milliseconds(after),
+            lost=self.status == "LOST",
+            handed_back=self.status == "RELEASED",
+        )
+
+
+def read_heartbeat(body: bytes) -> KeepFields:
+    """Return the fields of a heartbeat. Raise ApiError and InvalidRequest."""
+    return read_body(KeepFields, body, nullable=frozenset(field_names(KeepFields)))
+
+
+def read_report(body: bytes) -> CompleteFields:
+    """Return the fields of the report that ends an attempt. Raise ApiError and InvalidRequest."""
+    fields = read_body(CompleteFields, body, MAX_BODY, frozenset(field_names(CompleteFields)) - _REQUIRED)
+    succeeded = fields.status == "SUCCEEDED"
+    if not succeeded and fields.result is not None:
+        raise InvalidRequest(Problem("result", "is for runs that SUCCEEDED; say what went wrong as error"))
+    if succeeded and fields.error is not None:
+        raise InvalidRequest(Problem("error", "is for runs that did not succeed; remove it, or give another status"))
+    return fields
+
+
+def _result_text(result: Any) -> str | None:
+    """Return the result as it is stored: text as it is, any other value as JSON. Raise ApiError 413."""
+    if result is None:
+        return None
+    text = result if isinstance(result, str) else compact_json.to_text(result)
+    size = len(text.encode())
+    if size > RESULT_BYTES:
+        raise too_large("result", RESULT_BYTES, size)
+    return text

@@ -1,0 +1,71 @@
+"""Types of the answers about executions."""
+
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
+from typing_extensions import TypedDict
+
+
+class AttemptView(TypedDict):
+    """One try of an execution. `ended_at` is null while it runs."""
+
+    attempt: int
+    worker: str
+    started_at: str
+    ended_at: str | None
+    outcome: str
+    error: str | None
+    error_class: str | None
+
+
+class ExecutionView(TypedDict):
+    """One occurrence of a job, with its attempts.
+
+    `lateness_ms` is the time from `fire_time` to the first start. `next_fire_time` is set while the execution waits for
+    its next attempt. A short result is in `result`, a long one is at `result_url` for 15 minutes.
+    """
+
+    execution_id: str
+    job_id: str
+    status: str
+    trigger: str
+    priority: str
+    pool: str
+    fire_time: str
+    next_fire_time: str | None
+    started_at: str | None
+    finished_at: str | None
+    lateness_ms: int | None
+    worker: str | None
+    attempts: list[AttemptView]
+    lost_attempts: int
+    error: str | None
+    reason: str | None
+    result: str | None
+    result_url: str | None
+
+
+class SkippedView(TypedDict):
+    """A range of fire times that were skipped: `count` of them, from `fire_time` to `until`."""
+
+    execution_id: str
+    job_id: str
+    status: str
+    fire_time: str
+    until: str
+    count: int
+    reason: str | None
+
+
+class ExecutionsView(TypedDict):
+    """One page of executions. Send `next_cursor` as `cursor` to get the next page."""
+
+    executions: list[ExecutionView | SkippedView]
+    next_cursor: str | None
+
+
+class KeptView(TypedDict):
+    """The lease of an execution after a heartbeat. The worker stops the execution when `cancel_requested` is true."""
+
+    execution_id: str
+    attempt: int
+    lease_until: str
+    cancel_requested: bool

@@ -1,0 +1,64 @@
+"""Types of the answers about schedules."""
+
+from typing import NotRequired
+
+# pydantic describes TypedDicts of `typing` only from Python 3.12 on.
+from typing_extensions import TypedDict
+
+
+class DstView(TypedDict):
+    """The policy for fire times that a change of the clocks skips (`gap`) or repeats (`overlap`)."""
+
+    gap: str
+    overlap: str
+
+
+class MisfireView(TypedDict):
+    """The policy for fire times that were missed by more than the grace."""
+
+    policy: str
+    grace_seconds: int
+
+
+class RecurrenceView(TypedDict):
+    """The schedule of a recurring job: `cron` with its time zone and policy, or `every`. `runs` counts its runs."""
+
+    cron: NotRequired[str]
+    timezone: NotRequired[str]
+    dst: NotRequired[DstView]
+    every: NotRequired[int]
+    start_at: NotRequired[str | None]
+    end_at: NotRequired[str | None]
+    max_runs: NotRequired[int | None]
+    jitter_seconds: NotRequired[int]
+    misfire: NotRequired[MisfireView]
+    overlap: NotRequired[str]
+    runs: NotRequired[int]
+
+
+class FireTimeView(TypedDict):
+    """A fire time in UTC and in the schedule's time zone. `note` says how a change of the clocks or jitter moves it."""
+
+    time: str
+    local: str
+    note: str | None
+
+
+class PreviewView(TypedDict):
+    """The next fire times of a schedule."""
+
+    fire_times: list[FireTimeView]
+
+
+class MinuteView(TypedDict):
+    """The number of runs that are scheduled for a minute."""
+
+    time: str
+    runs: int
+
+
+class ForecastView(TypedDict):
+    """The scheduled runs of each coming minute. When `truncated` is true there are more than were counted."""
+
+    minutes: list[MinuteView]
+    truncated: bool

@@ -1,0 +1,49 @@
+"""The table finds the route that the pattern of its path would match."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onthedot.api.core.errors import ApiError
+from onthedot.api.core.route import Route, RouteTable
+from onthedot.api.core.routes import ROUTES
+
+TABLE = RouteTable(ROUTES)
+SEGMENTS = [*{segment for route in ROUTES for segment in route.path.split("/")}, "job_x", "a.b:c-d", "é", "a b", "x\n"]
+PATHS = st.one_of(
+    st.sampled_from([route.path.replace("{id}", "job_x") for route in ROUTES]),
+    st.lists(st.sampled_from([*SEGMENTS, "y" * 128, "y" * 129]), max_size=7).map("/".join),
+    st.text(max_size=20),
+)
+
+
+def matched(route: Route, path: str) -> str | None:
+    """The id in the path, by a regular expression made of the route's path."""
+    pattern = re.escape(route.path).replace(r"\{id\}", "([A-Za-z0-9_.:-]{1,128})")
+    found = re.fullmatch(pattern, path, re.ASCII)
+    return None if found is None else "".join(found.groups())
+
+
+@given(path=PATHS, method=st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]))
+@settings(max_examples=1_000)
+def test_a_route_is_found_as_if_each_were_matched_by_its_pattern(path: str, method: str) -> None:
+    expected = {route.method: (route, found) for route in ROUTES if (found := matched(route, path)) is not None}
+    if method in expected:
+        assert TABLE.find(method, path) == expected[method]
+        return
+    with pytest.raises(ApiError) as refused:
+        TABLE.find(method, path)
+    assert refused.value.status == (405 if expected else 404)
+    assert refused.value.headers.get("Allow", "") == ", ".join(sorted(expected))
+
+
+def test_a_fixed_path_also_has_the_methods_of_the_path_with_an_id() -> None:
+    assert TABLE.find("POST", "/v1/jobs/batch")[1] == ""
+    assert TABLE.find("GET", "/v1/jobs/batch")[1] == "batch"
+
+
+def test_no_two_routes_share_a_method_and_a_path() -> None:
+    calls = [(route.method, route.path) for route in ROUTES]
+    assert len(set(calls)) == len(calls)
