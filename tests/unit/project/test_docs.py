@@ -13,7 +13,8 @@ from onthedot.api.jobs.fields import JobFields
 from onthedot.api.schedules.fields import RecurrenceFields
 from onthedot.api.workflows.fields import NodeFields, WorkflowFields
 from onthedot.cli.main import main
-from onthedot.domain.runs.records import TRANSITIONS, Status
+from onthedot.domain.runs.moves import TRANSITIONS
+from onthedot.domain.runs.records import Status
 from onthedot.domain.targets.types import TYPES
 from tests.unit.project.pages import (
     PAGES,
@@ -32,6 +33,7 @@ from tests.unit.project.test_words import VAGUE
 
 README_WORDS = 950
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_]\w*)*")
+MAKE = re.compile(r"(?:^|`)make ([a-z]+)", re.MULTILINE)
 ARROW = re.compile(r"^ *(\w+) --> (\w+)(?::|$)", re.MULTILINE)
 REASON_CODE = re.compile(r'Reason\(\s*"(\w+)"')
 ERROR_CODE = re.compile(r'(?:ApiError|error_response)\(\s*\d+,\s*"(\w+)"')
@@ -167,6 +169,11 @@ def test_documented_is_command(command: str) -> None:
 @pytest.mark.parametrize("option", worker_options())
 def test_documented_is_worker_option(option: str) -> None:
     assert re.search(rf"`{option}\b", prose_of("docs/workers.md"))
+
+
+@pytest.mark.parametrize("target", sorted({name for page in PAGES for name in MAKE.findall(text_of(page))}))
+def test_the_makefile_has(target: str) -> None:
+    assert re.search(rf"^{target}:", text_of("Makefile"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES)
