@@ -67,7 +67,7 @@ lock: $(VENV)/bin/uv ## Renew the pinned packages (add ARGS=--upgrade for newer 
 	printf 'aws-lambda-powertools\ngrpcio\ngrpcio-reflection\nprotobuf\npydantic\ntzdata\n' | \
 		$(compile) -c requirements.lock - >build/layer.lock
 	mv build/layer.lock layers/dependencies/requirements.txt
-	$(compile) -c requirements.lock pyproject.toml >build/worker.lock
+	$(compile) -c requirements.lock --extra aws --extra grpc pyproject.toml >build/worker.lock
 	mv build/worker.lock worker.lock
 	printf 'boto3\n' | $(compile) -c requirements.lock - >build/function-env.lock
 	mv build/function-env.lock localstack/function-env.txt
