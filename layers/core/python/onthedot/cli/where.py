@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -42,6 +43,8 @@ def reaching(what: str, failure: type[click.ClickException] = click.ClickExcepti
 
 def find_table(table: str | None, region: str | None, endpoint_url: str | None) -> tuple[str, dict[str, Any]]:
     """Return the name of the table and the arguments of a client that reaches it."""
+    # Without the AWS packages the command cannot work, so that is the first message.
+    import_module("botocore.exceptions")
     if table is not None:
         connection = {"region_name": region, "endpoint_url": endpoint_url}
         return table, {name: value for name, value in connection.items() if value is not None}
