@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 uv := $(VENV)/bin/uv --quiet
 # Tests that need a stack are left out here by tests/conftest.py: they run in one process.
-side_by_side := pytest --numprocesses=auto --dist=loadgroup
+side_by_side := pytest --numprocesses=auto
 compile := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 .PHONY: help

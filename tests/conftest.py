@@ -5,9 +5,11 @@ In one process the tiers run in the order of `TIERS`. The end-to-end stack comes
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 # Examples are not timed: the machine may be busy with other work. The gate must fail for the same reason twice.
 settings.register_profile(
@@ -17,8 +19,8 @@ settings.load_profile("onthedot")
 
 TESTS = Path(__file__).parent
 TIERS = ("unit", "contract", "handlers", "infra", "scenarios", "e2e")
-TOGETHER = ("infra", "unit/project/test_package.py")
-"""Folders and files whose fixtures take seconds. Side by side, one process runs all of their tests."""
+TOGETHER = ("tests/infra/",)
+"""Folders whose fixtures take seconds. Side by side, one process runs all of their tests."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,14 +31,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sort the tests by tier and mark those that need a stack."""
     items.sort(key=lambda item: TIERS.index(tier_of(item)))
     for item in items:
         if needs_stack(item):
             item.add_marker("stack")
-    if hasattr(config, "workerinput"):
-        keep_together(items)
 
 
 def tier_of(item: pytest.Item) -> str:
@@ -51,15 +51,15 @@ def needs_stack(item: pytest.Item) -> bool:
     return tier_of(item) == "e2e" or engine == "ministack" or "ministack" in item.fixturenames
 
 
-def keep_together(items: list[pytest.Item]) -> None:
-    """Group the tests of `TOGETHER`, and put them first so that no process has a long group left at the end."""
-    for part in TOGETHER:
-        for item in items:
-            if is_below(item, part):
-                item.add_marker(pytest.mark.xdist_group(part))
-    items.sort(key=lambda item: not any(is_below(item, part) for part in TOGETHER))
+class Schedule(LoadScopeScheduling):  # type: ignore[misc] # the base class has no types
+    """The order of tests that run side by side: a process gets whole files, and the largest come first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((part for part in TOGETHER if file.startswith(part)), file)
 
 
-def is_below(item: pytest.Item, part: str) -> bool:
-    """Say whether the test is in this folder or file."""
-    return item.path.is_relative_to(TESTS / part)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Schedule:
+    """Return the schedule for pytest-xdist."""
+    return Schedule(config, log)
