@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests by tier and mark those that need a stack."""
+    """Sort the tests by tier, and mark the tests that need a stack."""
     items.sort(key=lambda item: TIERS.index(tier_of(item)))
     for item in items:
         if needs_stack(item):
