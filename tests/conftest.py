@@ -25,7 +25,7 @@ TOGETHER = ("tests/infra/",)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Leave out tests that need a stack when tests run side by side: each process would start its own stack."""
-    if getattr(config.option, "numprocesses", None):
+    if hasattr(config, "workerinput"):
         chosen = config.option.markexpr
         config.option.markexpr = f"({chosen}) and not stack" if chosen else "not stack"
 
