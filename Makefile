@@ -12,9 +12,13 @@ VENV := .venv
 FUNCTION_ENV := build/function-env
 SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks tests
 
-# The environment's Node and tools go before whatever the machine has.
+# Bytecode halves the start of every process, and tests start many.
+unexport PYTHONDONTWRITEBYTECODE
+# The environment's Node and tools are found before those of the machine.
 export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 uv := $(VENV)/bin/uv --quiet
+# Tests that need a stack are left out here by tests/conftest.py: they run in one process.
+side_by_side := pytest --numprocesses=auto
 compile := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 .PHONY: help
@@ -40,16 +44,38 @@ reset: $(VENV)/.synced ## Stop the local AWS and forget its data
 
 # --- quality -----------------------------------------------------------------------------------------------
 
+.PHONY: quick
+quick: install ## Check, and run the tests that need no stack, side by side on all cores
+	@$(MAKE) --jobs --keep-going $(CHECKS) quick-tests
+
+.PHONY: quick-tests
+quick-tests:
+	$(side_by_side) -q -m "not slow"
+
 .PHONY: test
 test: install check ## Check, then run every test that a laptop can run
-	pytest
+	$(side_by_side)
+	pytest -m stack
 
 .PHONY: check
 check: install ## Formatting, lint, types, layers of the code, packages
+	@$(MAKE) --jobs --keep-going $(CHECKS)
+
+CHECKS := check-format check-lint check-types check-imports check-packages
+.PHONY: $(CHECKS)
+check-format:
 	ruff format --check $(SOURCES)
+
+check-lint:
 	ruff check $(SOURCES)
+
+check-types:
 	mypy $(SOURCES)
+
+check-imports:
 	lint-imports
+
+check-packages:
 	uv --quiet pip check
 
 .PHONY: fix
@@ -67,7 +93,7 @@ lock: $(VENV)/bin/uv ## Renew the pinned packages (add ARGS=--upgrade for newer 
 	printf 'aws-lambda-powertools\ngrpcio\ngrpcio-reflection\nprotobuf\npydantic\ntzdata\n' | \
 		$(compile) -c requirements.lock - >build/layer.lock
 	mv build/layer.lock layers/dependencies/requirements.txt
-	$(compile) -c requirements.lock pyproject.toml >build/worker.lock
+	$(compile) -c requirements.lock --extra aws --extra grpc pyproject.toml >build/worker.lock
 	mv build/worker.lock worker.lock
 	printf 'boto3\n' | $(compile) -c requirements.lock - >build/function-env.lock
 	mv build/function-env.lock localstack/function-env.txt

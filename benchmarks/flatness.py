@@ -69,6 +69,7 @@ class Subject:
     cpu_ms: list[float] = field(default_factory=list)
     counts: list[Counts] = field(default_factory=list)
     ticks: int = 0
+    loads: int = 0
 
     def __post_init__(self) -> None:
         here = dict.fromkeys(SHARDS, bucket_of(self.clock.now()))
@@ -100,11 +101,17 @@ class Subject:
         self.forget(due)
 
     def _submit(self) -> set[str]:
-        """Submit the load into the first bucket whose runs are not sent directly."""
+        """Submit the load into the first bucket that is not sent directly.
+
+        Idempotency keys give the jobs the same ids on every subject. A tick makes one more batch of writes for each
+        shard that has a recurring job, so random ids would change its cost now and then.
+        """
+        self.loads += 1
         start = (bucket_of(self.clock.now()) + DEPLOYMENT.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
         requests = [one_off(start + i * BUCKET_MS // ONE_OFFS) for i in range(ONE_OFFS)]
         requests += [recurring(i, start) for i in range(RECURRING)]
-        return {submit_job(self.engine, TENANT, request).run_id for request in requests}
+        keyed = [replace(request, idempotency_key=f"{self.loads}/{i}") for i, request in enumerate(requests)]
+        return {submit_job(self.engine, TENANT, request).run_id for request in keyed}
 
 
 # --- SQLite ----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ VISIBILITY_MS = 960_000
 
 
 class RunBuilder:
-    """A run as it would be created now: handed over when near, waiting in its fire slot when far."""
+    """A run as the API would create it now: sent when it is near, in its fire slot when it is far."""
 
     def __init__(self, now: int, deployment: Deployment) -> None:
         self._now = now
@@ -66,13 +66,13 @@ class RunBuilder:
         return self.having(definition=replace(definition, retry=policy))
 
     def pending(self) -> Self:
-        """Waiting in its fire slot, even if it is near."""
+        """Put the run into its fire slot, even if it is near."""
         run = self._run
         slot = fire_slot(shard_of(run.job_id, self._deployment.shards), run.fire_at, self._now)
         return self.standing(Status.PENDING, slot)
 
     def dispatched(self) -> Self:
-        """Handed over, even if it is far; no message is sent."""
+        """Make the run DISPATCHED, even if it is far. No message is sent."""
         run = self._run
         slot = watch_slot(shard_of(run.job_id, self._deployment.shards), run.fire_at, self._now)
         return self.standing(Status.DISPATCHED, slot)
@@ -97,18 +97,18 @@ class RunBuilder:
 
 
 def a_run(clock: Clock, deployment: Deployment = DEPLOYMENT) -> RunBuilder:
-    """`a_run(clock).due_in(90).in_tenant("acme").pending().stored_in(store)`."""
+    """Begin a run: `a_run(clock).due_in(90).in_tenant("acme").pending().stored_in(store)`."""
     return RunBuilder(clock.now(), deployment)
 
 
 def the_claim_of(run: Record, clock: Clock, claim_token: str = "tick/1") -> Move:
-    """The dispatcher's move of a PENDING run."""
+    """Return the dispatcher's move of a PENDING run."""
     assert run.slot is not None
     return lifecycle.claim(run.run_id, run.slot, run.generation, run.fire_at, now=clock.now(), claim_token=claim_token)
 
 
 def the_start_of(run: Record, now: int) -> Move:
-    """A worker's move of a DISPATCHED run, with the attempt token "mine"."""
+    """Return a worker's move of a DISPATCHED run, with the attempt token "mine"."""
     return lifecycle.start(run.run_id, run.generation, now=now, worker="w", attempt_token="mine")
 
 
@@ -119,13 +119,13 @@ class World(SqliteEngine):
     clock: VirtualClock
 
     def received(self, priority: Priority = Priority.MEDIUM, pool: str = DEFAULT_POOL) -> Sequence[Received]:
-        """Up to ten messages, hidden as a queue of the push pools hides them."""
+        """Receive up to ten messages, and hide them as a queue of the push pools does."""
         return self.queues.receive(pool, priority, 10, visibility_ms=VISIBILITY_MS)
 
 
 @contextmanager
 def a_world(deployment: Deployment = DEPLOYMENT, page_size: int = 10) -> Iterator[World]:
-    """Pages are small, so that code which reads only the first page fails a test."""
+    """Build a world. Its pages are small, so that code which reads only the first page fails a test."""
     clock = VirtualClock()
     with Database(clock) as database:
         yield World.on(database, clock, deployment, page_size)

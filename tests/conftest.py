@@ -1,12 +1,17 @@
-"""Tiers run in this order. The end-to-end stack comes up, and its slow jobs are already under way, meanwhile."""
+"""Set up all tests: the order of the tiers, the marks `stack` and `slow`, and tests that run side by side.
+
+In one process the tiers run in the order of `TIERS`. The end-to-end stack comes up meanwhile, with its slow jobs.
+"""
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-# Examples are not timed: the machine may be busy with something else. The gate must fail for the same reason twice.
+# Examples are not timed: the machine may be busy with other work. The gate must fail for the same reason twice.
 settings.register_profile(
     "onthedot", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
@@ -14,11 +19,47 @@ settings.load_profile("onthedot")
 
 TESTS = Path(__file__).parent
 TIERS = ("unit", "contract", "handlers", "infra", "scenarios", "e2e")
+TOGETHER = ("tests/infra/",)
+"""Folders whose fixtures take seconds. Side by side, one process runs all of their tests."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out tests that need a stack when tests run side by side: each process would start its own stack."""
+    if hasattr(config, "workerinput"):
+        chosen = config.option.markexpr
+        config.option.markexpr = f"({chosen}) and not stack" if chosen else "not stack"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort the tests by tier, and mark the tests that need a stack."""
+    items.sort(key=lambda item: TIERS.index(tier_of(item)))
+    for item in items:
+        if needs_stack(item):
+            item.add_marker("stack")
 
 
 def tier_of(item: pytest.Item) -> str:
+    """Return the folder of the test below `tests`."""
     return item.path.relative_to(TESTS).parts[0]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: TIERS.index(tier_of(item)))
+def needs_stack(item: pytest.Item) -> bool:
+    """Say whether the test is end to end or uses MiniStack."""
+    assert isinstance(item, pytest.Function)
+    engine = item.callspec.params.get("kit") if hasattr(item, "callspec") else None
+    return tier_of(item) == "e2e" or engine == "ministack" or "ministack" in item.fixturenames
+
+
+class Schedule(LoadScopeScheduling):  # type: ignore[misc] # the base class has no types
+    """The order of tests that run side by side: a process gets whole files, and the largest come first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((part for part in TOGETHER if file.startswith(part)), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Schedule:
+    """Return the schedule for pytest-xdist."""
+    return Schedule(config, log)

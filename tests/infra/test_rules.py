@@ -66,6 +66,7 @@ def test_every_suppression_is_needed_and_says_why(tmp_path: Path, context: dict[
     assert min(len(s.reason) for s in nag.suppressions(config)) > 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stack", [*STACKS, "fargate"])
 def test_cfn_lint_has_nothing_to_say(prod: Assembly, fargate: Assembly, stack: str) -> None:
     # W3005: CDK itself writes a DependsOn from each function to its role, beside the reference.

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from onthedot.cli.main import main
@@ -47,7 +48,8 @@ def test_a_task_runs_the_images_own_command_for_its_pool(fargate: Assembly, pool
 @pytest.mark.parametrize("pool", sorted(OPTIONS))
 def test_what_a_task_runs_is_a_command_of_ours(fargate: Assembly, pool: str) -> None:
     name, *arguments = command(fargate, pool)
-    worker = main.commands[name]
+    worker = main.get_command(click.Context(main), name)
+    assert worker is not None
     parsed = worker.make_context(name, arguments)
     assert parsed.params["pool"] == pool
     assert parsed.params["grace"] < 120, "the rest is for handing back"

@@ -39,6 +39,7 @@ def forget(simulation: Simulation, record: Record) -> None:
         assert connection.execute("DELETE FROM runs WHERE run_id = ?", (record.run_id,)).rowcount == 1
 
 
+@pytest.mark.slow
 @ALL_POLICIES
 @pytest.mark.parametrize("seconds", [10, 60])
 def test_an_outage_leaves_no_hole_whatever_the_policy(simulation: Simulation, misfire: Misfire, seconds: int) -> None:
@@ -146,6 +147,7 @@ def at(year: int, month: int, day: int, hour: int) -> int:
     return int(datetime(year, month, day, hour, tzinfo=UTC).timestamp() * 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expression", "created", "hours_between"),
     [

@@ -272,6 +272,7 @@ moments = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(graphs(), moments)
 def test_every_job_of_any_graph_ends_in_one_explained_state_whatever_crashes(

@@ -307,6 +307,7 @@ moments = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(graphs(), moments, st.booleans())
 def test_any_graph_is_made_whole_or_ended_whole_whatever_crashes(

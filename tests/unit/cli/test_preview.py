@@ -1,11 +1,16 @@
-"""`onthedot preview`: a table and a calendar, JSON on demand, and errors with the field's name."""
+"""`onthedot preview` shows a table and a calendar, or JSON, and names the wrong option."""
 
 import json
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from onthedot.api.schedules.previews import read_preview
+from onthedot.api.schedules.show import preview_view
 from onthedot.cli.main import main
+from onthedot.domain.errors import InvalidRequest
+from tests.builders import NOON
 
 SPRING = ["--timezone", "Europe/Berlin", "--after", "2026-03-27T12:00:00Z"]
 
@@ -43,9 +48,12 @@ def test_the_example_of_the_help_works() -> None:
     assert result.output.count("+0") == 20
 
 
-def test_json_is_what_the_api_answers() -> None:
+def test_json_is_the_answer_of_the_api() -> None:
     result = preview("30 2 * * *", "--count", "2", "--json", "--gap", "skip", *SPRING)
     fires = json.loads(result.output)["fire_times"]
+    document = {"cron": "30 2 * * *", "count": 2, "dst": {"gap": "skip"}}
+    answer = read_preview({**document, "timezone": SPRING[1], "after": SPRING[3]}, now=NOON)
+    assert fires == preview_view(answer.fires, answer.jitter_seconds)["fire_times"]
     assert [fire["time"] for fire in fires] == ["2026-03-28T01:30:00.000Z", "2026-03-30T00:30:00.000Z"]
     assert "skipped" in fires[1]["note"]
 
@@ -57,21 +65,33 @@ def test_an_interval_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    "document",
     [
-        ([], "cron: is missing; give cron or every"),
-        (["61 * * * *"], "cron: minute field"),
-        (["* * * * *", "--timezone", "Mars"], "timezone: "),
-        (["--every", "0"], "every: is too small"),
-        (["--every", "5", "--timezone", "UTC"], "timezone: works only with cron"),
-        (["--every", "5", "--overlap", "twice"], "dst: works only with cron"),
-        (["* * * * *", "--every", "5"], "every: only one of"),
-        (["* * * * *", "--count", "0"], "count: is too small"),
-        (["* * * * *", "--after", "tomorrow"], "after: is not a time"),
+        {},
+        {"cron": "61 * * * *"},
+        {"cron": "* * * * *", "timezone": "Mars"},
+        {"every": 0},
+        {"every": 10**9},
+        {"every": 5, "timezone": "UTC"},
+        {"every": 5, "dst": {"overlap": "twice"}},
+        {"cron": "* * * * *", "every": 5},
+        {"cron": "* * * * *", "count": 0},
+        {"cron": "* * * * *", "count": 1001},
+        {"cron": "* * * * *", "after": "tomorrow"},
+        {"cron": "* * * * *", "after": "1969-12-31T00:00:00Z"},
+        {"cron": "* * * * *", "after": "9999-12-31T00:00:00Z"},
+        {"cron": "0 0 30 2 *", "timezone": "", "count": -1, "after": "2030-01-31T09:30:00"},
     ],
+    ids=str,
 )
-def test_what_is_wrong_is_said_by_its_name_and_fails(arguments: list[str], words: str) -> None:
-    result = preview(*arguments)
+def test_wrong_options_are_named_in_the_words_of_the_api(document: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_preview(document, now=NOON)
+    values = {**document, **document.get("dst", {})}
+    cron = [values["cron"]] if "cron" in values else []
+    options = [f"--{name}={value}" for name, value in values.items() if name not in {"cron", "dst"}]
+    result = preview(*cron, *options)
     assert result.exit_code == 1
-    assert words in result.stderr
+    said = result.stderr.removeprefix("Error: ").splitlines()
+    assert said == [f"{problem.field}: {problem.message}" for problem in refused.value.problems]
     assert result.stdout == ""

@@ -1,4 +1,4 @@
-"""Where `onthedot worker` gets its work from, as its options and its environment say; and what it refuses."""
+"""`onthedot worker` finds its work by its options and its environment, and refuses options that cannot work."""
 
 import json
 import logging
@@ -44,7 +44,7 @@ def _a_bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 @pytest.fixture(autouse=True)
 def _logging_as_before() -> Iterator[None]:
-    """A command sets it up for its process, which is ours here."""
+    """Restore the logging that the command sets up for its process, which is the test's process here."""
     root, ours = logging.getLogger(), logging.getLogger("onthedot")
     handlers, levels = list(root.handlers), (root.level, ours.level)
     yield
@@ -65,7 +65,7 @@ def test_a_url_and_a_token_of_the_environment_are_enough(monkeypatch: pytest.Mon
     found = find_home("pull", url=None, token=None, direct=False, stage=None)
     assert isinstance(found.source, RestWorkSource)
     assert (found.name, found.allow_private) == ("https://api.example.com/prod", False)
-    assert "ONTHEDOT_TOKEN" not in os.environ, "what a worker starts does not inherit it"
+    assert "ONTHEDOT_TOKEN" not in os.environ, "programs that a worker starts do not inherit it"
 
 
 def test_options_go_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,13 +93,13 @@ def test_otherwise_it_is_the_local_stack_which_may_be_called_back(tmp_path: Path
 
 @dataclass
 class CloudFormation:
-    """What is deployed, and where somebody asked for it."""
+    """A CloudFormation with one stack. It keeps the name and the endpoint of each call."""
 
     outputs: dict[str, str]
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    calls: list[tuple[str, str | None]] = field(default_factory=list)
 
-    def describe_stacks(self, **wanted: str) -> Any:
-        self.asked.append((wanted["StackName"], os.environ.get("AWS_ENDPOINT_URL")))
+    def describe_stacks(self, **request: str) -> Any:
+        self.calls.append((request["StackName"], os.environ.get("AWS_ENDPOINT_URL")))
         return {"Stacks": [{"Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in self.outputs.items()]}]}
 
     def deployed(self, monkeypatch: pytest.MonkeyPatch) -> "CloudFormation":
@@ -114,20 +114,20 @@ class CloudFormation:
     ("stage", "asked"),
     [(None, ("onthedot-local-workers", "http://127.0.0.1:1")), ("prod", ("onthedot-prod-workers", None))],
 )
-def test_a_direct_worker_is_told_its_settings_by_the_deployed_stack(
+def test_a_direct_worker_reads_its_settings_from_the_deployed_stack(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stage: str | None, asked: tuple[str, str | None]
 ) -> None:
     local_stack(tmp_path)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "")  # restored after the test
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "")  # monkeypatch restores it after the test
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     stacks = CloudFormation({"WorkerEnvironment": json.dumps(SETTINGS)}).deployed(monkeypatch)
     found = find_home("pull", url=None, token=None, direct=True, stage=stage)
-    assert stacks.asked == [asked]
+    assert stacks.calls == [asked]
     assert isinstance(found.source, DirectWorkSource)
     assert found.name == "table jobs"
 
 
-def test_a_stack_that_tells_no_settings_is_to_be_deployed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stack_without_settings_must_be_deployed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     CloudFormation({}).deployed(monkeypatch)
     result = CliRunner().invoke(main, ["worker", "--direct", "--stage", "old"])
     assert result.exit_code == 1
@@ -138,7 +138,7 @@ def test_a_stack_that_tells_no_settings_is_to_be_deployed_again(monkeypatch: pyt
     ("arguments", "complaint"),
     [
         ([], "there is no local stack here"),
-        (["--url", "https://api.example.com"], "wants a token"),
+        (["--url", "https://api.example.com"], "needs a token"),
         (["--url", "ftp://api.example.com", "--token", "t"], "is no URL of an API"),
         (["--stage", "prod"], "--stage is for --direct"),
         (["--direct", "--url", "https://api.example.com"], "either --direct, or --url"),
@@ -149,7 +149,7 @@ def test_a_stack_that_tells_no_settings_is_to_be_deployed_again(monkeypatch: pyt
         (["--url", "https://api.example.com", "--token", "t", "--app", "json"], "marks no handler"),
     ],
 )
-def test_what_cannot_work_is_refused_in_a_sentence(arguments: list[str], complaint: str) -> None:
+def test_options_that_cannot_work_are_refused_in_a_sentence(arguments: list[str], complaint: str) -> None:
     result = CliRunner().invoke(main, ["worker", *arguments])
     assert result.exit_code != 0
     assert complaint in result.output

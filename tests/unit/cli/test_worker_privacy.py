@@ -1,4 +1,4 @@
-"""A worker that runs programs hides itself before it starts anything."""
+"""A worker that runs programs hides its memory and environment before it starts a process."""
 
 import subprocess
 import sys
@@ -14,9 +14,9 @@ print(is_private())
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there is nothing like it elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can hide a process")
 @pytest.mark.parametrize("shell", [True, False])
 def test_it_is_private_before_the_first_handlers_process_starts(shell: bool) -> None:
-    """Handlers' processes have its environment, and are kept: one from before the first program would show it."""
+    """A handler's process has the worker's environment and is kept. Started earlier, it would show the environment."""
     done = subprocess.run([sys.executable, "-c", LOOK.format(shell=shell)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(shell)

@@ -1,4 +1,4 @@
-"""`onthedot worker` as a process, against the API over real HTTP: what a container's entry command does."""
+"""`onthedot worker` as a process, as the container starts it, with the API over real HTTP."""
 
 import json
 import os
@@ -79,7 +79,7 @@ def server(world: World) -> Iterator[ApiServer]:
 
 @contextmanager
 def a_worker(server: ApiServer, directory: Path, *options: str) -> Iterator[Process]:
-    """One whose app is in its current directory; ready when this begins."""
+    """Start a worker whose app is in its current directory, and wait until it is ready."""
     (directory / "my_app.py").write_text(APP)
     around = {name: value for name, value in os.environ.items() if not name.startswith(("ONTHEDOT_", "AWS_"))}
     process = subprocess.Popen(
@@ -114,12 +114,14 @@ def has(world: World, run_id: str, status: Status) -> Callable[[], bool]:
     return lambda: run_of(world, run_id).status is status
 
 
-def test_it_runs_programs_and_handlers_and_ends_with_zero_when_asked_to(
+def test_it_runs_programs_and_handlers_and_ends_with_zero_after_a_signal(
     world: World, server: ApiServer, tmp_path: Path
 ) -> None:
     api = Api(world)
     with a_worker(server, tmp_path, "--shell", "--app", "my_app", "--slots", "2", "--capability", "gpu") as worker:
-        assert re.search(r"is ready: pool pull, 2 slots, can gpu, grpc, http, python, python:die, .*shell", worker.said)
+        assert re.search(
+            r"is ready: pool pull, concurrency 2, can gpu, grpc, http, python, python:die, .*shell", worker.said
+        )
         shell = api.job(target={"type": "shell", "argv": ["sh", "-c", "cat; env"]}, payload={"a": 1})
         python = api.job(target={"type": "python", "handler": "greet"}, payload="you")
         environment = api.job(target={"type": "python", "handler": "environment"})
@@ -133,8 +135,13 @@ def test_it_runs_programs_and_handlers_and_ends_with_zero_when_asked_to(
     assert f"run {python} attempt 1 succeeded" in worker.said
     [known] = world.registry.workers()
     assert known.status(world.clock.now()) is WorkerStatus.STOPPED
-    held = [worker.said, result, str(run_of(world, environment).result), str(world.blobs.get(_ref(world, environment)))]
-    assert not any(TOKEN in text for text in held)
+    outputs = [
+        worker.said,
+        result,
+        str(run_of(world, environment).result),
+        str(world.blobs.get(_ref(world, environment))),
+    ]
+    assert not any(TOKEN in text for text in outputs)
 
 
 def _ref(world: World, run_id: str) -> str:
@@ -153,11 +160,11 @@ def test_a_handler_that_kills_its_process_is_a_loss_and_the_worker_lives_on(
     first = run_of(world, deadly).attempts[0]
     assert (first.outcome, run_of(world, deadly).failures) == ("lost", 0)
     assert "signal 9" in str(first.error)
-    told = [json.loads(line) for line in worker.lines if line.startswith("{")]
-    assert any(line.get("run") == deadly and line["ended"] == "lost" for line in told)
+    logged = [json.loads(line) for line in worker.lines if line.startswith("{")]
+    assert any(line.get("run") == deadly and line["ended"] == "lost" for line in logged)
 
 
-def test_what_runs_when_it_is_asked_to_end_is_handed_back_after_the_grace(
+def test_a_run_that_is_not_finished_within_the_grace_is_handed_back(
     world: World, server: ApiServer, tmp_path: Path
 ) -> None:
     with a_worker(server, tmp_path, "--shell", "--grace", "0.2") as worker:
@@ -174,7 +181,7 @@ def test_a_second_signal_ends_it_at_once(world: World, server: ApiServer, tmp_pa
         job = Api(world).job(target={"type": "shell", "argv": ["sleep", "60"]})
         worker.wait_until(has(world, job, Status.RUNNING))
         worker.process.send_signal(signal.SIGINT)
-        worker.wait_until(lambda: "taking nothing more" in worker.said)
+        worker.wait_until(lambda: "taking no more runs" in worker.said)
         began = time.monotonic()
         worker.process.send_signal(signal.SIGTERM)
         worker.process.wait(SECONDS)

@@ -23,7 +23,8 @@ from rich.console import Console
 from localstack import cdk, local, ministack_process
 from localstack.home import ROOT, Home, LocalStackError, clean_environment, home_from, shards_from
 from localstack.stack import LocalStack, read_description, write_description
-from onthedot.cli import main as cli
+from onthedot.cli import stacks
+from onthedot.cli.main import main
 
 HOLDER = """
 import signal, sys
@@ -261,14 +262,14 @@ def test_the_lock_of_npm_names_no_place() -> None:
 
 
 def test_the_command_finds_the_clone_from_anywhere_inside() -> None:
-    assert cli.find_root(ROOT / "layers" / "core") == ROOT
+    assert stacks.find_root(ROOT / "layers" / "core") == ROOT
 
 
 def test_the_command_says_so_outside_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(click.ClickException):
-        cli.find_root(tmp_path)
-    result = CliRunner().invoke(cli.main, ["up"])
+        stacks.find_root(tmp_path)
+    result = CliRunner().invoke(main, ["up"])
     assert result.exit_code == 1
     assert "not inside a clone" in result.output
 
@@ -280,6 +281,6 @@ def test_deploy_hands_stage_context_and_options_to_cdk(tmp_path: Path, monkeypat
     calls: list[list[str]] = []
     monkeypatch.setattr(os, "execve", lambda _path, arguments, _environment: calls.append(arguments))
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(cli.main, ["deploy", "--stage", "dev", "-c", "shards=8", "--profile", "me"])
+    result = CliRunner().invoke(main, ["deploy", "--stage", "dev", "-c", "shards=8", "--profile", "me"])
     assert result.exit_code == 0, result.output
     assert calls[0][1:] == ["deploy", "--all", "-c", "stage=dev", "-c", "shards=8", "--profile", "me"]

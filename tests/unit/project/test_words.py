@@ -6,6 +6,7 @@ import re
 import subprocess
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +66,12 @@ def python_files(*folders: str) -> list[str]:
     return sorted(path for path in set(listed) if (ROOT / path).is_file())
 
 
-def texts(path: str) -> Iterator[Text]:
+@cache
+def texts(path: str) -> tuple[Text, ...]:
+    return tuple(read_texts(path))
+
+
+def read_texts(path: str) -> Iterator[Text]:
     source = (ROOT / path).read_text()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,6 +81,7 @@ def test_after_any_outages_every_time_is_run_or_skipped_exactly_once(
     assert sum(count for _, _, count in passes.skipped) == len(covered)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(rules, misfires, st.integers(0, 3 * DAY))
 def test_each_policy_does_what_it_says_with_one_outage(

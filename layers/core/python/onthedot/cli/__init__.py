@@ -1,0 +1,1 @@
+"""The `onthedot` command line: one module for each command, loaded when the command is called."""

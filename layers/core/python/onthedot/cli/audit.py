@@ -1,4 +1,4 @@
-"""`onthedot audit`: whether every recent fire time of recurring jobs has one recorded outcome, by the table itself."""
+"""`onthedot audit`: check in the table that every recent fire time of recurring jobs has one recorded outcome."""
 
 import json
 import sys
@@ -12,8 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
-from onthedot.cli.where import find_table, table_options
-from onthedot.domain.errors import Unavailable
+from onthedot.cli.where import find_table, reaching, table_options
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.audit import Finding, Report
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
@@ -31,43 +30,45 @@ NOT_WHOLE: Final = 2
 
 
 class NotAudited(click.ClickException):
-    """The audit could not be made; says nothing about the jobs."""
+    """The audit could not be made. It says nothing about the jobs."""
 
     exit_code = NOT_WHOLE
 
 
 @dataclass(slots=True)
 class Audited:
-    """What was found, job by job."""
+    """The findings, job by job."""
 
     jobs: list[tuple[Record, Report]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
-    def tell(self, job: Record, report: Report) -> None:
+    def add(self, job: Record, report: Report) -> None:
+        """Keep the report of a job."""
         self.jobs.append((job, report))
 
     @property
     def left_out(self) -> dict[str, int]:
-        """What could not be looked at, by its cause."""
+        """How many fire times or jobs could not be read, by cause."""
         return {why: self.counts[why] for why in ("unread", "out_of_time", "unavailable") if self.counts[why]}
 
 
 @click.command()
 @click.argument("job_id", required=False)
 @table_options
-@click.option("--json", "as_json", is_flag=True, help="Every job that was audited, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print every audited job as one JSON document.")
 def audit(job_id: str | None, table: str | None, region: str | None, endpoint_url: str | None, as_json: bool) -> None:
-    """Check that every recent fire time of recurring jobs has one recorded outcome.
+    """Check that every recent fire time has one recorded outcome.
 
-    Of JOB_ID, or of all jobs that fire within the hour. Exit code 1: there are holes; 2: not all could be audited.
+    It audits the recurring job JOB_ID, or all recurring jobs that fire within the hour. Exit code 1: there are holes.
+    Exit code 2: not all could be audited.
+
+    \b
+    Example:
+      onthedot audit --table onthedot-prod --region eu-central-1
     """
-    from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - boto3 would slow down every other command
-
     table, connection = find_table(table, region, endpoint_url)
-    try:
+    with reaching(table, NotAudited):
         found = _audit_one(table, connection, job_id) if job_id else _audit_due(table, connection)
-    except (Unavailable, *AWS_ERRORS) as error:
-        raise NotAudited(f"{table}: {error}") from error
     if as_json:
         click.echo(json.dumps({"jobs": [_view(*one) for one in found.jobs], "counts": found.counts}))
     else:
@@ -78,9 +79,9 @@ def audit(job_id: str | None, table: str | None, region: str | None, endpoint_ur
 
 
 def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
-    from onthedot.wiring.aws import auditor_engine  # noqa: PLC0415 - boto3 would slow down every other command
+    from onthedot.wiring.aws import auditor_engine  # noqa: PLC0415 - needs the AWS packages
 
-    # It is not known here how long this installation keeps its history; none keeps it for less.
+    # The command does not know how long this deployment keeps its history. None keeps it for less.
     settings = AuditorSettings(
         stage="",
         table=table,
@@ -103,7 +104,7 @@ def _audit_one(table: str, connection: dict[str, Any], job_id: str) -> Audited:
         raise click.BadParameter(f"{job_id} is not a recurring job", param_hint="JOB_ID")
     found = Audited()
     report = audit_recent(engine, job)
-    found.tell(job, report)
+    found.add(job, report)
     found.counts.update(jobs=1, expected=report.expected, unread=report.unread)
     found.counts.update(holes=len(report.holes), late=len(report.late))
     return found
@@ -117,12 +118,12 @@ def _audit_due(table: str, connection: dict[str, Any]) -> Audited:
         raise NotAudited(f"{table}: no tick has looked at this table yet")
     engine = _engine(table, connection, len(shards))
     found = Audited()
-    found.counts = audit_due_jobs(engine, shards, Deadline.after(engine.clock.now(), PATIENCE_MS), found.tell)
+    found.counts = audit_due_jobs(engine, shards, Deadline.after(engine.clock.now(), PATIENCE_MS), found.add)
     return found
 
 
 def _shards(progress: ProgressStore) -> list[int]:
-    """Those that are dispatched, from the progress of their groups."""
+    """Return the shards that are dispatched, from the progress of their groups."""
     shards: set[int] = set()
     group = 0
     while done := progress.read_progress(group).done:
@@ -164,5 +165,5 @@ def _show(found: Audited) -> None:
         for finding in report.holes[:MOST_TIMES]:
             console.print(f"[red]hole[/] {job.job_id} {format_instant(finding.time)}: {finding.why}", soft_wrap=True)
     counts = found.counts
-    told = {"jobs": "jobs", "expected": "fire times", "late": "late", "holes": "holes"}
-    console.print(", ".join(f"{name}: {counts[count]}" for count, name in told.items()))
+    names = {"jobs": "jobs", "expected": "fire times", "late": "late", "holes": "holes"}
+    console.print(", ".join(f"{name}: {counts[count]}" for count, name in names.items()))

@@ -1,4 +1,4 @@
-"""`onthedot limits`: what a tenant may have in flight, how fast, and its weight beside the others."""
+"""`onthedot limits`: how many runs a tenant may have in flight and start per second, and its weight."""
 
 import json
 from dataclasses import asdict
@@ -15,21 +15,31 @@ from onthedot.ports import LimitsStore
 
 @click.group()
 def limits() -> None:
-    """Show, set and lift the limits of tenants."""
+    """Show, set and lift the limits of tenants.
+
+    \b
+    Example:
+      onthedot limits set acme --in-flight 10 --per-second 5
+    """
 
 
 @limits.command("list")
 @table_options
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def show(table: str | None, region: str | None, endpoint_url: str | None, as_json: bool) -> None:
-    """All limited tenants, and who is held back at the moment, and why."""
+    """Show all limited tenants, which of them are throttled now, and why.
+
+    \b
+    Example:
+      onthedot limits list --json
+    """
     with reaching("limits"):
         found = _store(table, region, endpoint_url).read()
     if as_json:
         tenants = {name: asdict(value) for name, value in found.tenants.items()}
         click.echo(json.dumps({"tenants": tenants, "held": dict(found.throttled)}))
         return
-    shown = Table("tenant", "in flight", "per second", "weight", "held back")
+    shown = Table("tenant", "in flight", "per second", "weight", "throttled")
     for name in sorted({*found.tenants, *found.throttled}):
         value = found.tenants.get(name, TenantLimits())
         numbers = [str(n) if n is not None else "-" for n in (value.in_flight, value.per_second, value.weight)]
@@ -40,12 +50,27 @@ def show(table: str | None, region: str | None, endpoint_url: str | None, as_jso
 
 @limits.command("set")
 @click.argument("tenant")
-@click.option("--in-flight", type=click.IntRange(min=1), help="Runs handed over and not ended, approximately.")
-@click.option("--per-second", type=click.FloatRange(min=0, min_open=True), help="Runs, averaged over a minute.")
-@click.option("--weight", type=click.IntRange(1, 1000), default=1, show_default=True, help="Turns beside others' one.")
+@click.option("--in-flight", type=click.IntRange(min=1), help="Runs that are sent and not ended, approximately.")
+@click.option(
+    "--per-second", type=click.FloatRange(min=0, min_open=True), help="Runs that start, averaged over a minute."
+)
+@click.option(
+    "--weight",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="Runs sent for each run of a tenant with weight 1.",
+)
 @table_options
 def set_limits(tenant: str, in_flight: int | None, per_second: float | None, weight: int, **where: Any) -> None:
-    """Limit TENANT. What is over a limit waits in its slot; `explain` names the limit."""
+    """Limit TENANT.
+
+    Runs over a limit wait, and `explain` names the limit. The three values replace the ones before.
+
+    \b
+    Example:
+      onthedot limits set acme --in-flight 10 --per-second 5 --weight 2
+    """
     _put(tenant, TenantLimits(in_flight, per_second, weight), **where)
     click.echo(f"{tenant} is limited.")
 
@@ -54,18 +79,23 @@ def set_limits(tenant: str, in_flight: int | None, per_second: float | None, wei
 @click.argument("tenant")
 @table_options
 def clear(tenant: str, **where: Any) -> None:
-    """Lift all limits of TENANT."""
+    """Lift all limits of TENANT.
+
+    \b
+    Example:
+      onthedot limits clear acme
+    """
     _put(tenant, None, **where)
     click.echo(f"{tenant} is not limited.")
 
 
-def _put(tenant: str, wanted: TenantLimits | None, **where: Any) -> None:
+def _put(tenant: str, limits: TenantLimits | None, **where: Any) -> None:
     with reaching("limits"):
-        _store(**where).put(tenant, wanted)
+        _store(**where).put(tenant, limits)
 
 
 def _store(table: str | None, region: str | None, endpoint_url: str | None) -> LimitsStore:
-    from onthedot.wiring.aws import limits_store  # noqa: PLC0415 - boto3 would slow down every other command
+    from onthedot.wiring.aws import limits_store  # noqa: PLC0415 - needs the AWS packages
 
     name, connection = find_table(table, region, endpoint_url)
     return limits_store(name, **connection)

@@ -1,11 +1,11 @@
-"""`onthedot preview`: the coming fires of a schedule as a table and a calendar. Works offline."""
+"""`onthedot preview`: show the next fire times of a schedule as a table and a calendar. It works offline."""
 
 import json
 from calendar import Calendar
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import click
 from rich.columns import Columns
@@ -13,15 +13,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from onthedot.api.schedules.previews import read_preview
-from onthedot.api.schedules.show import preview_view
-from onthedot.api.schedules.views import FireTimeView
+from onthedot.cli.preview_options import Options, read_options
 from onthedot.clock import SystemClock
 from onthedot.domain.errors import InvalidRequest
+from onthedot.domain.instants import format_instant
+from onthedot.domain.schedules import preview as domain
 
 MOST_MONTHS: Final = 3
-"""Drawn, of all that the fires lie in."""
+"""The calendar shows so many of the months that have fires."""
 _WEEKDAYS: Final = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
+
+
+class Fire(TypedDict):
+    """One fire time, as `POST /v1/schedules/preview` answers it."""
+
+    time: str
+    local: str
+    note: str | None
 
 
 @click.command()
@@ -32,14 +40,18 @@ _WEEKDAYS: Final = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 @click.option("--after", metavar="TIME", help="RFC 3339 with an offset.  [default: now]")
 @click.option("--gap", type=click.Choice(["run_after", "skip"]), help="For times that clocks jump over.")
 @click.option("--overlap", type=click.Choice(["once", "twice"]), help="For times that clocks show twice.")
-@click.option("--json", "as_json", is_flag=True, help="What POST /v1/schedules/preview answers.")
-def preview(expression: str | None, as_json: bool, gap: str | None, overlap: str | None, **options: Any) -> None:
-    """Show when a schedule fires next, and what changes of the clocks do to it.
+@click.option("--json", "as_json", is_flag=True, help="Print the answer of POST /v1/schedules/preview.")
+def preview(expression: str | None, as_json: bool, **options: Any) -> None:
+    """Show when a schedule fires next.
 
-    EXPRESSION has five fields, such as "*/15 9-17 * * mon-fri", or is an alias such as @daily.
+    It also shows what a change of the clocks does to the schedule. EXPRESSION is a cron expression of five fields or an
+    alias such as @daily.
+
+    \b
+    Example:
+      onthedot preview "*/15 9-17 * * mon-fri" --timezone Europe/Berlin
     """
-    dst = _given({"gap": gap, "overlap": overlap})
-    fires = _fires(_given({"cron": expression, "dst": dst or None, **options}))
+    fires = _fires(Options(cron=expression, **options))
     if as_json:
         click.echo(json.dumps({"fire_times": fires}, ensure_ascii=False))
         return
@@ -51,22 +63,19 @@ def preview(expression: str | None, as_json: bool, gap: str | None, overlap: str
     console.print(Columns(_calendars(fires), padding=(0, 3)))
 
 
-def _fires(document: dict[str, Any]) -> list[FireTimeView]:
-    """Raises click.ClickException, naming the field at fault."""
+def _fires(options: Options) -> list[Fire]:
+    """Return the fires. Raise click.ClickException with one line for each wrong option."""
     try:
-        found = read_preview(document, SystemClock().now())
+        schedule, after = read_options(options, SystemClock().now())
     except InvalidRequest as error:
         problems = [f"{problem.field}: {problem.message}" for problem in error.problems]
         raise click.ClickException("\n".join(problems)) from error
-    return preview_view(found.fires, found.jitter_seconds)["fire_times"]
+    fires = domain.preview(schedule, after, options.count)
+    return [{"time": format_instant(fire.at), "local": fire.local, "note": fire.note} for fire in fires]
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _table(fires: Sequence[FireTimeView]) -> Table:
-    """A section for each local day, its date once."""
+def _table(fires: Sequence[Fire]) -> Table:
+    """Return a table with a section for each local day. The date is in the first row of its section."""
     table = Table("date", "local time", "UTC", "note")
     for day, group in groupby(fires, key=lambda fire: fire["local"][:10]):
         for number, fire in enumerate(group):
@@ -76,13 +85,13 @@ def _table(fires: Sequence[FireTimeView]) -> Table:
     return table
 
 
-def _utc(fire: FireTimeView, day: str) -> str:
-    """The time, and the date where it is another."""
+def _utc(fire: Fire, day: str) -> str:
+    """Return the UTC time, with the date when it differs from the local one."""
     text = fire["time"].removesuffix("Z").removesuffix(".000").replace("T", " ")
     return text.removeprefix(f"{day} ")
 
 
-def _calendars(fires: Sequence[FireTimeView]) -> Iterator[Table]:
+def _calendars(fires: Sequence[Fire]) -> Iterator[Table]:
     days = {_day(fire["local"][:10]) for fire in fires}
     months = sorted({(day.year, day.month) for day in days})
     return (_calendar(year, month, days) for year, month in months[:MOST_MONTHS])
@@ -96,7 +105,7 @@ def _calendar(year: int, month: int, fire_days: set[date]) -> Table:
 
 
 def _cell(day: date, fires: bool) -> Text:
-    # A bracket, where colours do not show.
+    # The bracket shows the day without colours too.
     return Text(f"[{day.day:2}]" if fires else f" {day.day:2} ", style="bold green" if fires else "dim")
 
 

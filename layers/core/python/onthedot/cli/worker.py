@@ -1,20 +1,24 @@
-"""`onthedot worker`: be a pull worker, on a laptop, a server or Fargate. Also the entry command of our image."""
+"""`onthedot worker`: run a pull worker on a laptop, a server or Fargate. The worker image starts this command."""
 
 import json
 import os
 import socket
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import click
 
+from onthedot.cli.extras import MissingExtra
 from onthedot.cli.where import reaching
 from onthedot.cli.worker_home import Home, find_home
 from onthedot.cli.worker_log import set_up_logging
 from onthedot.cli.worker_signals import run_until_stopped
 from onthedot.clock import SystemClock
 from onthedot.domain.workers.records import Resources
+from onthedot.ports import Performer
 from onthedot.targets.processes.python_process import AppBroken
 from onthedot.targets.router import TargetRouter
 from onthedot.use_cases.workers.worker_registry import Offer
@@ -25,7 +29,7 @@ from onthedot.worker.work_source import NotAllowed
 
 @dataclass(frozen=True, slots=True)
 class _WorkerOptions:
-    """The options, as the command line has them."""
+    """The options that describe the worker and its work."""
 
     pool: str
     app: str | None
@@ -47,11 +51,13 @@ def _memory_mb() -> int:
 
 
 @click.command()
-@click.option("--pool", default="pull", show_default=True, metavar="NAME", help="Whose runs to take.")
-@click.option("--app", metavar="MODULE", help="Run its @job handlers; found from the current directory.")
-@click.option("--shell", is_flag=True, help="Run programs that jobs name, as this user.")
-@click.option("--aws", is_flag=True, help="Call functions and AWS for jobs, with this worker's credentials.")
-@click.option("--capability", multiple=True, metavar="NAME", help="Something jobs may require; may be repeated.")
+@click.option("--pool", default="pull", show_default=True, metavar="NAME", help="The pool whose runs to take.")
+@click.option("--app", metavar="MODULE", help="Run the @job handlers of this module, found from the current directory.")
+@click.option("--shell", is_flag=True, help="Run the programs that jobs name, as this user.")
+@click.option("--aws", is_flag=True, help="Make calls to Lambda and AWS for jobs, with this worker's credentials.")
+@click.option(
+    "--capability", multiple=True, metavar="NAME", help="A capability that jobs may require; may be repeated."
+)
 @click.option(
     "--concurrency",
     "--slots",
@@ -59,16 +65,22 @@ def _memory_mb() -> int:
     default=4,
     show_default=True,
     type=click.IntRange(1, 1000),
-    help="Runs at the same time.",
+    help="How many runs at the same time.",
 )
 @click.option("--cpu", type=click.FloatRange(0), help="CPUs to share among runs.  [default: all]")
 @click.option("--memory-mb", type=click.IntRange(0), help="Memory to share among runs.  [default: all]")
-@click.option("--grace", default=25.0, show_default=True, type=click.FloatRange(0), help="Seconds to finish in.")
-@click.option("--url", metavar="URL", help="Of the API.  [default: ONTHEDOT_URL, or the local stack]")
-@click.option("--token", metavar="TOKEN", help="For the API; better given as ONTHEDOT_TOKEN.")
-@click.option("--direct", is_flag=True, help="Work on the tables and queues, with AWS credentials.")
-@click.option("--stage", metavar="NAME", help="With --direct: an installation of your account.")
-@click.option("--worker-id", metavar="ID", help="A name of its own.  [default: it is given one]")
+@click.option(
+    "--grace",
+    default=25.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="Seconds that runs get to finish after a stop signal.",
+)
+@click.option("--url", metavar="URL", help="URL of the API.  [default: ONTHEDOT_URL, or the local stack]")
+@click.option("--token", metavar="TOKEN", help="API token. Better set ONTHEDOT_TOKEN.")
+@click.option("--direct", is_flag=True, help="Use the table and the queues instead of the API, with AWS credentials.")
+@click.option("--stage", metavar="NAME", help="With --direct: a deployment in your account.")
+@click.option("--worker-id", metavar="ID", help="A fixed id.  [default: the API or the worker makes one]")
 @click.option("--allow-private", is_flag=True, help="Let jobs call loopback and private addresses.")
 @click.option("--json", "as_json", is_flag=True, help="Log JSON lines.")
 def worker(  # noqa: PLR0917 - one parameter for each option
@@ -83,49 +95,66 @@ def worker(  # noqa: PLR0917 - one parameter for each option
     memory_mb: int | None,
     **options: Any,
 ) -> None:
-    """Take runs from a pull pool, run them side by side, and report what became of each.
+    """Take runs from a pull pool and run them side by side.
 
-    SIGTERM and SIGINT: it takes nothing more, finishes within the grace, and hands back the rest; a second one ends
-    it at once.
+    After SIGTERM or SIGINT the worker takes no more runs. Its present runs get the seconds of --grace to finish, and it
+    hands back the others. A second signal ends it at once.
+
+    \b
+    Example:
+      onthedot worker --pool batch --app my_app.jobs --concurrency 8
     """
     set_up_logging(as_json=as_json)
     if token and options["shell"]:
         raise click.UsageError("with --shell give the token as ONTHEDOT_TOKEN: programs can read this command line")
     options["shell"] = options["shell"] or "shell" in options["capability"]
-    wanted = _WorkerOptions(
+    chosen = _WorkerOptions(
         cpu=_cpus() if cpu is None else cpu, memory_mb=_memory_mb() if memory_mb is None else memory_mb, **options
     )
-    home = find_home(wanted.pool, url=url, token=token, direct=direct, stage=stage)
-    tools = target_factories.TargetOptions(allow_private or home.allow_private, wanted.shell, wanted.app)
-    graphs = {} if home.engine is None else target_factories.engine_factories(home.engine)
-    factories = {**target_factories.factories(tools, SystemClock()), **graphs, **_aws(home, wanted)}
-    offer = _offer(wanted, list(factories))
+    home = find_home(chosen.pool, url=url, token=token, direct=direct, stage=stage)
+    tools = target_factories.TargetOptions(allow_private or home.allow_private, chosen.shell, chosen.app)
+    factories = _factories(tools, home, chosen)
+    offer = _offer(chosen, list(factories))
     ready = _ready(offer, home, as_json=as_json)
     runtime = Runtime(home.source, TargetRouter(factories), offer, Pace(grace=grace), on_ready=ready)
     try:
-        # Those who do without AWS also do without its library.
+        # A worker that uses the API only runs without the AWS packages.
         with reaching(home.name) if home.engine else nullcontext():
             run_until_stopped(runtime)
     except NotAllowed as error:
         raise click.ClickException(str(error)) from error
 
 
-def _aws(home: Home, wanted: _WorkerOptions) -> Any:
-    if not wanted.aws:
+def _factories(
+    tools: target_factories.TargetOptions, home: Home, chosen: _WorkerOptions
+) -> dict[str, Callable[[], Performer]]:
+    """Return a factory for each target type that this worker offers."""
+    factories = target_factories.factories(tools, SystemClock())
+    if find_spec("grpc_reflection") is None:
+        if "grpc" in chosen.capability:
+            raise MissingExtra("onthedot worker --capability grpc", "grpc")
+        # A run of this type would fail here, and another worker of the pool may have the packages.
+        del factories["grpc"]
+    graphs = {} if home.engine is None else target_factories.engine_factories(home.engine)
+    return {**factories, **graphs, **_aws(home, chosen)}
+
+
+def _aws(home: Home, chosen: _WorkerOptions) -> Any:
+    if not chosen.aws:
         return {}
     if home.engine is None:
         raise click.UsageError("--aws needs a worker with AWS credentials of its own; add --direct")
-    from onthedot.wiring.workers import aws_factories  # noqa: PLC0415 - boto3 would slow down those who do without
+    from onthedot.wiring.workers import aws_factories  # noqa: PLC0415 - needs the AWS packages
 
     return aws_factories(home.engine)
 
 
-def _offer(wanted: _WorkerOptions, types: list[str]) -> Offer:
+def _offer(chosen: _WorkerOptions, types: list[str]) -> Offer:
     return Offer(
-        pool=wanted.pool,
-        capabilities=target_factories.capabilities(types, _handlers(wanted.app), wanted.capability),
-        resources=Resources(wanted.concurrency, wanted.cpu, wanted.memory_mb),
-        worker_id=wanted.worker_id,
+        pool=chosen.pool,
+        capabilities=target_factories.capabilities(types, _handlers(chosen.app), chosen.capability),
+        resources=Resources(chosen.concurrency, chosen.cpu, chosen.memory_mb),
+        worker_id=chosen.worker_id,
         host=socket.gethostname(),
     )
 
@@ -144,19 +173,21 @@ def _handlers(app: str | None) -> list[str]:
     return found
 
 
-def _ready(offer: Offer, home: Home, *, as_json: bool) -> Any:
-    def tell(worker_id: str) -> None:
-        can = sorted(offer.capabilities)
-        if as_json:
-            told = {
-                "worker_id": worker_id,
-                "pool": offer.pool,
-                "capabilities": can,
-                "slots": offer.resources.concurrency,
-            }
-            click.echo(json.dumps({"action": "ready", **told, "from": home.name}))
-        else:
-            slots = f"{offer.resources.concurrency} slot{'s' if offer.resources.concurrency > 1 else ''}"
-            click.echo(f"{worker_id} is ready: pool {offer.pool}, {slots}, can {', '.join(can)}; work from {home.name}")
+def _ready(offer: Offer, home: Home, *, as_json: bool) -> Callable[[str], None]:
+    """Return a function that prints that the worker is ready."""
+    capabilities, concurrency = sorted(offer.capabilities), offer.resources.concurrency
 
-    return tell
+    def show(worker_id: str) -> None:
+        if as_json:
+            offered = {
+                "pool": offer.pool,
+                "capabilities": capabilities,
+                "concurrency": concurrency,
+                "slots": concurrency,
+            }
+            click.echo(json.dumps({"action": "ready", "worker_id": worker_id, **offered, "from": home.name}))
+        else:
+            offered_text = f"pool {offer.pool}, concurrency {concurrency}, can {', '.join(capabilities)}"
+            click.echo(f"{worker_id} is ready: {offered_text}; work from {home.name}")
+
+    return show

@@ -1,4 +1,4 @@
-"""Where a worker gets its work: the REST API at a URL, or the tables and queues themselves."""
+"""Find where a worker gets its work: from the REST API at a URL, or from the table and the queues."""
 
 import json
 import os
@@ -24,30 +24,30 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A desk, and what else follows from where it is."""
+    """A work source, and what follows from its place."""
 
     name: str
     source: WorkSource
     allow_private: bool = False
+    """Whether jobs may call loopback and private addresses."""
     engine: Engine | None = None
-    """Of a worker with AWS credentials."""
+    """The engine of a worker with AWS credentials. None for a worker that uses the API."""
 
 
 def find_home(pool: str, *, url: str | None, token: str | None, direct: bool, stage: str | None) -> Home:
-    """As the options say; else as the environment says; else the local stack.
+    """Return the home that the options name, else the one that the environment names, else the local stack.
 
-    The token leaves the environment here, before anything is started that would inherit it.
+    Remove the token from the environment, so that no program that the worker starts inherits it.
     """
-    token_around = os.environ.pop(TOKEN, None)
+    environment_token = os.environ.pop(TOKEN, None)
     if stage is not None and not direct:
-        raise click.UsageError("--stage is for --direct; others say --url")
+        raise click.UsageError("--stage is for --direct; without it use --url")
     if direct:
         if url or token:
             raise click.UsageError("either --direct, or --url and --token")
         return _direct(pool, stage)
-    url_around = os.environ.get(URL)
-    if url or url_around:
-        return _rest(url or url_around or "", token or token_around)
+    if address := url or os.environ.get(URL):
+        return _rest(address, token or environment_token)
     if TABLE in os.environ:
         return _from_settings(pool, os.environ)
     stack = local_stack()
@@ -58,8 +58,8 @@ def _rest(url: str, token: str | None, *, is_local: bool = False) -> Home:
     if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
         raise click.UsageError(f"{url} is no URL of an API; give one such as https://host/path")
     if not token:
-        raise click.UsageError(f"{url} wants a token; give it as {TOKEN}")
-    # Who works for an API on this machine may call what else is there.
+        raise click.UsageError(f"{url} needs a token; set it as {TOKEN}")
+    # A worker for an API on this machine may call other servers on this machine.
     here = is_local or urlsplit(url).hostname in LOOPBACK
     return Home(url, RestWorkSource(RestClient(url, token)), allow_private=here)
 
@@ -73,7 +73,7 @@ def _direct(pool: str, stage: str | None) -> Home:
 
 
 def _use_local_aws() -> None:
-    """As every client reads it, those of the `lambda` and `aws` targets too."""
+    """Set the environment that every AWS client reads, those of the `lambda` and `aws` targets too."""
     os.environ["AWS_ENDPOINT_URL"] = local_stack()["endpoint_url"]
     os.environ["AWS_DEFAULT_REGION"] = LOCAL["region_name"]
     os.environ["AWS_ACCESS_KEY_ID"] = LOCAL["aws_access_key_id"]
@@ -81,7 +81,7 @@ def _use_local_aws() -> None:
 
 
 def _settings_of(stage: str) -> Mapping[str, str]:
-    from onthedot.wiring.aws import client  # noqa: PLC0415 - boto3 would slow down every other command
+    from onthedot.wiring.aws import client  # noqa: PLC0415 - needs the AWS packages
 
     name = f"onthedot-{stage}-workers"
     with reaching(name):

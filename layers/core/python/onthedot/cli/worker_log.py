@@ -1,4 +1,4 @@
-"""A worker's log on standard error: a line for people, or a JSON object for programs."""
+"""Write a worker's log to standard error: a line for people, or a JSON object for programs."""
 
 import json
 import logging
@@ -6,18 +6,19 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
-_OF_EVERY_RECORD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_STANDARD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class JsonLines(logging.Formatter):
-    """One object to a line, with whatever else a record says."""
+    """One JSON object per line, with the extra fields of the log record."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "message": record.getMessage(),
-            **{name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD},
+            **{name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS},
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
@@ -25,7 +26,7 @@ class JsonLines(logging.Formatter):
 
 
 def set_up_logging(*, as_json: bool) -> None:
-    """Ours from INFO on, others' warnings."""
+    """Log onthedot's records from INFO on, and those of other packages from WARNING on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

@@ -1,4 +1,4 @@
-"""How a worker is asked to end: SIGTERM or SIGINT once, in order; twice, at once."""
+"""Stop a worker by signals: SIGTERM or SIGINT once ends it in order, twice ends it at once."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ from onthedot.worker.runtime import Runtime
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 HURRY_SECONDS: Final = 1.0
-"""For programs that are killed with the worker, when it is to end at once."""
+"""How long a worker that ends at once waits for the programs that it kills."""
 
 LOOK_SECONDS: Final = 0.5
 
@@ -22,23 +22,23 @@ log = logging.getLogger(__name__)
 
 
 def run_until_stopped(runtime: Runtime) -> None:
-    """Run it in a thread of its own, while this one, the main one, waits for signals. Raises what `run` does."""
+    """Run the worker in a thread of its own while the main thread waits for signals. Raise the errors of `run`."""
     events: SimpleQueue[int | None] = SimpleQueue()  # its `put` may be called in a signal handler; locks may not
     before = {number: signal.signal(number, lambda got, _: events.put(got)) for number in SIGNALS}
     pool = ThreadPoolExecutor(1, "worker")
     try:
         running = pool.submit(runtime.run)
         running.add_done_callback(lambda _: events.put(None))
-        asked = False
+        stopping = False
         while (got := _next(events)) is not None:
             name = signal.Signals(got).name
-            if asked:
+            if stopping:
                 log.warning("%s again: ending at once", name)
                 runtime.stop_now()
                 wait([running], HURRY_SECONDS)
                 _exit(128 + got)
-            log.info("%s: taking nothing more, finishing what runs", name)
-            asked = True
+            log.info("%s: taking no more runs, finishing the present ones", name)
+            stopping = True
             runtime.stop()
         running.result()
         _leave_stuck_threads()
@@ -49,14 +49,17 @@ def run_until_stopped(runtime: Runtime) -> None:
 
 
 def _next(events: "SimpleQueue[int | None]") -> int | None:
-    """Waits in short steps: a signal that another thread received, or that came just before a wait, ends none."""
+    """Return the next event.
+
+    Wait in short steps: a signal that another thread received, or that came just before a wait, does not end the wait.
+    """
     while True:
         with suppress(Empty):
             return events.get(timeout=LOOK_SECONDS)
 
 
 def _leave_stuck_threads() -> None:
-    """A target that never ended must not keep the process: its run was reported and is somebody else's by now."""
+    """End the process even if a target never ended: its run was reported, and another worker may have it by now."""
     if any(thread.name.startswith("run-") for thread in threading.enumerate()):
         _exit(0)
 

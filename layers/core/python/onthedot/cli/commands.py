@@ -1,0 +1,34 @@
+"""The table of all commands: where each one is, and its line in `onthedot --help`."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A command that is not loaded yet."""
+
+    place: str
+    """Its module in this package and its name there, such as `worker:worker`."""
+    summary: str
+    """The first sentence of its help text, without the full stop."""
+
+
+SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
+    "Jobs": {
+        "preview": Entry("preview:preview", "Show when a schedule fires next"),
+        "listen": Entry("listen:listen", "Receive the HTTP calls of jobs and show how late they are"),
+    },
+    "Operations": {
+        "audit": Entry("audit:audit", "Check that every recent fire time has one recorded outcome"),
+        "limits": Entry("limits:limits", "Show, set and lift the limits of tenants"),
+    },
+    "Work": {
+        "worker": Entry("worker:worker", "Take runs from a pull pool and run them side by side"),
+    },
+    "Stacks": {
+        "up": Entry("stacks:up", "Start the local AWS and deploy the stacks to it"),
+        "down": Entry("stacks:down", "Stop the local AWS and keep its data"),
+        "reset": Entry("stacks:reset", "Stop the local AWS and delete its data"),
+        "deploy": Entry("stacks:deploy", "Deploy the stacks to the AWS account of your credentials"),
+    },
+}
