@@ -6,7 +6,6 @@ import socket
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -130,11 +129,8 @@ def _factories(
 ) -> dict[str, Callable[[], Performer]]:
     """Return a factory for each target type that this worker offers."""
     factories = target_factories.factories(tools, SystemClock())
-    if find_spec("grpc_reflection") is None:
-        if "grpc" in chosen.capability:
-            raise MissingExtra("onthedot worker --capability grpc", "grpc")
-        # A run of this type would fail here, and another worker of the pool may have the packages.
-        del factories["grpc"]
+    if "grpc" in chosen.capability and "grpc" not in factories:
+        raise MissingExtra("onthedot worker --capability grpc", "grpc")
     graphs = {} if home.engine is None else target_factories.engine_factories(home.engine)
     return {**factories, **graphs, **_aws(home, chosen)}
 
