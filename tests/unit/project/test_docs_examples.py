@@ -4,6 +4,7 @@ import ast
 import importlib
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -77,8 +78,11 @@ def test_the_example_of_the_signature_accepts_ours_and_refuses_others() -> None:
     exec(program, names)  # the example itself is the subject of the test
     is_from_onthedot = names["is_from_onthedot"]
     old, new, other = fresh_key(1_000), fresh_key(2_000), fresh_key(3_000)
-    headers = signature_headers([new, old], "run_1", 5_000, b"{}")
+    present = round(time.time() * 1000)
+    headers = signature_headers([new, old], "run_1", present, b"{}")
     assert is_from_onthedot(headers, b"{}", old.secret)
     assert is_from_onthedot(headers, b"{}", new.secret)
     assert not is_from_onthedot(headers, b"{}", other.secret)
     assert not is_from_onthedot(headers, b"{ }", new.secret)
+    replayed = signature_headers([new], "run_1", present - 301_000, b"{}")
+    assert not is_from_onthedot(replayed, b"{}", new.secret)
