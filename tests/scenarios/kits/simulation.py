@@ -121,7 +121,8 @@ class Simulation:
         until = self.clock.now() + round(seconds * 1000)
         while True:
             self.dispatch()
-            self.work()
+            if any(at <= self.clock.now() for at in self._visible_times()):
+                self.work()
             before = self.clock.now()
             if before >= until:
                 return
@@ -130,8 +131,12 @@ class Simulation:
                 self.plan_ticks()
 
     def _next_moment(self, now: int) -> int:
-        visible = (self.world.queues.next_visible_at(pool, priority) for pool, priority in self._served())
-        return min([now - now % 1000 + 1000, *(at for at in visible if at is not None and at > now)])
+        return min([now - now % 1000 + 1000, *(at for at in self._visible_times() if at > now)])
+
+    def _visible_times(self) -> list[int]:
+        """Return for each queue with messages when its first one becomes, or became, visible."""
+        times = (self.world.queues.next_visible_at(pool, priority) for pool, priority in self._served())
+        return [at for at in times if at is not None]
 
     def _served(self) -> list[tuple[str, Priority]]:
         """The queues that feed workers by themselves."""
