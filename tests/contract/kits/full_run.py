@@ -53,6 +53,7 @@ def a_run_with_every_field(clock: Clock) -> Record:
         retry=RetryPolicy(7, 0.5, 3.0, 60.0, jitter=False),
         timeout_seconds=7,
         name="every field",
+        description="what it is for: grüße 🎉\nsecond line",
         tags={"team": "ops"},
         requirements=Requirements(("gpu", "ffmpeg"), cpu=1.5, memory_mb=2048),
     )

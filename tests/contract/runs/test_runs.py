@@ -1,5 +1,7 @@
 """Runs: put-if-absent, and read."""
 
+from dataclasses import fields
+
 import pytest
 
 from onthedot.domain.runs.records import FIELDS, Definition
@@ -33,6 +35,10 @@ def test_every_field_comes_back_as_it_was_stored(store: RunStore, clock: Clock) 
     run = a_run_with_every_field(clock)
     missing = [name for name in FIELDS if getattr(run, name) in (None, (), 0, "")]
     assert not missing, "the case must fill every field"
+    assert run.definition is not None
+    plain = Definition(run.definition.target)
+    same = [one.name for one in fields(Definition) if getattr(run.definition, one.name) == getattr(plain, one.name)]
+    assert same == ["target"], "the case must change every field of the definition"
 
     store.create(run)
 

@@ -36,6 +36,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "retry": dataclasses.asdict(RetryPolicy()),
     "timeout_seconds": 60,
     "name": None,
+    "description": None,
     "tags": {},
     "requirements": dataclasses.asdict(Requirements()),
 }
@@ -83,6 +84,7 @@ def _definition(definition: Definition) -> dict[str, Any]:
         "retry": dataclasses.asdict(definition.retry),
         "timeout_seconds": definition.timeout_seconds,
         "name": definition.name,
+        "description": definition.description,
         "tags": dict(definition.tags),
         "requirements": dataclasses.asdict(definition.requirements),
     }

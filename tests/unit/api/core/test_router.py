@@ -135,12 +135,13 @@ def test_the_description_offers_no_null_that_would_be_refused(api: Api) -> None:
         choice.get("type") for field in fields.values() for choice in (field, *field.get("anyOf", ()))
     }
     assert fields["timeout_seconds"]["maximum"] == 39_600
+    assert (fields["description"]["type"], fields["description"]["maxLength"]) == ("string", 1_000)
 
 
 def test_a_change_offers_null_where_it_clears_something(api: Api) -> None:
     fields = api.get("/openapi.json").body["components"]["schemas"]["PatchFields"]["properties"]
     nullable = {name for name, field in fields.items() if {"type": "null"} in field.get("anyOf", ())}
-    assert nullable == {"name", "start_at", "end_at", "max_runs"}
+    assert nullable == {"name", "description", "start_at", "end_at", "max_runs"}
     assert not [name for name, field in fields.items() if name != "payload" and "default" in field]
 
 

@@ -52,8 +52,9 @@ def test_each_entry_is_answered_in_order(api: Api) -> None:
 
 
 def test_an_entry_is_accepted_as_if_it_had_come_alone(api: Api) -> None:
-    alone = api.submit(delay=3600, name="x", tags={"a": "b"}).body
-    (together,) = batch(api, job(delay=3600, name="x", tags={"a": "b"}))
+    fields = {"delay": 3600, "name": "x", "description": "y", "tags": {"a": "b"}}
+    alone = api.submit(**fields).body
+    (together,) = batch(api, job(**fields))
     assert {**alone, "job_id": ""} == {**together, "job_id": ""}
     shown = [api.get(f"/v1/jobs/{one['job_id']}").body for one in (alone, together)]
     assert {**shown[0], "job_id": ""} == {**shown[1], "job_id": ""}

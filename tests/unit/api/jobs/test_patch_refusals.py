@@ -63,6 +63,7 @@ BAD_CHANGES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
     ({}, {"colour": 1}, "colour", "unknown field"),
     ({}, {"idempotency_key": "k"}, "idempotency_key", "unknown field"),
     ({}, {"priority": None}, "priority", "leave it out"),
+    ({}, {"description": "x" * 1_001}, "description", "at most 1000"),
     ({}, {"target": {"type": "shell", "argv": []}}, "target.argv", "at least 1"),
     ({}, {"target": {"type": "http", "url": URL, "headers": {"A": "***"}}}, "target.headers.A", "mask of a secret"),
     ({}, {"callback_url": "x"}, "callback_url", "scheme"),

@@ -99,6 +99,26 @@ def test_a_job_of_a_workflow_is_a_job_that_says_where_it_belongs(api: Api) -> No
     assert f"a ({ids(view)['a']}), which is PENDING" in reasons[0]["message"]
 
 
+def test_a_workflow_and_its_jobs_have_descriptions_of_their_own(api: Api) -> None:
+    simulation, _ = a_scheduler(api)
+    workflow_id = a_workflow(api, [node("a", delay=3_600, description="one")], description="all")
+    simulation.let_pass(2)
+    for job_id, text in ((workflow_id, "all"), (ids(shown(api, workflow_id))["a"], "one")):
+        assert api.get(f"/v1/jobs/{job_id}").body["description"] == text
+
+
+def test_the_description_of_a_workflow_that_waits_can_be_changed(api: Api) -> None:
+    workflow_id = a_workflow(api, DIAMOND, description="old", delay=3_600)
+    response = api.send("PATCH", f"/v1/jobs/{workflow_id}", description="new")
+    assert (response.status, response.body["description"]) == (200, "new")
+
+
+def test_a_description_that_is_too_long_is_refused_with_its_place(api: Api) -> None:
+    text = "x" * 1_001
+    assert fields_of(submit(api, [node("a"), node("b", description=text)])) == {"jobs.1.description"}
+    assert fields_of(submit(api, [node("a")], description=text)) == {"description"}
+
+
 def test_a_failure_spreads_and_the_workflow_says_so(api: Api) -> None:
     simulation, target = a_scheduler(api)
     workflow_id = a_workflow(api, [node("a", delay=5), node("b", "a"), node("c", "b", on_parent_failure="skip")])

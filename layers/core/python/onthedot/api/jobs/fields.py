@@ -24,14 +24,16 @@ from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
 from onthedot.domain.workers.pools import LONGEST_PULL, Requirements
 from onthedot.use_cases.jobs.run_extra import MOST_BACKFILLED
 
+MAX_DESCRIPTION: Final = 1_000
 MAX_TAGS: Final = 20
 MAX_REQUIRED: Final = 20
 MAX_BATCH: Final = 500
 MAX_DEPENDENCIES: Final = 100
-CLEARABLE: Final = frozenset({"name", "start_at", "end_at", "max_runs"})
+CLEARABLE: Final = frozenset({"name", "description", "start_at", "end_at", "max_runs"})
 """Fields that a change removes from the job when they are null."""
 
 IdempotencyKey = Annotated[Key, AfterValidator(printable)]
+Description = Annotated[str, Field(max_length=MAX_DESCRIPTION)]
 Tags = Annotated[dict[Key, Text], Field(max_length=MAX_TAGS)]
 Delay = Annotated[float, Field(ge=0, le=MAX_AHEAD_MS // 1000)]
 TimeoutSeconds = Annotated[int, Field(ge=1, le=LONGEST_PULL)]
@@ -68,6 +70,7 @@ class WorkFields(Fields):
     """The fields that jobs of their own and jobs of a workflow share. Give either `target` or `callback_url`."""
 
     name: Text | None = None
+    description: Annotated[Description | None, Field(description="text for people; no attempt reads it")] = None
     tags: Tags = Field(default_factory=dict)
     at: Annotated[Instant | None, Field(description="RFC 3339 with offset, or epoch seconds")] = None
     delay: Annotated[Delay | None, Field(description="seconds from now")] = None
@@ -116,12 +119,13 @@ class PatchFields(RecurrenceFields):
 
     `retry`, `dst` and `misfire` may be given in part. `target`, `tags`, `requirements` and `on_event` replace the old
     value. `at` and `delay` are for jobs that run once, the fields of a schedule for recurring jobs, `on_event` for jobs
-    that wait for events. null removes `name`, `start_at`, `end_at` and `max_runs`.
+    that wait for events. null removes `name`, `description`, `start_at`, `end_at` and `max_runs`.
     """
 
     model_config = ConfigDict(json_schema_extra=_with_clearable)
 
     name: Text | None = None
+    description: Description | None = None
     tags: Tags | None = None
     at: Instant | None = None
     delay: Delay | None = None

@@ -78,6 +78,8 @@ def _definition(fields: PatchFields) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     if "name" in fields.model_fields_set:
         changed["name"] = fields.name
+    if "description" in fields.model_fields_set:
+        changed["description"] = fields.description
     if fields.tags is not None:
         changed["tags"] = fields.tags
     if fields.timeout_seconds is not None:

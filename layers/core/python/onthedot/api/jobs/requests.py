@@ -93,6 +93,7 @@ def definition_of(fields: WorkFields) -> Definition:
         retry=RetryPolicy(**fields.retry.model_dump()),
         timeout_seconds=fields.timeout_seconds,
         name=fields.name,
+        description=fields.description,
         tags=fields.tags,
         requirements=fields.requirements.requirements(),
     )

@@ -77,6 +77,7 @@ def job_view(
         **accepted_view(job, outlook.next_at),
         **recurrence_view(job),
         **_on_event(job),
+        "description": definition.description,
         "tags": dict(definition.tags),
         "target": target_view(definition.target),
         "payload": payload.value,

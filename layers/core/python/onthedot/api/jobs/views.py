@@ -63,6 +63,7 @@ class JobView(AcceptedView, RecurrenceView, OnEventView):
     `retry_count` are of the latest run.
     """
 
+    description: str | None
     tags: dict[str, str]
     target: TargetView
     payload: Any

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Field
 
 from onthedot.api.core.fields import Instant, PriorityName, Text
-from onthedot.api.jobs.fields import Delay, IdempotencyKey, Tags, WorkFields
+from onthedot.api.jobs.fields import Delay, Description, IdempotencyKey, Tags, WorkFields
 from onthedot.api.schedules.fields import RecurrenceFields
 from onthedot.domain.workflows.graph import MAX_JOBS
 
@@ -36,6 +36,7 @@ class WorkflowFields(RecurrenceFields):
     """
 
     name: Text | None = None
+    description: Description | None = None
     tags: Tags = Field(default_factory=dict)
     at: Annotated[Instant | None, Field(description="RFC 3339 with offset, or epoch seconds")] = None
     delay: Annotated[Delay | None, Field(description="seconds from now")] = None

@@ -55,7 +55,7 @@ def read_workflow_request(body: bytes, header_key: str | None, now: int) -> tupl
         raise InvalidRequest(*problems)
     fields = read_model(HeadFields, document)
     request = JobRequest(
-        definition=Definition(WorkflowTarget(), name=fields.name, tags=fields.tags),
+        definition=Definition(WorkflowTarget(), name=fields.name, description=fields.description, tags=fields.tags),
         fingerprint=fingerprint_of(document),
         priority=Priority(fields.priority),
         recurrence=new_recurrence(fields, now),

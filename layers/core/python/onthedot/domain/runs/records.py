@@ -99,6 +99,7 @@ class Definition:
     retry: RetryPolicy = RetryPolicy()
     timeout_seconds: int = 60
     name: str | None = None
+    description: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     requirements: Requirements = field(default_factory=Requirements)
 

@@ -26,7 +26,7 @@ _DOES: Final = {Kind.ONE_OFF: "runs once", Kind.RECURRING: "recurs", Kind.EVENT:
 _WHERE: Final = frozenset({"target", "callback_url"})
 _CHOOSES_POOL: Final = _WHERE | {"requirements", "timeout_seconds"}
 _NOT_FOR_WORKFLOWS: Final = _CHOOSES_POOL | {"payload", "retry"}
-_DEFINES: Final = _NOT_FOR_WORKFLOWS | {"name", "tags"}
+_DEFINES: Final = _NOT_FOR_WORKFLOWS | {"name", "description", "tags"}
 
 
 @dataclass(frozen=True, slots=True)
