@@ -104,6 +104,11 @@ def test_the_preview_works(bare: Bare) -> None:
     assert output.count("09:00:00+0") == 10
 
 
+def test_the_command_for_one_job_reaches_for_the_api(bare: Bare) -> None:
+    code, output = bare.run("onthedot", "get", "job_a", "--url", "http://127.0.0.1:1")
+    assert (code, output) == (1, "Error: http://127.0.0.1:1 cannot be reached: NewConnectionError\n")
+
+
 def test_a_worker_with_an_app_runs_until_it_is_stopped(bare: Bare) -> None:
     (bare.folder / "my_app.py").write_text(APP)
     process = bare.start("onthedot", "worker", "--app", "my_app", "--url", "http://127.0.0.1:1")

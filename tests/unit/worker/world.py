@@ -64,16 +64,22 @@ def serving(world: World) -> Iterator[ApiServer]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:
+        def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             known = self.headers.get("Authorization") == f"Bearer {TOKEN}"
             principal = Principal("acme", "admin", "a worker") if known else None
-            response = api.answer(Request("POST", self.path, body=body, principal=principal))
+            response = api.answer(Request(self.command, self.path, body=body, principal=principal))
             content = response.text.encode()
             self.send_response(response.status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
+
+        def do_GET(self) -> None:
+            self._serve()
+
+        def do_POST(self) -> None:
+            self._serve()
 
         def log_message(self, *_: Any) -> None:
             pass

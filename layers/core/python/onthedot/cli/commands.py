@@ -15,6 +15,7 @@ class Entry(NamedTuple):
 
 SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
     "Jobs": {
+        "get": Entry("get:get", "Show one job"),
         "preview": Entry("preview:preview", "Show when a schedule fires next"),
         "listen": Entry("listen:listen", "Receive the HTTP calls of jobs and show how late they are"),
     },

@@ -8,10 +8,9 @@ from typing import Any, Final
 import click
 
 from onthedot.cli.listen_server import Arrival, ListenServer
+from onthedot.cli.text import printable, short
 from onthedot.domain.instants import format_instant, moment_of
 
-MOST_SHOWN: Final = 200
-"""Characters of a path or a payload that people see. `--json` has all of them."""
 FINE_MS: Final = 1_000
 POOR_MS: Final = 10_000
 
@@ -73,7 +72,7 @@ def as_document(arrival: Arrival) -> dict[str, Any]:
 def as_text(arrival: Arrival) -> str:
     """Return the request for people, in a few lines."""
     clock = moment_of(arrival.at).astimezone()
-    request = click.style(f"{arrival.method} {_short(printable(arrival.path))}", bold=True)
+    request = click.style(f"{arrival.method} {short(printable(arrival.path))}", bold=True)
     lines = [f"{clock:%H:%M:%S}.{arrival.at % 1000:03}  {request}  {_lateness(arrival.lateness_ms)}"]
     lines += [f"{click.style(f'{name:>12}', dim=True)}  {value}" for name, value in _details(arrival).items()]
     return "\n".join(lines)
@@ -86,14 +85,10 @@ def _details(arrival: Arrival) -> dict[str, str]:
     details["attempt"] = "" if arrival.attempt is None else str(arrival.attempt)
     if arrival.body:
         payload = arrival.payload
-        details["payload"] = _short(
+        details["payload"] = short(
             printable(payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False))
         )
     return {name: value for name, value in details.items() if value}
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text):,} characters)"
 
 
 def _lateness(lateness: int | None) -> str:
@@ -103,8 +98,3 @@ def _lateness(lateness: int | None) -> str:
         return click.style(f"{-lateness:,} ms early", fg="red")
     colour = "green" if lateness < FINE_MS else "yellow" if lateness < POOR_MS else "red"
     return click.style(f"{lateness:,} ms late", fg=colour)
-
-
-def printable(text: str) -> str:
-    """Return the text with escapes for characters that could control a terminal."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

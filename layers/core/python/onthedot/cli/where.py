@@ -1,4 +1,4 @@
-"""Find the table that a command works on: the one of the local stack, or one of an AWS account."""
+"""Find the table or the API that a command works on: the one of the local stack, or another one."""
 
 import json
 import os
@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 import click
 
 from onthedot.domain.errors import Unavailable
 
-NO_STACK: Final = "there is no local stack here; start one with `onthedot up`, or name the table with --table"
+URL, TOKEN = "ONTHEDOT_URL", "ONTHEDOT_TOKEN"
+NO_STACK: Final = "there is no local stack here; start one with `onthedot up`, or "
 # The local AWS accepts any keys, in the region that it was deployed to.
 LOCAL: Final = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
@@ -50,16 +52,64 @@ def find_table(table: str | None, region: str | None, endpoint_url: str | None) 
         return table, {name: value for name, value in connection.items() if value is not None}
     if region or endpoint_url:
         raise click.UsageError("--region and --endpoint-url say where --table is; give that too")
-    stack = local_stack()
+    stack = local_stack("name the table with --table")
     return stack["table"], {**LOCAL, "endpoint_url": stack["endpoint_url"]}
 
 
-def local_stack() -> dict[str, Any]:
-    """Return the content of `local.json` in ONTHEDOT_HOME, or in `.onthedot` of this folder or one above it."""
+class ApiPlace(NamedTuple):
+    """The URL of an API, and a token for it."""
+
+    url: str
+    token: str
+    is_local: bool = False
+    """Whether it is the API of the local stack."""
+
+
+def api_options(command: Command) -> Command:
+    """Add the options `--url` and `--token` to a command, for `find_api`."""
+    command = click.option("--token", metavar="TOKEN", help=f"API token. Better set {TOKEN}.")(command)
+    return click.option("--url", metavar="URL", help=f"URL of the API.  [default: {URL}, or the local stack]")(command)
+
+
+def find_api(url: str | None, token: str | None) -> ApiPlace:
+    """Return the API that the options name, else the one that the environment names, else the local stack's."""
+    if address := url or os.environ.get(URL):
+        return checked_api(address, token or os.environ.get(TOKEN))
+    stack = local_stack("name an API with --url")
+    return checked_api(stack.get("api_url", ""), token or stack.get("token"), is_local=True)
+
+
+def checked_api(url: str, token: str | None, *, is_local: bool = False) -> ApiPlace:
+    """Return the place of an API. Raise click.UsageError when no request can be made of the URL or the token."""
+    try:
+        is_url = urlsplit(url).scheme in {"http", "https"} and bool(urlsplit(url).netloc)
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise click.UsageError(f"{url!r} is no URL of an API; give one such as https://host/path")
+    if not token:
+        raise click.UsageError(f"{url} needs a token; set it as {TOKEN}")
+    if not (token.isascii() and token.isprintable()):
+        raise click.UsageError(f"the token for {url} has characters that no token has; set it as {TOKEN}")
+    return ApiPlace(url, token, is_local)
+
+
+def local_stack(otherwise: str) -> dict[str, Any]:
+    """Return the content of `local.json` in ONTHEDOT_HOME, or in `.onthedot` of this folder or one above it.
+
+    Raise click.UsageError when there is none. Its message offers the way to do without.
+    """
     here = Path.cwd()
     chosen = os.environ.get("ONTHEDOT_HOME")
     homes = [Path(chosen).expanduser()] if chosen else [at / ".onthedot" for at in (here, *here.parents)]
     for home in homes:
         if (description := home / "local.json").is_file():
-            return dict(json.loads(description.read_text()))
-    raise click.UsageError(NO_STACK)
+            return _read(description)
+    raise click.UsageError(NO_STACK + otherwise)
+
+
+def _read(description: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(description.read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise click.ClickException(f"{description} cannot be read; `onthedot up` writes it again") from error

@@ -9,14 +9,15 @@ from urllib.parse import urlsplit
 
 import click
 
-from onthedot.cli.where import LOCAL, local_stack, reaching
+from onthedot.cli.where import LOCAL, TOKEN, URL, ApiPlace, checked_api, local_stack, reaching
 from onthedot.ports import Engine
 from onthedot.settings import BadSettings, WorkerSettings
 from onthedot.worker.rest_client import RestClient
 from onthedot.worker.rest_source import RestWorkSource
 from onthedot.worker.work_source import WorkSource
 
-URL, TOKEN, TABLE = "ONTHEDOT_URL", "ONTHEDOT_TOKEN", "ONTHEDOT_TABLE"
+TABLE: Final = "ONTHEDOT_TABLE"
+OTHERWISE: Final = "name an API with --url"
 LOCAL_STAGE: Final = "local"
 OUTPUT: Final = "WorkerEnvironment"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -47,21 +48,17 @@ def find_home(pool: str, *, url: str | None, token: str | None, direct: bool, st
             raise click.UsageError("either --direct, or --url and --token")
         return _direct(pool, stage)
     if address := url or os.environ.get(URL):
-        return _rest(address, token or environment_token)
+        return _rest(checked_api(address, token or environment_token))
     if TABLE in os.environ:
         return _from_settings(pool, os.environ)
-    stack = local_stack()
-    return _rest(stack["api_url"], token or stack["token"], is_local=True)
+    stack = local_stack(OTHERWISE)
+    return _rest(checked_api(stack["api_url"], token or stack["token"], is_local=True))
 
 
-def _rest(url: str, token: str | None, *, is_local: bool = False) -> Home:
-    if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
-        raise click.UsageError(f"{url} is no URL of an API; give one such as https://host/path")
-    if not token:
-        raise click.UsageError(f"{url} needs a token; set it as {TOKEN}")
+def _rest(api: ApiPlace) -> Home:
     # A worker for an API on this machine may call other servers on this machine.
-    here = is_local or urlsplit(url).hostname in LOOPBACK
-    return Home(url, RestWorkSource(RestClient(url, token)), allow_private=here)
+    here = api.is_local or urlsplit(api.url).hostname in LOOPBACK
+    return Home(api.url, RestWorkSource(RestClient(api.url, api.token)), allow_private=here)
 
 
 def _direct(pool: str, stage: str | None) -> Home:
@@ -74,7 +71,7 @@ def _direct(pool: str, stage: str | None) -> Home:
 
 def _use_local_aws() -> None:
     """Set the environment that every AWS client reads, those of the `lambda` and `aws` targets too."""
-    os.environ["AWS_ENDPOINT_URL"] = local_stack()["endpoint_url"]
+    os.environ["AWS_ENDPOINT_URL"] = local_stack("name a deployment with --stage")["endpoint_url"]
     os.environ["AWS_DEFAULT_REGION"] = LOCAL["region_name"]
     os.environ["AWS_ACCESS_KEY_ID"] = LOCAL["aws_access_key_id"]
     os.environ["AWS_SECRET_ACCESS_KEY"] = LOCAL["aws_secret_access_key"]

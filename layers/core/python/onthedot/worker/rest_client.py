@@ -21,29 +21,30 @@ _PAUSES: Final = (0.3, 0.6)
 _CONNECTIONS: Final = 16
 _PASSING: Final = frozenset({408, 425, 429})
 """Refusals that pass, beside all statuses from 500."""
-_REFUSED: Final = {
-    401: "the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN",
-    403: "the token's role does not allow a worker; give a worker's, operator's or admin's as ONTHEDOT_TOKEN",
-}
+_ROLES: Final = {"GET": "a viewer's", "POST": "a worker's"}
+"""The weakest role that may make the calls of each method."""
 
 
 class ApiRefused(OnthedotError):
     """A refusal of a call that the API has understood."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, code: str | None = None) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
+        self.code = code
 
 
 class RestClient:
     """A client of the API at a URL. Safe to use from several threads."""
 
-    def __init__(self, url: str, token: str, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, url: str, token: str, sleep: Callable[[float], None] = time.sleep, program: str = "onthedot-worker"
+    ) -> None:
         self._url = url.rstrip("/")
         self._headers = {
             "Authorization": f"Bearer {token}",
             "Content-Type": "application/json",
-            "User-Agent": f"onthedot-worker/{__version__}",
+            "User-Agent": f"{program}/{__version__}",
         }
         self._sleep = sleep
         self._pool = urllib3.PoolManager(maxsize=_CONNECTIONS)
@@ -56,21 +57,28 @@ class RestClient:
         every other refusal.
         """
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")
+        return json.loads(self._call("POST", path, content, seconds, tries))
+
+    def get(self, path: str) -> bytes:
+        """Send a GET and return the JSON of the reply as it arrived. Raise the same errors as `post`."""
+        return self._call("GET", path, None, CALL_SECONDS, TRIES)
+
+    def _call(self, method: str, path: str, content: bytes | None, seconds: float, tries: int) -> bytes:
         backoff = Backoff(*_PAUSES, self._chance)
         for number in range(1, tries + 1):
             try:
-                return self._try(path, content, seconds)
+                return self._try(method, path, content, seconds)
             except Unavailable:
                 if number == tries:
                     raise
                 self._sleep(backoff.next())
         raise AssertionError("there is at least one try")
 
-    def _try(self, path: str, content: bytes, seconds: float) -> Any:
+    def _try(self, method: str, path: str, content: bytes | None, seconds: float) -> bytes:
         timeout = urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), read=seconds)
         try:
             reply = self._pool.request(
-                "POST",
+                method,
                 self._url + path,
                 body=content,
                 headers=self._headers,
@@ -80,27 +88,33 @@ class RestClient:
             )
         except urllib3.exceptions.HTTPError as error:
             raise Unavailable(f"{self._url} cannot be reached: {type(error).__name__}") from error
-        return _json_of(reply.status, reply.data)
+        return _checked(method, reply.status, reply.data)
 
 
-def _json_of(status: int, data: bytes) -> Any:
+def _checked(method: str, status: int, data: bytes) -> bytes:
+    """Return the JSON of a reply as it arrived. Raise the error that another reply stands for."""
     if status >= 500 or status in _PASSING:
-        raise Unavailable(f"the API answered {status}: {_message(data)}")
-    if status in _REFUSED:
-        raise NotAllowed(_REFUSED[status])
+        raise Unavailable(f"the API answered {status}: {_error_of(data)[1]}")
+    if status == 401:
+        raise NotAllowed("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")
+    if status == 403:
+        needed = f"give {_ROLES[method]}, operator's or admin's as ONTHEDOT_TOKEN"
+        raise NotAllowed(f"the token's role does not allow this call; {needed}")
     if status >= 300:
-        raise ApiRefused(status, _message(data))
+        code, message = _error_of(data)
+        raise ApiRefused(status, message, code)
     try:
-        return json.loads(data)
+        json.loads(data)
     except ValueError as error:
         raise Unavailable("the API's answer is no JSON; is the URL right?") from error
+    return data
 
 
-def _message(data: bytes) -> str:
-    """Return the error message of a reply, or the beginning of its text."""
+def _error_of(data: bytes) -> tuple[str | None, str]:
+    """Return the code and the message of an error. Return None and the beginning of the text of any other reply."""
     try:
         error = json.loads(data)["error"]
         details = "; ".join(f"{detail['field']} {detail['message']}" for detail in error.get("details") or ())
-        return f"{error['message']} ({details})" if details else str(error["message"])
+        return error["code"], f"{error['message']} ({details})" if details else str(error["message"])
     except (ValueError, KeyError, TypeError):
-        return data[:200].decode("utf-8", errors="replace")
+        return None, data[:200].decode("utf-8", errors="replace")
