@@ -11,6 +11,7 @@ import pytest
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Definition, Priority
 from onthedot.domain.targets.types import (
+    TYPES,
     AwsTarget,
     GrpcTarget,
     HttpTarget,
@@ -111,6 +112,10 @@ CALLS: dict[str, Target] = {
     "shell": ShellTarget(("true",)),
     "python": PythonTarget("handler"),
 }
+
+
+def test_the_cases_have_every_target_type_that_users_can_name() -> None:
+    assert set(CALLS) == set(TYPES) - {"workflow"}
 
 
 def perform(worker: ModuleType, kind: str) -> Answer:

@@ -7,8 +7,10 @@ import pytest
 
 from context_values import BadContext
 from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, Pool, PoolKind
-from pool_config import Fargate
+from onthedot.wiring.workers import aws_factories
+from pool_config import AWS_CALLS, Fargate
 from stage_config import StageConfig
+from tests.builders import a_world
 
 RENDER: dict[str, Any] = {"name": "render", "capabilities": ["http", "chromium"], "cpu": 2, "memory_mb": 3900}
 TASKS: dict[str, Any] = {"cpu": 2048, "memory_mb": 4096}
@@ -22,6 +24,12 @@ def test_without_a_word_a_stage_has_the_default_pools_and_none_on_fargate() -> N
     plain = StageConfig.from_context({"stage": "prod"})
     assert plain.all_pools == DEFAULT_POOLS
     assert not [known for known in plain.pools if known.fargate]
+
+
+def test_pools_that_make_aws_calls_are_those_with_a_performer_for_them() -> None:
+    """Without its name there, a Fargate pool would promise a target type that its tasks may not perform."""
+    with a_world() as world:
+        assert set(aws_factories(world.engine)) == AWS_CALLS
 
 
 def test_a_pool_is_added_to_them() -> None:
