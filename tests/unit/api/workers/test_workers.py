@@ -69,6 +69,13 @@ def test_slots_is_still_read_as_the_former_name_of_concurrency(api: Api) -> None
     assert register(api, resources={"slots": 7}).body["resources"]["concurrency"] == 7
 
 
+def test_the_resources_that_the_api_shows_can_be_sent_back(api: Api) -> None:
+    shown = register(api, resources={"concurrency": 7}).body["resources"]
+    assert register(api, resources=shown).body["resources"] == shown
+    refused = register(api, resources={**shown, "slots": 8})
+    assert (refused.status, fields_of(refused)) == (422, {"resources.slots"})
+
+
 @pytest.mark.parametrize("body", [b"", b"{}"])
 def test_a_worker_that_says_nothing_gets_an_id_and_the_defaults(api: Api, body: bytes) -> None:
     worker = api.call("POST", "/v1/workers/register", body).body

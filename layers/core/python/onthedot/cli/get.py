@@ -13,12 +13,12 @@ from rich.text import Text
 from onthedot.cli.text import printable, short
 from onthedot.cli.where import ApiPlace, api_options, find_api
 from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.worker.rest_client import ApiRefused, RestClient
+from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
 
 SHOWN: Final = (
-    "job_id", "name", "status", "reason", "cron", "timezone", "every", "on_event", "target", "payload", "priority",
-    "pool", "tags", "dependencies", "workflow_id", "key", "created_at", "fire_time", "next_fire_time", "last_run",
-    "finished_at", "lateness_ms", "retry_count", "result",
+    "job_id", "name", "description", "status", "reason", "cron", "timezone", "every", "on_event", "target", "payload",
+    "priority", "pool", "tags", "dependencies", "workflow_id", "key", "created_at", "fire_time", "next_fire_time",
+    "last_run", "finished_at", "lateness_ms", "retry_count", "result",
 )  # fmt: skip
 """The fields of a job that the table has, in this order. A field without a value has no row."""
 STYLES: Final = {"SUCCEEDED": "green", "FAILED": "red"}
@@ -44,18 +44,18 @@ def get(job_id: str, url: str | None, token: str | None, as_json: bool) -> None:
       onthedot get job_p4lr2upbz3zjp5vfk4bckgyzhm
     """
     api = find_api(url, token)
-    document = _read(api, job_id)
-    job = json.loads(document)
+    reply = _read(api, job_id)
+    job = reply.document
     if not isinstance(job, dict) or "job_id" not in job:
         raise click.ClickException(f"{api.url} did not answer with a job; is the URL right?")
     if as_json:
-        click.echo(document)
+        click.echo(reply.data)
     else:
         Console().print(_table(job))
 
 
-def _read(api: ApiPlace, job_id: str) -> bytes:
-    """Return the API's document about the job. Raise click.ClickException with a sentence when there is none."""
+def _read(api: ApiPlace, job_id: str) -> Reply:
+    """Return the API's reply about the job. Raise click.ClickException with a sentence when there is none."""
     client = RestClient(api.url, api.token, program="onthedot-cli")
     try:
         return client.get(f"/v1/jobs/{quote(job_id, safe='', errors='replace')}")

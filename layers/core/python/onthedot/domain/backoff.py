@@ -1,6 +1,10 @@
 """Growing pauses between tries, with jitter, so that many callers do not try at the same moment."""
 
 import random
+from typing import Final
+
+_SHARED: Final = random.Random()  # noqa: S311 (jitter, not a secret)
+"""Seeding one takes some 10 µs, which a retry loop on the hot path should not pay."""
 
 
 class Backoff:
@@ -12,7 +16,7 @@ class Backoff:
     def __init__(self, first: float, most: float, chance: random.Random | None = None) -> None:
         self._first = first
         self._most = most
-        self._chance = chance or random.Random()  # noqa: S311 (jitter, not a secret)
+        self._chance = chance or _SHARED
         self._next = first
 
     def next(self) -> float:

@@ -4,7 +4,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import urllib3
 
@@ -34,6 +34,14 @@ class ApiRefused(OnthedotError):
         self.code = code
 
 
+class Reply(NamedTuple):
+    """A reply of the API that is no refusal."""
+
+    data: bytes
+    """The JSON as it arrived."""
+    document: Any
+
+
 class RestClient:
     """A client of the API at a URL. Safe to use from several threads."""
 
@@ -57,13 +65,13 @@ class RestClient:
         every other refusal.
         """
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")
-        return json.loads(self._call("POST", path, content, seconds, tries))
+        return self._call("POST", path, content, seconds, tries).document
 
-    def get(self, path: str) -> bytes:
-        """Send a GET and return the JSON of the reply as it arrived. Raise the same errors as `post`."""
+    def get(self, path: str) -> Reply:
+        """Send a GET and return the reply. Raise the same errors as `post`."""
         return self._call("GET", path, None, CALL_SECONDS, TRIES)
 
-    def _call(self, method: str, path: str, content: bytes | None, seconds: float, tries: int) -> bytes:
+    def _call(self, method: str, path: str, content: bytes | None, seconds: float, tries: int) -> Reply:
         backoff = Backoff(*_PAUSES, self._chance)
         for number in range(1, tries + 1):
             try:
@@ -74,7 +82,7 @@ class RestClient:
                 self._sleep(backoff.next())
         raise AssertionError("there is at least one try")
 
-    def _try(self, method: str, path: str, content: bytes | None, seconds: float) -> bytes:
+    def _try(self, method: str, path: str, content: bytes | None, seconds: float) -> Reply:
         timeout = urllib3.Timeout(connect=min(_CONNECT_SECONDS, seconds), read=seconds)
         try:
             reply = self._pool.request(
@@ -91,8 +99,8 @@ class RestClient:
         return _checked(method, reply.status, reply.data)
 
 
-def _checked(method: str, status: int, data: bytes) -> bytes:
-    """Return the JSON of a reply as it arrived. Raise the error that another reply stands for."""
+def _checked(method: str, status: int, data: bytes) -> Reply:
+    """Return a reply that is JSON. Raise the error that another reply stands for."""
     if status >= 500 or status in _PASSING:
         raise Unavailable(f"the API answered {status}: {_error_of(data)[1]}")
     if status == 401:
@@ -104,10 +112,9 @@ def _checked(method: str, status: int, data: bytes) -> bytes:
         code, message = _error_of(data)
         raise ApiRefused(status, message, code)
     try:
-        json.loads(data)
+        return Reply(data, json.loads(data))
     except ValueError as error:
         raise Unavailable("the API's answer is no JSON; is the URL right?") from error
-    return data
 
 
 def _error_of(data: bytes) -> tuple[str | None, str]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model_validator
 
 from onthedot.api.core.fields import PRIORITY_NAMES, Fields, PriorityName, RunId, Text, WorkerId, printable
 from onthedot.api.targets.fields import Capability
@@ -31,8 +31,17 @@ MemoryMb = Annotated[int, Field(ge=0, le=100_000_000)]
 _CONCURRENCY = AliasChoices("concurrency", "slots")
 
 
+def _one_concurrency(document: Any) -> Any:
+    """Return the document without `slots` where it repeats `concurrency`, as the API's own answers do."""
+    if isinstance(document, dict) and "slots" in document and document["slots"] == document.get("concurrency"):
+        return {name: value for name, value in document.items() if name != "slots"}
+    return document
+
+
 class ResourcesFields(Fields):
     """The resources that a worker shares among its runs. `slots` is the former name of `concurrency`."""
+
+    _read_slots = model_validator(mode="before")(_one_concurrency)
 
     concurrency: Annotated[int, Field(ge=1, le=1_000, validation_alias=_CONCURRENCY)] = 1
     cpu: Cpu = 1
@@ -44,6 +53,8 @@ class ResourcesFields(Fields):
 
 class UsedFields(Fields):
     """The resources that a worker's runs use now."""
+
+    _read_slots = model_validator(mode="before")(_one_concurrency)
 
     concurrency: Annotated[int, Field(ge=0, le=1_000, validation_alias=_CONCURRENCY)] = 0
     cpu: Cpu = 0
