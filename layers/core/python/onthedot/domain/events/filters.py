@@ -31,9 +31,9 @@ class Filter:
     """One kind of filter."""
 
     fault: Callable[[Any], str]
-    """Return the fault of an argument, or an empty text."""
+    """Returns the fault of an argument, or an empty text."""
     fits: Callable[[Any, Any], bool]
-    """Return whether a value matches. The argument, which comes first, must have no fault."""
+    """Returns whether a value matches. The argument, which comes first, must have no fault."""
 
 
 def is_number(value: Any) -> bool:

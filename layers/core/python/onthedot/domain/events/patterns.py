@@ -1,13 +1,14 @@
 """Event patterns as EventBridge has them: the check of a pattern, and the match of an event.
 
 Every field that a pattern names must match, by any of the values and filters in its list. `$or` lists alternatives. A
-field of the event that is a list matches by any of its elements. When the list has objects, one of them must match all
-that the pattern says of them. `{"exists": false}` matches when there is no value. An object, an empty list and an empty
-object are no values. In a list of objects it is judged in the object that the other fields choose, or, when no other
-field chooses one, in all of them.
+field of the event that is a list matches by any of its elements. When the list has objects, one object must match
+everything that the pattern says about them. `{"exists": false}` matches when there is no value. An object, an empty
+list and an empty object are no values. In a list of objects, the object that the other fields choose must lack the
+value. When no other field chooses an object, all objects must lack it.
 
-Where AWS's own matcher is peculiar we keep to its documentation: names with dots are names, texts that look like
-addresses are texts, and the alphabet does not decide whether an absent field is judged before an object is chosen.
+Where AWS's matcher differs from AWS's documentation, this module follows the documentation. Names with dots are names.
+Texts that look like addresses are texts. The alphabetical order of the fields does not decide whether an absent field
+is judged before an object is chosen.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -95,7 +96,7 @@ def _check_branches(pattern: dict[str, Any]) -> list[Problem]:
 
 
 class _Verdict(Enum):
-    """The match of an event and a part of a pattern."""
+    """The result of matching a part of a pattern with an event."""
 
     NO = auto()
     """It does not match."""
@@ -151,7 +152,7 @@ def _judge_objects(fields: dict[str, _Node], objects: Sequence[dict[str, Any]]) 
 
 
 def _all_of(verdicts: Iterable[_Verdict]) -> _Verdict:
-    """Return NO if one is, else FOUND if one is, else ABSENT. Stop at the first NO."""
+    """Return NO if any verdict is NO, else FOUND if any is FOUND, else ABSENT. Stop at the first NO."""
     together = _Verdict.ABSENT
     for verdict in verdicts:
         if verdict is _Verdict.NO:

@@ -124,7 +124,10 @@ def _detail(old: Record | None, new: Record, at: int) -> dict[str, Any]:
 
 
 def _moment(old: Record | None, new: Record, at: int) -> int:
-    """Return the time of the change, from the record if it has it, because the stream is exact to the second only."""
+    """Return the time of the change.
+
+    The record's own time comes first, because the stream is exact to the second only.
+    """
     if old is None:
         return new.created_at
     if new.status is old.status:

@@ -159,7 +159,7 @@ def _has_runs_ahead(job: Record, now: int) -> bool:
 def _moved_back(job: Record, now: int) -> dict[str, Any]:
     """Return the fields that move a recurring job back to its first fire time after now.
 
-    Runs that are stamped for later times are taken off the count: they will be stamped and counted again.
+    Runs that are stamped for later times are subtracted from the count: they will be stamped and counted again.
     """
     if job.recurrence is None:
         return {}

@@ -50,7 +50,7 @@ def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: i
 def adopt(parent: Record, child_id: str) -> Move:
     """Record a child in a parent that has not ended.
 
-    The counter refuses a move that ends the parent without knowing this child.
+    This increments the parent's `dependents`, so a move that ends the parent without knowing this child is refused.
     """
     return Move(
         parent.run_id,

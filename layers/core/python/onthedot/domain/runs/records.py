@@ -51,7 +51,7 @@ SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 
 
 class Priority(StrEnum):
-    """One of the three queues of a pool."""
+    """The priority of a run: which queue of its pool it waits in."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -137,7 +137,7 @@ class Record:
     trigger: str | None = None
     """`manual`, `backfill` or `event` for a run that the schedule did not make."""
 
-    # What to run, and where
+    # Definition and pool
     definition: Definition | None
     """None for a stamped run: it runs with the present definition of its job."""
     priority: Priority
@@ -154,12 +154,11 @@ class Record:
     fire_at: int
     """The time when the next attempt is due: the nominal time at first, later the time of a retry.
 
-    For a recurring job it is the first fire time that is not stamped yet.
-    """
+    For a recurring job it is its position: the first fire time that is not stamped yet."""
     slot: str | None = None
     """The partition of the due index that the record stands in."""
     generation: str
-    """Random value of the present scheduling. Messages of an earlier scheduling carry another one and are ignored."""
+    """Random value of the present scheduling. Messages of an earlier scheduling carry another value and are ignored."""
     claim_token: str | None = None
     """`tick/nonce` of the dispatcher that claimed, stamped or resent the run last."""
     resends: int = 0
@@ -198,18 +197,16 @@ class Record:
 
     # Dependencies
     parents: tuple[str, ...] = ()
-    """The jobs whose end the job waits for, or waited for. Their results are given to it."""
+    """The jobs whose end the job waits for, or waited for. The target gets their results."""
     waits_for: frozenset[str] = frozenset()
-    """The parents whose end has not reached the job yet."""
+    """The parents that have not notified the job of their end yet."""
     on_parent_failure: str | None = None
-    """What happens when a parent does not succeed: `run`, `skip`, or None for `fail`."""
+    """The rule for a parent that does not succeed: `run`, `skip`, or None for `fail`."""
     children: frozenset[str] = frozenset()
     """The jobs that wait for the end of this one."""
     dependents: int | None = None
-    """Number of times that a child was added. A move that ends the run expects the number it read.
-
-    So no run ends while a child is added that the move does not know of.
-    """
+    """Number of times that a child was added. A move that ends the run expects the number that its writer read. So the
+    move is refused when a child was added meanwhile."""
     notify_pending: int | None = None
     """1 while the run has ended and some of its children are not notified. The run has a watch slot until then."""
     workflow: str | None = None

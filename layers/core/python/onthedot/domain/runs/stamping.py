@@ -1,4 +1,4 @@
-"""The runs of a recurring job: which fire times are stamped, which are skipped, and where the job goes next.
+"""The runs of a recurring job: which fire times are stamped, which are skipped, and to which time the job advances.
 
 `plan_stamps` is a pure decision. The dispatcher carries it out in this order: stamps, advance, send. It may crash
 anywhere: stamps are put-if-absent under ids that are derived from their times, so the next dispatcher makes the same
@@ -23,7 +23,7 @@ STAMPS_PER_PASS: Final = 400
 CATCH_UP_PER_PASS: Final = 60
 """Most missed runs of one job in one pass: catching up must not flood the queues beside runs that are due now."""
 MISSED_PER_PASS: Final = 20_000
-"""Most missed fire times of one job that one pass looks at."""
+"""Most missed fire times of one job that one pass computes."""
 SKIPPED_WHY: Final = "skipped"
 """The last part of the id of a skipped range."""
 
@@ -45,7 +45,7 @@ class _Fires:
     skip: tuple[int, ...]
     """The missed times that are not run."""
     last: int | None
-    """The last time that was looked at. None when there was none."""
+    """The last time that this pass settles. None when there is none."""
     why: str = ""
     """The reason for skipping."""
 
@@ -74,7 +74,7 @@ def _fires(recurrence: Recurrence, position: int, now: int, until: int) -> _Fire
     missed = fires_between(recurrence.schedule, position - 1, missed_before, MISSED_PER_PASS)
     settled = _settle_missed(recurrence.misfire, tuple(missed))
     if settled.last is not None and settled.last != missed[-1]:
-        return settled  # there is more to catch up with: a later pass stamps the times that are due now
+        return settled  # some missed times are left: a later pass stamps them, and the times that are due now
     if len(missed) == MISSED_PER_PASS:
         return settled
     after = position - 1 if settled.last is None else settled.last

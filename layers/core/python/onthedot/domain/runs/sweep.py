@@ -9,8 +9,8 @@ from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 
 PATIENCE_MS: Final = 10 * 60_000
-"""For this long the sweep waits for a backlogged queue, at the price of a read a minute. After it, the sweep moves the
-run to a later slot at growing intervals, at the price of a write each."""
+"""While a queue has a backlog, the sweep leaves a run in its slot for this long, which costs one read a minute. After
+that it moves the run to later slots at growing intervals, which costs a write each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def decide(
     if backlogged and now - run.fire_at < PATIENCE_MS:
         return Leave("its queue is backlogged")
     if backlogged:
-        # Perhaps no worker serves the pool for days. Left in this slot, the run would make every tick read it again.
+        # Perhaps no worker serves the pool for days. If the run stayed in this slot, every tick would read it again.
         return Act(lifecycle.look_later(run, now, deployment), "waits", send=False)
     if run.resends >= lifecycle.MAX_RESENDS:
         return Act(lifecycle.undeliverable(run, now, deployment), "undeliverable")

@@ -26,7 +26,8 @@ from onthedot.domain.schedules.errors import BadCron
 
 MAX_LENGTH: Final = 255
 SEARCH_YEARS: Final = 100
-"""Years to search. 29 February on a given weekday can be 40 years away. A time that is not found never comes."""
+"""Years to search. 29 February on a given weekday can be 40 years away. A time that is not found within these years
+never comes."""
 DAY_WALLS: Final = 1_440
 ALIASES: Final = {
     "@YEARLY": "0 0 1 1 *",

@@ -120,7 +120,8 @@ def _items(spec: Field, text: str) -> list[str]:
         if item == "*" and len(items) > 1:
             raise refuse(spec, text, "lists * beside other values; write * alone, or only the others")
         if item.startswith("*") and len(items) > 1 and spec in (DAY, WEEKDAY):
-            # A * at the start of a day field decides between "both" and "either". The order of a list must not.
+            # A * at the start of a day field decides whether both day fields must match or either. The order of the
+            # items in a list must not decide it.
             raise refuse(spec, text, f"lists {item} beside other values; write it as {_plain(spec, item)}")
     return items
 

@@ -29,7 +29,7 @@ _PLACELESS: Final = frozenset({"localtime", "posixrules", "Factory"})
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A stretch of time, `start <= instant < end`, with one offset. The next one may have the same offset."""
+    """A stretch of time, `start <= instant < end`, with one offset. The next stretch may have the same offset."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Zone:
-    """A time zone. Use `zone()` to get one."""
+    """A time zone. Call `zone()` to get the instance of a name."""
 
     name: str
     info: ZoneInfo
@@ -97,7 +97,10 @@ def _nearest(name: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def _stretches(place: Zone, chunk: int) -> tuple[Stretch, ...]:
-    """Return the stretches that cover a chunk of time, in order. Changes shortly before the chunk are looked at too."""
+    """Return the stretches that cover a chunk of time, in order.
+
+    Changes of the clocks shortly before the chunk are found too.
+    """
     first, end = chunk * _CHUNK_MS, (chunk + 1) * _CHUNK_MS
     start = first - _STEP_MS
     offset, shown, found = place.offset(start), 0, []

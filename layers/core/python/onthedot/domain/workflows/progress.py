@@ -44,5 +44,5 @@ def _status(present: set[str]) -> Status:
         return Status.FAILED
     if present & {Status.CANCELLED, Status.DELETED}:
         return Status.CANCELLED
-    # A job that was skipped by its own rules does not spoil the success of the others.
+    # A job that was skipped by its own rules does not keep the workflow from succeeding.
     return Status.SKIPPED if present == {Status.SKIPPED} else Status.SUCCEEDED
