@@ -48,7 +48,10 @@ def read_patch(body: bytes) -> JobPatch:
 
 
 def read_version(header: str | None) -> int | None:
-    """Return the version in `If-Match`, quoted or not, or None when any version will do. Raise InvalidRequest."""
+    """Return the version in `If-Match`, quoted or not, or None when the client accepts any version.
+
+    Raise InvalidRequest.
+    """
     if header is None or header.strip() == "*":
         return None
     found = _VERSION.fullmatch(header.strip())

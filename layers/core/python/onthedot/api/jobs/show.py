@@ -33,8 +33,8 @@ _MAYBE_STORED: Final = "may be stored or not; send it again, with the same idemp
 def shown_status(job: Record, next_at: int | None) -> str:
     """Return the status as users see it.
 
-    A job that waits after a failed or lost attempt is RETRYING. A recurring job whose last run is stamped, but still to
-    come, is ACTIVE.
+    A job that waits after a failed or lost attempt is RETRYING. A recurring job whose last run is stamped and has not
+    fired yet is ACTIVE.
     """
     if job.status in SCHEDULED and job.attempt:
         return RETRYING

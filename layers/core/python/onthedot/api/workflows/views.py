@@ -56,8 +56,8 @@ class ScheduleView(RecurrenceView):
 class WorkflowView(TypedDict):
     """A workflow with the states of its jobs.
 
-    `run_id` is the run that makes the graph, of a recurring workflow the latest one. `critical_path` lists the keys of
-    the chain of jobs that takes longest.
+    `run_id` is the run that makes the graph. For a recurring workflow it is the latest run. `critical_path` lists the
+    keys of the chain of jobs that takes longest.
     """
 
     workflow_id: str
