@@ -1,4 +1,4 @@
-"""How long a use case goes on with one step before it gives up, in milliseconds.
+"""Time limits for single steps of use cases, in milliseconds. After its limit, a use case stops trying the step.
 
 The API has 28 s for an answer, so the steps of one request together take less.
 """

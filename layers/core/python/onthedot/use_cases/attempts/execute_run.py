@@ -20,11 +20,15 @@ from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verd
 from onthedot.use_cases.attempts.stop_reasons import answer_for_stopped
 
 LONGEST_WAIT_MS: Final = 2_000
-"""The function waits at most so long for the run's fire time. An earlier message is delivered again instead."""
+"""The longest time that the function waits for the run's fire time. A message that is earlier is delivered again
+instead."""
 
 
 class Leases(Protocol):
-    """A keeper of leases: it extends the lease of a running attempt, and stops the attempt when it must not go on."""
+    """A lease keeper, as the executor uses it.
+
+    It extends the lease of an attempt, and stops an attempt that must not go on.
+    """
 
     def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]: ...
 

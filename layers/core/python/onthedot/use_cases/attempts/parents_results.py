@@ -43,6 +43,6 @@ def _view(engine: Engine, parent_id: str, parent: Record | None, room: int) -> d
     result = parent.result
     if parent.result_ref is not None and link is None:
         content = engine.blobs.get(parent.result_ref)
-        # Where the engine has no links, the results of all parents together get the size of one result.
+        # Where the engine has no links, the results of all parents together may be as long as one result.
         result = content.decode(errors="replace") if content is not None and len(content) <= room else None
     return {"job_id": parent_id, "status": parent.status.value, "result": result, "result_url": link}

@@ -1,4 +1,4 @@
-"""Start the attempt that a message names, on every kind of worker. It may happen twice."""
+"""Start the attempt that a message names, on every kind of worker. A message may be delivered twice."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Redeliver:
 
 
 Verdict = Done | Redeliver
-"""What to do with a message."""
+"""The decision about a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _start(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verd
 
 
 def _take_back(engine: Engine, run: Record, now: int) -> Verdict:
-    """Record the attempt before this delivery as lost, by the same move that the sweep would make."""
+    """Declare lost an attempt whose lease is over, by the same move that the sweep would make."""
     move = lifecycle.lose(run, now, generation=fresh_generation(), deployment=engine.deployment)
     outcome = engine.store.move(move)
     if isinstance(outcome, Moved):

@@ -30,7 +30,7 @@ CLAIMS_PER_ROUND: Final = 500
 
 @dataclass(slots=True)
 class Pass:
-    """One tick for one group of shards, under way."""
+    """A tick for one group of shards while it is under way."""
 
     engine: Engine
     tick: Tick

@@ -1,4 +1,4 @@
-"""Do at once what the next tick would do too late for a job that was just stored or changed.
+"""Schedule a job that was just stored or changed at once, because the next tick may be too late for it.
 
 A process that dies before this costs time, not the run: the job stands in its slot, and a tick or the sweep finds it.
 """

@@ -1,4 +1,4 @@
-"""Change a job as a client asks: decide from the job as it stands which of the changes it can take."""
+"""Apply a PATCH request to a job: check that this job can have each of the changes, then change it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ class JobPatch:
     given_for: Mapping[Kind, Sequence[str]]
     """Those of them that only one kind of job has, by that kind."""
     definition: Mapping[str, Any] = field(default_factory=dict)
-    """New values of fields of `Definition`, but for the payload and the retry policy."""
+    """New values of fields of `Definition`, except the payload and the retry policy."""
     retry: Mapping[str, Any] = field(default_factory=dict)
     """New values of fields of `RetryPolicy`."""
     payload: Any = None
@@ -55,10 +55,10 @@ class JobPatch:
 
 
 def patch_job(engine: Engine, tenant: str, job_id: str, patch: JobPatch, if_match: int | None) -> Record:
-    """Change the job if it still has the version `if_match`, where one is given. Return the changed job.
+    """Change the job, if it still has the version `if_match` or `if_match` is None. Return the changed job.
 
-    Raise JobNotFound, JobConflict, PreconditionFailed or Unavailable, and InvalidRequest for a field that this
-    job cannot take.
+    Raise JobNotFound, JobConflict, PreconditionFailed or Unavailable, and InvalidRequest for a field that this job
+    cannot take.
     """
     # A large payload is stored once, even when the job changes meanwhile and is decided upon again.
     payload = cache(lambda: store_payload(engine.blobs, Definition(HttpTarget(""), payload=patch.payload)))
@@ -81,7 +81,7 @@ def _job_change(engine: Engine, patch: JobPatch, job: Record, payload: Callable[
     )
     if definition is None or "payload" not in patch.given:
         return change
-    # Last of all: a change that is refused stores no payload.
+    # The payload is stored last, so that a change that is refused stores none.
     stored = payload()
     return replace(change, definition=replace(definition, payload=stored.payload, payload_ref=stored.payload_ref))
 

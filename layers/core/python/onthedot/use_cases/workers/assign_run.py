@@ -1,4 +1,7 @@
-"""Assign a run to one worker, which gets it with its next lease. If that never comes, the pool takes the run."""
+"""Assign a run to one worker, which gets it with its next lease.
+
+If that worker asks for no lease, another worker of the pool gets the run.
+"""
 
 from dataclasses import replace
 from typing import Final
@@ -85,7 +88,7 @@ def _refuse_unable(engine: Engine, job: Record, worker: WorkerRecord) -> None:
 
 
 def _able_worker(engine: Engine, unable: WorkerRecord, tenant: str, needs: Needs | None) -> WorkerRecord | None:
-    """Return the able worker to which the fewest runs are assigned."""
+    """Return the worker to which the fewest runs are assigned, of the workers that can run this one."""
     if needs is None:
         return None
     now = engine.clock.now()

@@ -1,7 +1,7 @@
 """Lease runs to a pull worker: receive them from its pool's queues in the order it asks for, check and start them.
 
 A message is hidden for little longer than a lease. If the worker dies, the message is delivered again just after the
-lease ends, and the worker that receives it takes the lost attempt back.
+lease ends, and the worker that receives it declares the attempt lost.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,19 +24,20 @@ VISIBILITY_MS: Final = lifecycle.LEASE_MS + lifecycle.CLOCK_MARGIN_MS + 2_000
 LONGEST_WAIT_MS: Final = 2_000
 """How long a lease waits for the fire time of its first run."""
 WAIT_BESIDE_MS: Final = 50
-"""How long it waits for a further run: the runs that are started already must not wait for it."""
+"""How long a lease waits for the fire time of a further run: the runs that are started already must not wait for it."""
 REST_MS: Final = 3_000
 LONGEST_REST_MS: Final = 60_000
-"""How long a message rests that no live worker can take: longer each time, so that it does not delay the others."""
+"""The longest time to hide a message that no live worker can take. The time grows with each delivery, so that the
+message does not delay others."""
 ASSIGNED_REST_MS: Final = 60_000
-"""How long a message rests whose run was assigned to an able worker. Then another worker may be assigned."""
+"""How long to hide a message whose run was assigned to another worker. After that, it may be assigned again."""
 NO_ROOM_MS: Final = 1_000
 UNAVAILABLE_MS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A run that the worker has now."""
+    """A run that was started for the worker."""
 
     run: Record
     definition: Definition | None
@@ -57,7 +58,7 @@ class Leased:
 
 @dataclass(frozen=True, slots=True)
 class _OtherWorker(Redeliver):
-    """A run that this worker cannot take, but another one may."""
+    """The verdict on a run that this worker cannot take, but another worker may."""
 
     needs: Needs | None = None
     """The needs that the other worker must meet. None: they are not read yet."""
@@ -157,7 +158,7 @@ def _lease(batch: _LeaseBatch, received: Received) -> None:
 
 
 def _rest_ms(batch: _LeaseBatch, received: Received, needs: Needs | None) -> int:
-    """Assign the run to a worker that can take it, if there is one. Return how long the message rests then."""
+    """Assign the run to a worker that can take it, if there is one. Return how long to hide the message."""
     if assign_to_able_worker(batch.engine, batch.worker, received.message, needs):
         return ASSIGNED_REST_MS
     return min(REST_MS << min(received.receive_count - 1, 10), LONGEST_REST_MS)
@@ -199,7 +200,7 @@ def _lease_assigned(batch: _LeaseBatch) -> None:
             batch.add(verdict, None)
         elif _is_for_next_lease(verdict, run):
             assigned.remove(run.run_id)
-    with suppress(Unavailable):  # else the next lease finds that they are started
+    with suppress(Unavailable):  # if this fails, the next lease finds that they are started
         batch.engine.registry.unassign(batch.worker.worker_id, assigned)
 
 

@@ -1,7 +1,7 @@
-"""Notify the children of a run that ended, one by one. A child that ends by it notifies its own children.
+"""Notify the children of a run that ended, one by one.
 
-The process that ends a run calls this. If it dies, the sweep finds the run in its watch slot and calls it again, so all
-of this may happen twice.
+When a child ends because of it, the child's own children are notified too. The process that ends a run calls this. If
+that process dies, the sweep finds the run in its watch slot and calls this again, so every step may be repeated.
 """
 
 from collections import deque
@@ -78,7 +78,7 @@ def _give_up(engine: Engine, child: Record, parent: Record | None, parent_id: st
             return lifecycle.applied(child, move)
         if outcome.current is None or outcome.current.status is not Status.WAITING:
             return _if_pending(outcome.current)
-        child = outcome.current  # a new job waits for the child meanwhile
+        child = outcome.current  # a job was added meanwhile that waits for this child
     return None
 
 
@@ -99,7 +99,7 @@ def schedule_child(engine: Engine, child: Record) -> Record | None:
 
 
 def link_to_parents(engine: Engine, child: Record) -> None:
-    """Enter a new child at each of its parents. A parent that has ended by now notifies the child at once."""
+    """Link a new child to each of its parents. When a parent has ended by now, notify the child at once."""
     for parent_id in child.parents:
         parent = _adopted_by(engine, parent_id, child.run_id)
         if parent is None or dependencies.has_ended(parent):
@@ -110,7 +110,10 @@ def link_to_parents(engine: Engine, child: Record) -> None:
 
 
 def _adopted_by(engine: Engine, parent_id: str, child_id: str) -> Record | None:
-    """Enter the child at the parent, unless that has ended. Return the parent then. None: there is no such job."""
+    """Record the child in the parent, unless the parent has ended. Return the parent as it is then.
+
+    None: there is no such job.
+    """
     parent = engine.store.get(parent_id)
     while parent is not None and not dependencies.has_ended(parent):
         outcome = engine.store.move(dependencies.adopt(parent, child_id))

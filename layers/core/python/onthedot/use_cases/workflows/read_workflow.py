@@ -29,7 +29,10 @@ class State:
     """The graph's jobs that exist, by key."""
 
     def status_of(self, key: str) -> str:
-        """Return the status of a job. One that does not exist waits to be made, or ended with its workflow."""
+        """Return the status of a job.
+
+        A job that does not exist yet is PENDING, or has the status in which its workflow's run ended.
+        """
         member = self.members.get(key)
         if member is not None:
             return _shown(member)
@@ -43,7 +46,10 @@ class State:
         return progress({member.key: self.status_of(member.key) for member in self.workflow.members})
 
     def status(self) -> str:
-        """Return the status of the workflow: that of its jobs once all exist, before that the one of its run."""
+        """Return the status of the workflow. Once all its jobs exist, it comes from them.
+
+        Before that, it comes from the run.
+        """
         run = self.run
         if run is None:
             return Status.PENDING.value

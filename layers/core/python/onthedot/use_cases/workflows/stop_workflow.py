@@ -36,7 +36,8 @@ def delete_whole(engine: Engine, tenant: str, job_id: str) -> None:
     """Delete a job, and the graph of a workflow. Raise JobNotFound or Unavailable."""
     job = read_job(engine, tenant, job_id)
     if is_workflow(job) and job.kind is Kind.RECURRING:
-        # First of all, because the graph cannot be found by a deleted job. A one-off job ends its graph when it ends.
+        # The graph is ended first, because it cannot be found from a deleted job. A one-off job ends its graph when it
+        # ends.
         _stop_latest(engine, job, Status.DELETED)
     delete_job(engine, tenant, job_id)
 
