@@ -40,7 +40,7 @@ class Backlog:
 
 
 class RunQueues(Protocol):
-    """The queues by pool and priority, in which runs wait for their last minutes.
+    """The queues by pool and priority, in which the messages of runs wait for the last minutes before they are due.
 
     Delivery is delayed and happens at least once.
     """

@@ -83,7 +83,7 @@ class DirectWorkSource(WorkSource):
         return self._queues.wait(seconds)
 
     def pause(self) -> None:
-        """Give back messages that have arrived or still arrive."""
+        """Return messages to their queues that have arrived or still arrive."""
         self._queues.pause()
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ _PAUSES: Final = (0.3, 0.6)
 """Seconds between tries: at first, and at most."""
 _CONNECTIONS: Final = 16
 _PASSING: Final = frozenset({408, 425, 429})
-"""Refusals that pass, beside all statuses from 500."""
+"""Statuses of refusals that may pass by themselves. All statuses from 500 on may pass too."""
 _REFUSED: Final = {
     401: "the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN",
     403: "the token's role does not allow a worker; give a worker's, operator's or admin's as ONTHEDOT_TOKEN",

@@ -96,7 +96,7 @@ def _as_json(response: Mapping[str, Any]) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a JSON value for a value that JSON does not have."""
+    """Return a JSON value for a value of a type that JSON does not have."""
     from botocore.eventstream import EventStream, ParserError  # noqa: PLC0415
 
     match value:

@@ -1,4 +1,4 @@
-"""Clients of AWS services for users' calls. They do not retry, and wait little longer than the call may take."""
+"""Clients of AWS services for users' calls. They do not retry, and wait only a little longer than the call may take."""
 
 import threading
 from collections import OrderedDict
@@ -17,7 +17,7 @@ deployment's own resources to calls with this mark."""
 
 
 class GarbledError(OnthedotError):
-    """The reply is not one of that service."""
+    """A reply that cannot be read as a reply of the service."""
 
 
 def make_client(service: Any, read_seconds: float, **connection: Any) -> Any:
@@ -43,7 +43,10 @@ def make_client(service: Any, read_seconds: float, **connection: Any) -> Any:
 
 
 class Clients:
-    """Clients by service and time-out, made when first needed. Few are kept. It is safe to use from several threads."""
+    """A cache of a few clients by service and time-out, made when first needed.
+
+    It is safe to use from several threads.
+    """
 
     def __init__(self, make: Callable[[str, float], Any]) -> None:
         self._make = make

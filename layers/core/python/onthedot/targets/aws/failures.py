@@ -44,7 +44,7 @@ Failure = ClientError | BotoCoreError | GarbledError
 
 
 def judge(call: Call, error: Failure, *, passing: frozenset[str] = frozenset()) -> Answer:
-    """Return the answer that a failure means. `passing` holds further codes that concern the moment only."""
+    """Return the answer that a failure means. `passing` holds further codes of failures that may pass by themselves."""
     match error:
         case ClientError():
             return _answered(error, passing)

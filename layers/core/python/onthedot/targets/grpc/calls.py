@@ -36,7 +36,7 @@ _FINAL: Final = frozenset(
     }
 )
 _REFLECTION: Final = (
-    # Both versions have the same messages. Only the older one comes with a package.
+    # Both versions of reflection have the same messages. Only the older version comes with a package.
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 )

@@ -197,7 +197,8 @@ class DynamoRunStore:
         if error["Code"] in _REFUSALS:
             return Refused(to_run(error["Item"]) if error.get("Item") else self.get(run_id))
         if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
-            # One bad statement must not stop the other 24. It is logged, or it would look like a throttle.
+            # One bad statement must not stop the other 24. It is logged, because otherwise it would look like a
+            # throttle.
             _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
         return Undecided(f"{error['Code']}: {error.get('Message', '')}")
 
