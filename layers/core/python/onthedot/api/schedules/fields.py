@@ -28,7 +28,7 @@ def _known_zone(name: str) -> str:
     return zone(name).name
 
 
-Cron = Annotated[str, AfterValidator(_expression), WithJsonSchema({"type": "string", "maxLength": 255})]
+CronText = Annotated[str, AfterValidator(_expression), WithJsonSchema({"type": "string", "maxLength": 255})]
 Timezone = Annotated[str, AfterValidator(_known_zone)]
 Every = Annotated[int, Field(ge=1, le=MAX_AHEAD_MS // 1000)]
 Jitter = Annotated[int, Field(ge=0, le=MAX_JITTER_SECONDS)]
@@ -52,7 +52,7 @@ class MisfireFields(Fields):
 class ScheduleFields(Fields):
     """A schedule: `cron` in a time zone, or `every` with a number of seconds."""
 
-    cron: Annotated[Cron | None, Field(description="5 fields or an alias such as @daily")] = None
+    cron: Annotated[CronText | None, Field(description="5 fields or an alias such as @daily")] = None
     every: Annotated[Every | None, Field(description="seconds from one fire time to the next")] = None
     timezone: Annotated[Timezone | None, Field(description="IANA name, with cron (UTC)")] = None
     dst: Annotated[DstFields | None, Field(description="with cron: fire times when clocks change")] = None

@@ -9,7 +9,7 @@ from onthedot.api.workflows.views import AcceptedWorkflowView, MemberIdView, Mem
 from onthedot.domain.ids import node_job_id
 from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.workflows.graph import critical_path
-from onthedot.use_cases.workflows.read_workflow import State
+from onthedot.use_cases.workflows.read_workflow import WorkflowState
 from onthedot.use_cases.workflows.workflow_graph import Member
 
 
@@ -19,7 +19,7 @@ def accepted_workflow_view(job: Record, next_at: int | None, members: Sequence[M
     return {**accepted_view(job, next_at), "workflow_id": job.job_id, "jobs": ids}
 
 
-def workflow_view(workflow_id: str, state: State, now: int, next_at: int | None) -> WorkflowView:
+def workflow_view(workflow_id: str, state: WorkflowState, now: int, next_at: int | None) -> WorkflowView:
     """Return a workflow with the states of its jobs."""
     progress = state.progress()
     return {
@@ -40,7 +40,7 @@ def _member_id(job: Record, key: str) -> MemberIdView:
     return {"key": key, "job_id": None if job.kind is Kind.RECURRING else node_job_id(job.run_id, key)}
 
 
-def _member_view(state: State, member: Member) -> MemberView:
+def _member_view(state: WorkflowState, member: Member) -> MemberView:
     job = state.members.get(member.key)
     view: MemberView = {
         "key": member.key,

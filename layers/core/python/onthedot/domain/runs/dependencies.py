@@ -132,6 +132,6 @@ def _begin_schedule(child: Record, expect: Expect, now: int, deployment: Deploym
 def children_know(run: Record, now: int, deployment: Deployment) -> Move:
     """Take an ended run out of its watch slot, because all its children are notified."""
     is_deleted = run.status is Status.DELETED
-    kept = tombstone_expiry(now) if is_deleted else closed(now, deployment)["expires_at"]
+    expires_at = tombstone_expiry(now) if is_deleted else closed(now, deployment)["expires_at"]
     expect = Expect(frozenset({run.status}), {"notify_pending": 1, "dependents": run.dependents})
-    return Move(run.run_id, expect, run.status, {"slot": None, "notify_pending": None, "expires_at": kept})
+    return Move(run.run_id, expect, run.status, {"slot": None, "notify_pending": None, "expires_at": expires_at})

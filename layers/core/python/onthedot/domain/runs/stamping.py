@@ -38,7 +38,7 @@ class Stamping:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fires:
+class _FireTimes:
     """The fire times that one pass settles."""
 
     run: tuple[int, ...]
@@ -69,7 +69,7 @@ def plan_stamps(job: Record, *, now: int, claim_token: str, deployment: Deployme
     )
 
 
-def _fires(recurrence: Recurrence, position: int, now: int, until: int) -> _Fires:
+def _fires(recurrence: Recurrence, position: int, now: int, until: int) -> _FireTimes:
     missed_before = min(now - recurrence.misfire.grace_seconds * 1000, until)
     missed = fires_between(recurrence.schedule, position - 1, missed_before, MISSED_PER_PASS)
     settled = _settle_missed(recurrence.misfire, tuple(missed))
@@ -80,19 +80,19 @@ def _fires(recurrence: Recurrence, position: int, now: int, until: int) -> _Fire
     after = position - 1 if settled.last is None else settled.last
     due = fires_between(recurrence.schedule, after, until, STAMPS_PER_PASS)
     last = due[-1] if due else settled.last
-    return _Fires((*settled.run, *due), settled.skip, last, settled.why)
+    return _FireTimes((*settled.run, *due), settled.skip, last, settled.why)
 
 
-def _settle_missed(misfire: Misfire, missed: tuple[int, ...]) -> _Fires:
+def _settle_missed(misfire: Misfire, missed: tuple[int, ...]) -> _FireTimes:
     """Apply the misfire policy to fire times that are past by more than the grace."""
     if not missed:
-        return _Fires((), (), None)
+        return _FireTimes((), (), None)
     if misfire.policy is MisfirePolicy.RUN_ALL:
-        return _Fires(missed[:CATCH_UP_PER_PASS], (), missed[:CATCH_UP_PER_PASS][-1])
+        return _FireTimes(missed[:CATCH_UP_PER_PASS], (), missed[:CATCH_UP_PER_PASS][-1])
     why = f"misfire: missed by more than {misfire.grace_seconds} s (policy {misfire.policy})"
     if misfire.policy is MisfirePolicy.RUN_LATEST and len(missed) < MISSED_PER_PASS:
-        return _Fires(missed[-1:], missed[:-1], missed[-1], why)
-    return _Fires((), missed, missed[-1], why)
+        return _FireTimes(missed[-1:], missed[:-1], missed[-1], why)
+    return _FireTimes((), missed, missed[-1], why)
 
 
 def _stamp(job: Record, nominal: int, *, now: int, claim_token: str, deployment: Deployment) -> Record:
@@ -141,7 +141,7 @@ def new_run(
     )
 
 
-def _skipped(job: Record, fires: _Fires, last: int, now: int, deployment: Deployment) -> tuple[Record, ...]:
+def _skipped(job: Record, fires: _FireTimes, last: int, now: int, deployment: Deployment) -> tuple[Record, ...]:
     """Return the records of the times that are not run, each with the reason. A long gap is one record."""
     schedule = _recurrence(job).schedule
     records = [skipped_range(job, list(fires.skip), fires.why, now, deployment)] if fires.skip else []

@@ -88,10 +88,10 @@ def _unknown(name: str) -> str:
 
 def _nearest(name: str) -> str | None:
     """Return the zone whose whole name or whose city is most similar to this, in any case."""
-    wanted = name.strip().replace(" ", "_").casefold()
+    spelling = name.strip().replace(" ", "_").casefold()
     spelled = {key.rpartition("/")[2].casefold(): key for key in sorted(known_timezones(), reverse=True) if "/" in key}
     spelled |= {key.casefold(): key for key in sorted(known_timezones())}
-    close = get_close_matches(wanted, spelled, n=1, cutoff=0.75)
+    close = get_close_matches(spelling, spelled, n=1, cutoff=0.75)
     return spelled[close[0]] if close else None
 
 

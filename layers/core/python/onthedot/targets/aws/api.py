@@ -90,8 +90,8 @@ def _tokens(operation: "OperationModel", run_id: str) -> dict[str, str]:
 
 
 def _as_json(response: Mapping[str, Any]) -> str | None:
-    kept = {name: value for name, value in response.items() if name != "ResponseMetadata"}
-    text = json.dumps(kept, default=_plain, ensure_ascii=False, separators=(",", ":"))
+    content = {name: value for name, value in response.items() if name != "ResponseMetadata"}
+    text = json.dumps(content, default=_plain, ensure_ascii=False, separators=(",", ":"))
     return result_text(text.encode("utf-8", errors="replace"))
 
 

@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from onthedot.domain.errors import OnthedotError
 
-_KEPT: Final = 16
+_MOST_CLIENTS: Final = 16
 _CONNECT_SECONDS: Final = 5.0
 USER_AGENT: Final = "onthedot-jobs"
 """The mark of jobs' calls. The worker makes its own calls with the same role, and the role's policy denies the
@@ -62,7 +62,7 @@ class Clients:
             if key not in self._made:
                 self._made[key] = self._make(*key)
             self._made.move_to_end(key)
-            if len(self._made) > _KEPT:
+            if len(self._made) > _MOST_CLIENTS:
                 self._made.popitem(last=False)
             return self._made[key]
 

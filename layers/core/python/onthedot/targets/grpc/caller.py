@@ -18,7 +18,7 @@ from onthedot.targets.countdown import Countdown, Stopped
 from onthedot.targets.grpc.available import GrpcMissing, require
 
 if TYPE_CHECKING:
-    from onthedot.targets.grpc.calls import Calls
+    from onthedot.targets.grpc.calls import GrpcCalls
 
 _REFUSALS = {GrpcMissing: "unsupported", BadTarget: "bad_request", AddressError: "refused_address"}
 
@@ -82,7 +82,7 @@ class GrpcCaller(Performer):
         return Server(addresses, destination, secure=not private if destination.tls is None else destination.tls)
 
     @cached_property
-    def _calls(self) -> "Calls":
-        from onthedot.targets.grpc.calls import Calls  # noqa: PLC0415 - an extra, and slow to import
+    def _calls(self) -> "GrpcCalls":
+        from onthedot.targets.grpc.calls import GrpcCalls  # noqa: PLC0415 - an extra, and slow to import
 
-        return Calls()
+        return GrpcCalls()

@@ -68,16 +68,16 @@ class RunningAttempt:
             self.ask_to_stop(CANCELLED, now)
 
 
-Attempt = TypeVar("Attempt", bound=RunningAttempt)
+AnyAttempt = TypeVar("AnyAttempt", bound=RunningAttempt)
 
 
-class LeaseKeeper(Generic[Attempt]):
+class LeaseKeeper(Generic[AnyAttempt]):
     """The keeper of the leases of all attempts that run in this process."""
 
     def __init__(
         self,
-        running: Callable[[], Sequence[Attempt]],
-        extend: Callable[[Attempt], LeaseExtended | Fenced],
+        running: Callable[[], Sequence[AnyAttempt]],
+        extend: Callable[[AnyAttempt], LeaseExtended | Fenced],
         now: Callable[[], float],
     ) -> None:
         self._running = running
@@ -100,7 +100,7 @@ class LeaseKeeper(Generic[Attempt]):
         self._failing = bool(errors)
         return not errors
 
-    def _extend_one(self, attempt: Attempt) -> Unavailable | None:
+    def _extend_one(self, attempt: AnyAttempt) -> Unavailable | None:
         try:
             reply = self._extend(attempt)
         except Unavailable as error:

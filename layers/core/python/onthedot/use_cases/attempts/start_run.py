@@ -85,7 +85,7 @@ def _start(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verd
     if current.status is Status.RUNNING and current.attempt_token == attempt_token:
         return current
     if current.status is Status.RUNNING and lifecycle.lease_is_over(current, now):
-        return _take_back(engine, current, now)
+        return _take_over(engine, current, now)
     if current.status is Status.RUNNING:
         left = (current.lease_until or now) + lifecycle.CLOCK_MARGIN_MS - now
         return Redeliver(left + 1000, "another attempt is alive")
@@ -94,7 +94,7 @@ def _start(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verd
     return Done(f"already {current.status}")
 
 
-def _take_back(engine: Engine, run: Record, now: int) -> Verdict:
+def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
     """Declare lost an attempt whose lease is over, by the same move that the sweep would make."""
     move = lifecycle.lose(run, now, generation=fresh_generation(), deployment=engine.deployment)
     outcome = engine.store.move(move)

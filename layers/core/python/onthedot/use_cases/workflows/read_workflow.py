@@ -15,7 +15,7 @@ from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload, 
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class WorkflowState:
     """A workflow with the jobs of its latest graph."""
 
     job: Record
@@ -64,7 +64,7 @@ class State:
         return {key: took / 1000 for key, job in self.members.items() if (took := _took(job, now)) is not None}
 
 
-def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> State:
+def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> WorkflowState:
     """Read a workflow by the id of the job, or of one of its runs. Raise JobNotFound or Unavailable."""
     found = engine.store.get(workflow_id)
     if found is None or not _is_workflow_of(tenant, found):
@@ -75,7 +75,7 @@ def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> State:
     workflow = from_payload(load_payload(engine.blobs, job.definition))
     run = latest_graph(engine, found)
     ids = {} if run is None else ids_of(workflow, run.run_id)
-    return State(job, run, workflow, ids, _members(engine, ids))
+    return WorkflowState(job, run, workflow, ids, _members(engine, ids))
 
 
 def latest_graph(engine: Engine, job: Record) -> Record | None:
