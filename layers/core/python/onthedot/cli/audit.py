@@ -43,7 +43,6 @@ class Audited:
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, job: Record, report: Report) -> None:
-        """Add the report of a job."""
         self.jobs.append((job, report))
 
     @property

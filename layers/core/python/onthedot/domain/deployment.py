@@ -8,7 +8,7 @@ from onthedot.domain.workers.pools import Pools
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The parameters of one deployment."""
+    """A value with the parameters of one deployment, for decisions and use cases."""
 
     shards: int
     """Number of shards of the due index."""

@@ -31,7 +31,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The backlog of a queue."""
+    """The messages that wait in a queue: how many, and how old the oldest is."""
 
     visible: int
     """Number of messages that a worker could receive now."""

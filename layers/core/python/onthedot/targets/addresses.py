@@ -2,7 +2,7 @@
 
 Python's `is_private` and `is_global` are wrong for NAT64, 6to4, IPv4-mapped and carrier-grade NAT addresses, and the
 operating system resolves `127.1` and `0x7f000001`. So a name is resolved first, and the addresses that each answer
-contains are checked. The performer connects to the checked addresses: a second resolution could give other ones.
+contains are checked. The performer connects to the checked addresses: a second resolution could give other addresses.
 """
 
 import queue

@@ -86,7 +86,7 @@ def _check_values(document: Any) -> None:
     """Raise ApiError 400 for a value that JSON cannot express.
 
     Encoding the whole document is much faster than checking each value. So the values are checked only when the
-    encoding fails, to find the one at fault.
+    encoding fails, to find the value at fault.
     """
     try:
         canonical(document)

@@ -86,7 +86,6 @@ def target_of(fields: TargetFields | None, callback_url: str) -> Target:
 
 
 def definition_of(fields: WorkFields) -> Definition:
-    """Return the definition of a job."""
     return Definition(
         target=target_of(fields.target, fields.callback_url or ""),
         payload=fields.payload,

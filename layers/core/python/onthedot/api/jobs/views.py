@@ -84,7 +84,7 @@ class JobView(AcceptedView, RecurrenceView, OnEventView):
 
 
 class DeletedView(TypedDict):
-    """The job is deleted."""
+    """The answer to a delete: the job is deleted."""
 
     deleted: bool
 

@@ -84,7 +84,7 @@ class PreviewFields(ScheduleFields):
 
 
 class ForecastQuery(Fields):
-    """The length of a forecast."""
+    """The query of a forecast: its length."""
 
     minutes: Annotated[Digits, Field(ge=1, le=60)] = 15
 

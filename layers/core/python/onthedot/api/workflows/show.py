@@ -14,7 +14,6 @@ from onthedot.use_cases.workflows.workflow_graph import Member
 
 
 def accepted_workflow_view(job: Record, next_at: int | None, members: Sequence[Member]) -> AcceptedWorkflowView:
-    """Return a workflow as it was accepted."""
     ids = [_member_id(job, member.key) for member in members]
     return {**accepted_view(job, next_at), "workflow_id": job.job_id, "jobs": ids}
 

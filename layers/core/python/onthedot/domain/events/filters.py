@@ -1,7 +1,7 @@
 """The filters of event patterns, such as `{"prefix": "x"}`: the check of their arguments and the match of a value.
 
-Text filters match texts only, and `numeric` matches numbers only. `anything-but` matches every present value except the
-ones that it names, of any kind. A filter gets one value. `patterns.py` handles lists and absent fields.
+Text filters match texts only, and `numeric` matches numbers only. `anything-but` matches every present value, of any
+kind, except the values that it names. A filter gets one value. `patterns.py` handles lists and absent fields.
 """
 
 import ipaddress

@@ -2,7 +2,7 @@
 
 A bucket is one UTC minute. A slot is a partition of the due index. `fire#shard#bucket` holds the records that are due
 in that minute and wait for the claim pass. `watch#shard#bucket` holds the runs that were sent or started, and the
-records with an unfinished step: the sweep looks at them in that minute.
+records with an unfinished step: the sweep checks them in that minute.
 """
 
 import hashlib
@@ -68,5 +68,5 @@ def fire_slot(shard: int, fire_at: int, now: int) -> str:
 
 
 def watch_slot(shard: int, due: int, now: int) -> str:
-    """Return the slot in which the sweep looks at a sent run again, if it has not ended by then."""
+    """Return the slot in which the sweep checks a sent run, if the run has not ended by then."""
     return slot_name(SlotKind.WATCH, shard, bucket_of(max(due, now)) + WATCH_DISTANCE)

@@ -2,7 +2,7 @@
 
 `plan_stamps` is a pure decision. The dispatcher carries it out in this order: stamps, advance, send. It may crash
 anywhere: stamps are put-if-absent under ids that are derived from their times, so the next dispatcher makes the same
-ones.
+stamps.
 """
 
 from dataclasses import dataclass
@@ -200,7 +200,7 @@ def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> li
 def given_up(before: Record, after: Record, now: int, deployment: Deployment) -> Record | None:
     """Return the record of fire times that were past and not settled when the job was changed or stopped.
 
-    Return None when there are none, or when the job goes on with the same schedule and will settle them.
+    Return None when there are none, or when the job keeps its schedule and will settle them itself.
     """
     if before.recurrence is None or before.status is not Status.ACTIVE or after.status is Status.PAUSED:
         return None

@@ -26,7 +26,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The decision to look again at the next tick. The pass does not count the slot as done."""
+    """The decision to leave the run in its slot for the next tick. The pass does not count the slot as done."""
 
     why: str
 

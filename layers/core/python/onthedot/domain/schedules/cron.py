@@ -150,7 +150,7 @@ def _refuse_impossible_date(dates: Days, months: int, text: str) -> None:
 def _refuse_never(kinds: tuple[int, ...], months: int) -> None:
     """Raise BadCron for an expression that never fires.
 
-    It is enough to look at all kinds of months: in the 400 years after which the calendar repeats, each month starts on
+    It is enough to check all kinds of months: in the 400 years after which the calendar repeats, each month starts on
     every weekday, leap Februaries too.
     """
     lengths = {_LONGEST[month] for month in range(1, 13) if months >> month & 1}

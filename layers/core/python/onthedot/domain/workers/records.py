@@ -46,7 +46,6 @@ class Resources:
         return Resources(self.concurrency - 1, self.cpu - needs.cpu, self.memory_mb - needs.memory_mb)
 
     def minus(self, other: "Resources") -> "Resources":
-        """Return the difference."""
         return Resources(self.concurrency - other.concurrency, self.cpu - other.cpu, self.memory_mb - other.memory_mb)
 
 
@@ -71,7 +70,7 @@ def expiry_of(heartbeat_at: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRecord:
-    """One registered worker."""
+    """The record of one registered pull worker."""
 
     worker_id: str
     tenant: str | None

@@ -74,7 +74,8 @@ def _cycle_from(start: int, up: Mapping[int, int], among: int, shorter_than: int
     rings: list[int] = []
     for ring in islice(_rings(start, up, among), shorter_than - 1):
         if _has(ring, start):
-            # Follow the cycle from its end: take the lowest position of each ring with an edge to the one after it.
+            # Follow the cycle from its end: from each ring take the lowest position that has an edge to the position
+            # after it.
             back = [start]
             for before in reversed(rings):
                 back.append(next(position for position in _positions(before) if _has(up[position], back[-1])))

@@ -20,7 +20,7 @@ not take seconds."""
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A job of a workflow."""
+    """A job of a workflow as the graph knows it: its key, and the keys of the jobs that it waits for."""
 
     key: str
     depends_on: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ _UNSTARTED: Final = frozenset({Status.WAITING, Status.PENDING, Status.DISPATCHED
 
 @dataclass(frozen=True, slots=True)
 class WorkflowProgress:
-    """The progress of a workflow."""
+    """The number of a workflow's jobs by state, and the state of the workflow itself."""
 
     total: int
     """Number of its jobs."""

@@ -25,7 +25,7 @@ _REFUSALS = {GrpcMissing: "unsupported", BadTarget: "bad_request", AddressError:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server to call."""
+    """A gRPC server to call, with its checked addresses."""
 
     addresses: tuple[Address, ...]
     """Addresses that passed the deny list, all of one family."""

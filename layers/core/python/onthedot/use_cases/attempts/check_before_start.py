@@ -24,7 +24,7 @@ LONGEST_WAIT_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class MayStart:
-    """The run may start."""
+    """The decision that the run may start."""
 
     definition: Definition | None
     """The job's present definition, without the payload of an event's run. None: the run carries its own definition."""
@@ -32,7 +32,7 @@ class MayStart:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The run does not start by this message, which may be deleted."""
+    """The decision that the run does not start by this message, which may be deleted."""
 
     what: str
 

@@ -17,21 +17,21 @@ from onthedot.use_cases.workflows.notify_children import notify_children
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The message is not needed any more and may be deleted."""
+    """The verdict that a message is not needed any more and may be deleted."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Redeliver:
-    """The message is still needed: the queue delivers it again after this time."""
+    """The verdict that a message is still needed: the queue delivers it again after this time."""
 
     after_ms: int
     why: str
 
 
 Verdict = Done | Redeliver
-"""The decision about a message."""
+"""The decision about a message whose run this worker has not started."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
 
 
 def message_for(run: Record | SlotEntry) -> RunMessage:
-    """Return the message of a run."""
     return RunMessage(
         run_id=run.run_id,
         generation=run.generation,

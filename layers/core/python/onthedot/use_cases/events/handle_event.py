@@ -31,7 +31,7 @@ TRIGGER: Final = "event"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event."""
+    """An event that may start runs of event jobs."""
 
     event_id: str
     time: int

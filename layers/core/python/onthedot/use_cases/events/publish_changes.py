@@ -37,8 +37,8 @@ def publish_changes(
 ) -> PublishResult:
     """Publish the events of these changes.
 
-    All changes that follow the first one that was not published are published again with it. Readers recognise the
-    repeated ones by their version. An event that the bus will never take is logged, and delays no other.
+    The first change that was not published is published again, together with all changes that follow it. Subscribers
+    recognise a repeated event by its version. An event that the bus will never take is logged, and delays no other.
     """
     made = list(_events(changes, options))
     answers = bus.publish([event for _, event in made], deadline)

@@ -45,8 +45,8 @@ def assign_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -
 def assign_to_able_worker(engine: Engine, unable: WorkerRecord, message: RunMessage, needs: Needs | None) -> bool:
     """Assign a run to another live worker of the same pool that can run it. Return whether there is one.
 
-    Left in the queue, the message would be received again and again by the worker that polls for the longest, and not
-    by the one that can run it.
+    If the message stayed in the queue, the worker that polls for the longest would receive it again and again, and not
+    the worker that can run it.
     """
     able = _able_worker(engine, unable, message.tenant, needs or _needs_of_run(engine, message.run_id))
     try:

@@ -93,7 +93,7 @@ def _is_reported(run: Record, attempt: int, answer: Answer) -> bool:
     recorded = next((ended for ended in run.attempts if ended.number == attempt), None)
     if recorded is None:
         return False
-    # A loss that the worker reported has another text than one that the sweep found.
+    # A loss that the worker reported has another text than a loss that the sweep found.
     if outcome == "lost" and recorded.error != failure_of(answer).error:
         return False
     return recorded.outcome == outcome or (recorded.outcome == "cancelled" and not answer.ok)
