@@ -52,7 +52,7 @@ def show_job(context: RequestContext) -> Response:
 
 
 def show_status(context: RequestContext) -> views.StatusView:
-    """Answer the state of a job."""
+    """Answer the status of a job."""
     job = read_job(context.engine, context.tenant, context.job_id)
     return show.status_view(job, read_outlook(context.engine, job))
 

@@ -31,7 +31,7 @@ class BatchView(TypedDict):
 
 
 class StatusView(TypedDict):
-    """The state of a job, with the times of its last and next run."""
+    """The status of a job, with the times of its last and next run."""
 
     job_id: str
     status: str

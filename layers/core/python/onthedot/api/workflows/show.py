@@ -1,4 +1,4 @@
-"""Show workflows: the graph, the states of its jobs, and its progress."""
+"""Show workflows: the graph, the statuses of its jobs, and its progress."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ def accepted_workflow_view(job: Record, next_at: int | None, members: Sequence[M
 
 
 def workflow_view(workflow_id: str, state: WorkflowState, now: int, next_at: int | None) -> WorkflowView:
-    """Return a workflow with the states of its jobs."""
+    """Return a workflow with the statuses of its jobs."""
     progress = state.progress()
     return {
         "workflow_id": workflow_id,

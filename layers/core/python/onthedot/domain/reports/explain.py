@@ -48,7 +48,7 @@ def explain(
 
     `latest_run` is the latest due run of a recurring job or event job, and `backlog` is that of the queue in which this
     run, or the job itself, waits. `limit` says why it was not claimed in time, `workers` which workers it waits for in
-    its queue, and `parents` names the parents that have not ended, with their states.
+    its queue, and `parents` names the parents that have not ended, with their statuses.
     """
     if record.status is Status.WAITING:
         return _waiting_for(parents, record, now)

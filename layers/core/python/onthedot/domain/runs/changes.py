@@ -1,6 +1,6 @@
 """The moves that clients ask for: pause, resume, cancel, change and assign a job.
 
-Each function raises JobConflict when the state of the job does not allow the move.
+Each function raises JobConflict when the status of the job does not allow the move.
 """
 
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ class OnParentFailure(StrEnum):
 
 
 def has_ended(run: Record) -> bool:
-    """Return whether the run is in a final state."""
+    """Return whether the run is in a final status."""
     return run.status in TERMINAL
 
 

@@ -1,4 +1,4 @@
-"""The records of jobs and runs, and the states that they can be in.
+"""The records of jobs and runs, and the statuses that they can be in.
 
 A run is one occurrence of a job at its fire time. A one-off job is its own run, so one record carries both. A record
 changes by a `Move` only (see `moves.py`).
@@ -15,7 +15,7 @@ from onthedot.domain.workers.pools import Requirements
 
 
 class Status(StrEnum):
-    """The state of a record. It decides in which slot of the due index the record stands."""
+    """One state in the life of a record. It decides in which slot of the due index the record is."""
 
     WAITING = "WAITING"
     """A job that waits for its parents. It has a watch slot only until all parents know of it."""
@@ -47,7 +47,7 @@ TERMINAL: Final = frozenset(
     {Status.SUCCEEDED, Status.FAILED, Status.SKIPPED, Status.CANCELLED, Status.DELETED, Status.COMPLETED}
 )
 SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
-"""The states of a run whose next attempt is to come."""
+"""The statuses of a run whose next attempt is to come."""
 
 
 class Priority(StrEnum):
@@ -237,7 +237,7 @@ class Record:
     # Outcome
     finished_at: int | None = None
     reason: str | None = None
-    """Why the record is in its state, as a sentence for the user."""
+    """Why the record is in its status, as a sentence for the user."""
     result: str | None = None
     """The answer of the target when it is short."""
     result_ref: str | None = None

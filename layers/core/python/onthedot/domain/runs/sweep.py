@@ -39,7 +39,7 @@ class Nothing:
 def decide(
     run: Record, slot: str, *, now: int, backlogged: bool, claim_token: str, generation: str, deployment: Deployment
 ) -> Act | Leave | Nothing:
-    """Decide by the state of the run. `backlogged` says that its message may still wait in its queue."""
+    """Decide by the status of the run. `backlogged` says that its message may still wait in its queue."""
     if run.slot != slot:
         return Nothing()
     if run.status is Status.RUNNING:

@@ -16,7 +16,7 @@ MOST_ASSIGNED: Final = 100
 
 
 class WorkerStatus(StrEnum):
-    """The state of a worker, by its heartbeats."""
+    """One state of a worker, found from its heartbeats."""
 
     ACTIVE = "ACTIVE"
     """It sends heartbeats and takes runs."""
@@ -86,7 +86,7 @@ class WorkerRecord:
     host: str = ""
 
     def status(self, now: int) -> WorkerStatus:
-        """Return the state of the worker now."""
+        """Return the status of the worker now."""
         if self.load.stopped:
             return WorkerStatus.STOPPED
         if now - self.heartbeat_at > SILENT_MS:

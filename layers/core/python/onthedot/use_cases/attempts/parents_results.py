@@ -36,7 +36,7 @@ def _name(run: Record, parent_id: str, parent: Record | None) -> str:
 
 
 def _view(engine: Engine, parent_id: str, parent: Record | None, room: int) -> dict[str, Any]:
-    """Return the end of a parent. A parent that expired meanwhile has no state."""
+    """Return the end of a parent. A parent that expired meanwhile has no status."""
     if parent is None:
         return {"job_id": parent_id, "status": None, "result": None, "result_url": None}
     link = result_link(engine.blobs, parent)

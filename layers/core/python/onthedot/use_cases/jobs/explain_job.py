@@ -17,14 +17,14 @@ PATIENCE_MS: Final = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A job, and the reasons for its state."""
+    """A job, and the reasons for its status."""
 
     job: Record
     reasons: list[Reason]
 
 
 def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
-    """Return the reasons for the job's state. Raise JobNotFound."""
+    """Return the reasons for the job's status. Raise JobNotFound."""
     job = read_job(engine, tenant, job_id)
     now = engine.clock.now()
     latest = _latest_due(engine, job, now) if job.kind in STAMPING else None
@@ -35,7 +35,7 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
 
 
 def _parents(engine: Engine, job: Record) -> list[str]:
-    """Name the parents that the job waits for, by key or id, with their states.
+    """Name the parents that the job waits for, by key or id, with their statuses.
 
     Only the parents that are named are read.
     """

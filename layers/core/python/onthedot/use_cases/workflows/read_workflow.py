@@ -1,4 +1,4 @@
-"""Read a workflow: the graph that its run makes, and the states of its jobs."""
+"""Read a workflow: the graph that its run makes, and the statuses of its jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
