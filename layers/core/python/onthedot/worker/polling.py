@@ -52,7 +52,7 @@ class PolledQueues(RunQueues):
             return bool(self._arrived or woken)
 
     def wake(self) -> None:
-        """End the present wait, or else the next one as soon as it begins."""
+        """End the present wait. When there is none, end the next wait as soon as it begins."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()

@@ -110,7 +110,7 @@ class ReasonView(TypedDict):
 
 
 class ExplanationView(TypedDict):
-    """The reasons why a job has not run, or where it stands."""
+    """The reasons why a job has not run, or what it does now."""
 
     job_id: str
     status: str

@@ -90,7 +90,7 @@ class ForecastQuery(Fields):
 
 
 def schedule_problems(document: Mapping[str, Any]) -> list[Problem]:
-    """Return a problem for each field of a schedule that needs `cron` or `every` and stands without it."""
+    """Return a problem for each field of a schedule that needs `cron` or `every`, when the document has neither."""
     problems = []
     if not any(name in document for name in RULE_FIELDS):
         advice = "is for recurring jobs only; add cron or every, or remove it"

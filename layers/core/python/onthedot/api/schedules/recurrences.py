@@ -70,7 +70,7 @@ def _changed_rule(present: Schedule, start_at: int | None, fields: RecurrenceFie
 
 
 def _starts_anew(before: int | None, after: int | None, now: int) -> bool:
-    """Return whether an interval must count from a new instant. ¶ An interval counts from `start_at`.
+    """Return whether an interval must count from a new instant. An interval counts from `start_at`.
 
     So it begins anew when the client sends a new `start_at`, or removes one that is still in the future.
     """

@@ -46,7 +46,7 @@ class Report:
     expected: int = 0
     """Number of times that were checked."""
     accounted: int = 0
-    """Number of times whose run has ended, was skipped with a reason, or is under way in good time."""
+    """Number of times whose run has ended, was skipped with a reason, or is under way and not late."""
     holes: tuple[Finding, ...] = ()
     """The times without any record: a promise was broken."""
     late: tuple[Finding, ...] = ()

@@ -43,7 +43,7 @@ class Limits:
 
 
 def throttled_queue(pool: str, priority: Priority) -> str:
-    """Return the name of a queue in `Limits.throttled`, where tenants stand too."""
+    """Return the name of a queue in `Limits.throttled`, which also has names of tenants."""
     return f"{QUEUE_PREFIX}{queue_key(pool, priority)}"
 
 

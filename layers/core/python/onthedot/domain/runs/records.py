@@ -156,7 +156,7 @@ class Record:
 
     For a recurring job it is its position: the first fire time that is not stamped yet."""
     slot: str | None = None
-    """The partition of the due index that the record stands in."""
+    """The partition of the due index that the record is in."""
     generation: str
     """Random value of the present scheduling. Messages of an earlier scheduling carry another value and are ignored."""
     claim_token: str | None = None

@@ -63,7 +63,7 @@ def _look_after_attempt(run: Record, now: int, generation: str, deployment: Depl
 def is_backlogged(lateness_ms: int, visible: int, oldest_age_ms: int | None) -> bool:
     """Return whether a queue may still hold the run's message: its oldest message is as old as the run is late.
 
-    On AWS the age includes a message's delay. So a resend may come some minutes later than necessary, but it comes.
+    On AWS the age includes a message's delay. So the sweep may resend a run some minutes later than necessary.
     """
     if visible == 0:
         return False

@@ -38,7 +38,8 @@ class Stretch:
     first_wall: int
     """The first whole minute that clocks show in the stretch."""
     fresh_wall: int
-    """The first whole minute that clocks did not show before. After clocks were put back it is later than the first."""
+    """The first whole minute that clocks did not show before. After clocks were put back it is later than `first_wall`.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """Execute the run of one delivered message: wait until it is due, start it, call its target, finish it.
 
-All of this may happen twice. If the process dies in between, the run stands in its watch slot, and the message is
+All of this may happen twice. If the process dies in between, the run stays in its watch slot, and the message is
 delivered again.
 """
 
@@ -45,7 +45,7 @@ class RunExecutor:
 
 
 def execute_run(executor: RunExecutor, received: Received) -> Verdict:
-    """Execute the run that the message names, if it is still scheduled. A passing failure raises nothing."""
+    """Execute the run that the message names, if it is still scheduled. A failure that may pass raises nothing."""
     engine = executor.engine
     early = received.message.fire_at - engine.clock.now()
     if early > LONGEST_WAIT_MS:

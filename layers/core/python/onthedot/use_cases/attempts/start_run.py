@@ -106,6 +106,6 @@ def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
 
 
 def send_if_dispatched(engine: Engine, run: Record) -> None:
-    """Send a run that is near. A run that cannot be sent now stands in its watch slot."""
+    """Send a run that is near. A run that cannot be sent now stays in its watch slot, for the sweep."""
     if run.status is Status.DISPATCHED:
         send_runs(engine, [run], Deadline.after(engine.clock.now(), patience.SEND_MS))

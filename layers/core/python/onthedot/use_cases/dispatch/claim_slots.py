@@ -50,7 +50,7 @@ class Pass:
         )
 
     def out_of_time(self) -> bool:
-        """Return whether the time is over. Runs that are left stand in their slots for the next tick."""
+        """Return whether the time is over. Runs that are left stay in their slots for the next tick."""
         over = not self.deadline.allows(self.engine.clock.now())
         self.counts["out_of_time"] += over
         return over

@@ -28,7 +28,7 @@ class Stamped:
     """The result of stamping some jobs."""
 
     whole: bool = True
-    """No job was left for the next tick."""
+    """Whether no job was left for the next tick."""
     counts: Counter[str] = field(default_factory=Counter)
 
 

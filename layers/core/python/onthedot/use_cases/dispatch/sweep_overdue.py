@@ -30,7 +30,7 @@ class Sweep:
     claim_token: str
     deadline: Deadline
     whole: bool = True
-    """No run was left in the slot that needs another sweep."""
+    """Whether no run was left in the slot that needs another sweep."""
     counts: Counter[str] = field(default_factory=Counter)
     backlogs: dict[tuple[str, Priority], Backlog] = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
 
 
 def _notify_children(sweep: Sweep, run: Record) -> None:
-    """Notify the children of a run that the sweep has ended. If this fails, the run stands in its new watch slot."""
+    """Notify the children of a run that the sweep has ended. If this fails, the run stays in its new watch slot."""
     if run.notify_pending is not None:
         with suppress(Unavailable):
             notify_children(sweep.engine, run, sweep.deadline)

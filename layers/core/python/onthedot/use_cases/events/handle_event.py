@@ -2,7 +2,7 @@
 
 The event may be delivered many times, and its handler may die anywhere. A run's id comes from the event's id, so no run
 is doubled. A handler that handles the event again sends the runs that were not sent. A run that was stamped and never
-sent stands in its watch slot.
+sent stays in its watch slot, where the sweep finds it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -71,7 +71,10 @@ def redrive_all(engine: Engine, tenant: str) -> Redriven:
 
 
 def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> None:
-    """Redrive the runs, each at its own moment. A run that cannot be sent now stands in its watch slot."""
+    """Redrive the runs, each at its own moment.
+
+    A run that cannot be sent now stays in its watch slot, for the sweep.
+    """
     runs = _still_scheduled(engine, runs, result, deadline)
     if not runs:
         return

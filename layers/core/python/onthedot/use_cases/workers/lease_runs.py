@@ -66,7 +66,7 @@ class _OtherWorker(Redeliver):
 
 @dataclass(slots=True)
 class _LeaseBatch:
-    """The leases that one call gathers, and the room that is left on the worker."""
+    """The runs that one lease call starts for a worker, and the resources that are left there."""
 
     engine: Engine
     worker: WorkerRecord

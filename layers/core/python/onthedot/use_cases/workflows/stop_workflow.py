@@ -15,7 +15,8 @@ from onthedot.use_cases.workflows.read_workflow import is_workflow, latest_graph
 def cancel_whole(engine: Engine, tenant: str, job_id: str) -> Record:
     """Cancel a job, and the graph of a workflow. Return the job.
 
-    Raise JobNotFound or JobConflict. Raise Unavailable when jobs of the graph may go on: then cancel again.
+    Raise JobNotFound or JobConflict. Raise Unavailable when jobs of the graph may still run: then the client must
+    cancel again.
     """
     job = read_job(engine, tenant, job_id)
     if not is_workflow(job):

@@ -38,7 +38,7 @@ def resend(run: Record, now: int, *, claim_token: str, deployment: Deployment) -
 
     The distance of the slot doubles with each resend.
 
-    The generation stays, so the earlier message is as good as the new one.
+    The generation stays, so the earlier message is as valid as the new message.
     """
     return Move(
         run.run_id,
