@@ -152,7 +152,10 @@ class _Hints:
         self._left = MAX_HINTS
 
     def instead_of(self, key: str, waiting: str) -> str:
-        """Return what to write instead of the key: never the waiting job's own key, for it cannot wait for itself."""
+        """Return what to write instead of the key.
+
+        This is never the key of the waiting job, because no job can wait for itself.
+        """
         self._left -= 1
         close = get_close_matches(key[:64].strip().casefold(), self._spelled, n=2) if self._left >= 0 else []
         others = [self._spelled[name] for name in close if self._spelled[name] != waiting]

@@ -131,7 +131,7 @@ class DynamoRunStore:
             return outcome
 
     def _execute_batches(self, statements: Mapping[str, Any], deadline: Deadline) -> Sequence[Outcome]:
-        """Execute one conditional statement for each run id, and repeat those whose failure may pass by itself."""
+        """Execute one conditional statement for each run id. Repeat the statements whose failure may pass by itself."""
         outcomes: dict[str, Outcome] = {}
 
         def attempt(pending: Sequence[str]) -> Sequence[str]:
