@@ -10,7 +10,7 @@ from onthedot.domain.workers.pools import Requirements
 from onthedot.domain.workers.records import Resources, WorkerRecord
 from onthedot.ports import Answer
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.lease_runs import Lease, Leased, lease_runs
+from onthedot.use_cases.workers.lease_runs import LeasedRun, LeasedRuns, lease_runs
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
 from onthedot.use_cases.workers.worker_registry import Offer, find_worker, register_worker
 from tests.scenarios.kits.faults import Faults
@@ -46,23 +46,23 @@ class PullWorker:
     def worker_id(self) -> str:
         return self.record.worker_id
 
-    def lease(self, most: int = 1, faults: Faults = NEVER, **wishes: Any) -> Leased:
+    def lease(self, most: int = 1, faults: Faults = NEVER, **wishes: Any) -> LeasedRuns:
         engine = self.simulation.engine(faults)
         known = find_worker(engine, self.record.tenant, self.worker_id)
         return lease_runs(engine, known, most=most, **wishes)
 
-    def lease_one(self, **wishes: Any) -> Lease:
+    def lease_one(self, **wishes: Any) -> LeasedRun:
         leases = self.lease(**wishes).leases
         assert len(leases) == 1, leases
         return leases[0]
 
-    def keep(self, lease: Lease) -> Record:
+    def keep(self, lease: LeasedRun) -> Record:
         receipt = None if lease.received is None else lease.received.receipt
         return keep_lease(
             self.simulation.world.engine, self.record.tenant, lease.run.run_id, lease.run.attempt, receipt
         )
 
-    def complete(self, lease: Lease, answer: Answer = FINE, faults: Faults = NEVER) -> Record:
+    def complete(self, lease: LeasedRun, answer: Answer = FINE, faults: Faults = NEVER) -> Record:
         return complete_run(
             self.simulation.engine(faults),
             self.record.tenant,

@@ -1,4 +1,4 @@
-"""The clock of the machine, and one that is moved by hand."""
+"""The clock of the machine, and a virtual clock for tests and benchmarks."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ class SystemClock:
 
     def sleep_until(self, instant: int) -> None:
         """Sleep, and return at or after the instant."""
-        # `time.sleep` may return a little early against the wall clock, so look again.
+        # `time.sleep` may return a little early by the wall clock, so the loop reads the clock again.
         while (left := instant - self.now()) > 0:
             time.sleep(left / 1000)
 

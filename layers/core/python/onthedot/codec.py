@@ -77,7 +77,7 @@ def _dump(value: Any) -> str:
 
 
 def _definition(definition: Definition) -> dict[str, Any]:
-    """Return the definition without the values that equal the defaults: each move pays for every byte."""
+    """Return the definition without the values that equal the defaults: a larger record makes each move dearer."""
     whole = {
         "payload": definition.payload,
         "payload_ref": definition.payload_ref,

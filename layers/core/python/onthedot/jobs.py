@@ -39,7 +39,7 @@ class RetryAfter(OnthedotError):
 
 
 class BadHandler(OnthedotError):
-    """A handler is marked in a way that cannot work: without a name, or with a name that is taken."""
+    """A handler is marked in a way that cannot work: without a name, or with the name of another handler."""
 
 
 @dataclass(frozen=True, slots=True)

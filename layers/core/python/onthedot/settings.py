@@ -132,7 +132,7 @@ class PublisherSettings(Settings):
     bus: str
     """Name of the bus that gets the lifecycle events."""
     every_change: bool
-    """Whether each change of a state is published, or only the ends of jobs and runs."""
+    """Whether each change of a status is published, or only the ends of jobs and runs."""
     with_results: bool
     """Whether events carry payloads and results."""
 

@@ -20,7 +20,7 @@ class Stop:
 
     @property
     def reason(self) -> str | None:
-        """The reason of the request, or None while there is none."""
+        """The reason of the request, or None while no stop was requested."""
         return self._reason
 
     def ask(self, reason: str) -> None:
@@ -38,7 +38,7 @@ class Stop:
             interrupt()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a request, at most for this time. Return whether there is one."""
+        """Wait for a request to stop, at most for this time. Return whether a stop was requested."""
         return self._requested.wait(seconds)
 
     @contextmanager

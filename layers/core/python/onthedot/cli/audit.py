@@ -37,18 +37,17 @@ class NotAudited(click.ClickException):
 
 @dataclass(slots=True)
 class Audited:
-    """The findings, job by job."""
+    """The collected reports of one audit, job by job, with its counts."""
 
     jobs: list[tuple[Record, Report]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, job: Record, report: Report) -> None:
-        """Keep the report of a job."""
         self.jobs.append((job, report))
 
     @property
     def left_out(self) -> dict[str, int]:
-        """How many fire times or jobs could not be read, by cause."""
+        """The number of fire times or jobs that could not be read, by cause."""
         return {why: self.counts[why] for why in ("unread", "out_of_time", "unavailable") if self.counts[why]}
 
 
@@ -81,7 +80,8 @@ def audit(job_id: str | None, table: str | None, region: str | None, endpoint_ur
 def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
     from onthedot.wiring.aws import auditor_engine  # noqa: PLC0415 - needs the AWS packages
 
-    # The command does not know how long this deployment keeps its history. None keeps it for less.
+    # The command does not know how long this deployment keeps its history. No deployment keeps it for less time than
+    # this.
     settings = AuditorSettings(
         stage="",
         table=table,

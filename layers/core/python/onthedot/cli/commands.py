@@ -1,4 +1,4 @@
-"""The table of all commands: where each one is, and its line in `onthedot --help`."""
+"""The table of all commands: the module of each command, and its line in `onthedot --help`."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple

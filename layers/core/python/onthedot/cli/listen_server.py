@@ -18,7 +18,7 @@ MAX_BODY: Final = 2 * 2**20
 """Bytes. A job's payload has at most 1 MiB."""
 MOST_CONNECTIONS: Final = 64
 QUIET_SECONDS: Final = 10.0
-"""A connection that sends nothing for so long is closed."""
+"""The server closes a connection that sends nothing for this long."""
 _LOOK_SECONDS: Final = 0.5
 _ANSWER: Final = b'{"received": true}\n'
 
@@ -39,7 +39,7 @@ class Arrival:
 
     @property
     def lateness_ms(self) -> int | None:
-        """Milliseconds from the fire time to the arrival. None for a request without a fire time."""
+        """The milliseconds from the fire time to the arrival. None for a request without a fire time."""
         return None if self.fire_at is None else self.at - self.fire_at
 
     @property
@@ -66,7 +66,7 @@ class ListenServer(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind without the base class's question for this machine's name, which may take seconds."""
+        """Bind the address. The base class would also look up this machine's name, which may take seconds."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
@@ -78,7 +78,7 @@ class ListenServer(ThreadingHTTPServer):
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Serve in a thread of its own while this lasts, then close the address."""
+        """Serve in another thread during the `with` block, then close the address."""
         threading.Thread(target=self.serve_forever, args=(_LOOK_SECONDS / 10,), daemon=True).start()
         try:
             yield
@@ -87,7 +87,7 @@ class ListenServer(ThreadingHTTPServer):
             self.server_close()
 
     def next_arrival(self) -> Arrival:
-        """Wait for the next request. The wait is in short steps, so that Ctrl-C ends it on every platform."""
+        """Wait for the next request. Wait in short steps, so that Ctrl-C ends the wait on every platform."""
         while True:
             try:
                 return self._arrivals.get(timeout=_LOOK_SECONDS)
@@ -106,7 +106,7 @@ class ListenServer(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve one connection and free its place."""
+        """Serve one connection, then count it as closed."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -117,7 +117,7 @@ class ListenServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Reads one request, answers it and queues it."""
+    """The handler of one connection: it reads a request, answers it and queues it."""
 
     server: ListenServer
     protocol_version = "HTTP/1.1"

@@ -20,7 +20,7 @@ from onthedot.domain.instants import format_instant
 from onthedot.domain.schedules import preview as domain
 
 MOST_MONTHS: Final = 3
-"""The calendar shows so many of the months that have fires."""
+"""Most months that the calendar shows. Months without a fire time are left out."""
 _WEEKDAYS: Final = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
 
 

@@ -30,7 +30,7 @@ class Options:
 
 
 def read_options(options: Options, now: int) -> tuple[Schedule, int]:
-    """Return the schedule and the instant after which its fires are wanted.
+    """Return the schedule and the instant after which to list its fire times.
 
     Raise InvalidRequest with every problem, in the API's words.
     """

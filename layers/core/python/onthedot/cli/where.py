@@ -45,7 +45,7 @@ def reaching(what: str, failure: type[click.ClickException] = click.ClickExcepti
 
 def find_table(table: str | None, region: str | None, endpoint_url: str | None) -> tuple[str, dict[str, Any]]:
     """Return the name of the table and the arguments of a client that reaches it."""
-    # Without the AWS packages the command cannot work, so that is the first message.
+    # A command without the AWS packages cannot work, so this comes before every other message.
     import_module("botocore.exceptions")
     if table is not None:
         connection = {"region_name": region, "endpoint_url": endpoint_url}

@@ -25,7 +25,7 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A work source, and what follows from its place."""
+    """A work source, and the settings of a worker that depend on where this source is."""
 
     name: str
     source: WorkSource

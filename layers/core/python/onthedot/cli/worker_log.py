@@ -10,7 +10,7 @@ _STANDARD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per line, with the extra fields of the log record."""
+    """A log formatter that writes one JSON object per line, with the extra fields of the log record."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line."""

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 def run_until_stopped(runtime: Runtime) -> None:
     """Run the worker in a thread of its own while the main thread waits for signals. Raise the errors of `run`."""
-    events: SimpleQueue[int | None] = SimpleQueue()  # its `put` may be called in a signal handler; locks may not
+    events: SimpleQueue[int | None] = SimpleQueue()  # a signal handler may call `put`, but must not acquire a lock
     before = {number: signal.signal(number, lambda got, _: events.put(got)) for number in SIGNALS}
     pool = ThreadPoolExecutor(1, "worker")
     try:
@@ -51,7 +51,8 @@ def run_until_stopped(runtime: Runtime) -> None:
 def _next(events: "SimpleQueue[int | None]") -> int | None:
     """Return the next event.
 
-    Wait in short steps: a signal that another thread received, or that came just before a wait, does not end the wait.
+    Wait in short steps: a signal that another thread received, or that arrived just before a wait, does not end the
+    wait.
     """
     while True:
         with suppress(Empty):

@@ -8,12 +8,12 @@ from onthedot.domain.workers.pools import Pools
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The parameters of one deployment."""
+    """A value with the parameters of one deployment, for decisions and use cases."""
 
     shards: int
     """Number of shards of the due index."""
     lookahead: int
-    """Number of whole buckets after the present one that the dispatcher sends ahead of time."""
+    """Number of whole buckets after the present one whose runs the dispatcher sends ahead of time."""
     history_days: int
     """Days for which ended records are kept."""
     backlog_limit: int = 50_000

@@ -46,7 +46,7 @@ class StaleAttempt(OnthedotError):
 
 
 class JobConflict(OnthedotError):
-    """The state of the job does not allow the request."""
+    """The status of the job does not allow the request."""
 
 
 class PreconditionFailed(OnthedotError):

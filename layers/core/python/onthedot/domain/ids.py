@@ -37,7 +37,7 @@ def node_job_id(workflow_run_id: str, key: str) -> str:
 
 
 def event_run_id(job_id: str, nominal: int, event_id: str) -> str:
-    """Return the one id of a job's run for this event, so that it is stamped once however often the event comes."""
+    """Return the one id of a job's run for this event, so that it is stamped once, however often the event arrives."""
     digest = hashlib.sha256(event_id.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return extra_run_id(job_id, nominal, f"event-{digest}")
 

@@ -9,7 +9,7 @@ from onthedot.ports import Clock, LimitsStore, SigningStore
 
 LIMITS_MS: Final = 5_000
 SIGNING_MS: Final = 60_000
-"""Far shorter than the time for which an old and a new signing key are both valid."""
+"""Milliseconds to remember signing keys: far less than the time for which an old and a new key are both valid."""
 
 
 class CachedLimits:

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Blobs(Protocol):
-    """Keeps content that is too large for a record."""
+    """A store of content that is too large for a record."""
 
     def put(self, key: str, content: bytes) -> None:
         """Store the content under the key. Callers derive the key from the content or from the run."""

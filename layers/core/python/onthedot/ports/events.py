@@ -25,7 +25,10 @@ class PatternEntry:
 
 
 class PatternStore(Protocol):
-    """Finds the patterns that an event may match, without reading the others, and remembers the ids of events."""
+    """A store of event patterns.
+
+    It finds the patterns that an event may match without reading the others, and remembers the ids of events.
+    """
 
     def put(self, tenant: str, keys: Sequence[str], entry: PatternEntry) -> None:
         """Store the entry under each of at most 25 keys. Raise Unavailable when some of them may not be stored."""
@@ -36,11 +39,17 @@ class PatternStore(Protocol):
         ...
 
     def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
-        """Yield all entries under these keys, read consistently, page by page. An entry under two keys comes twice."""
+        """Yield all entries under these keys, read consistently, page by page.
+
+        An entry under two keys is yielded twice.
+        """
         ...
 
     def first_time(self, tenant: str, event_id: str, time: int, expires_at: int) -> int:
-        """Return the time with which this event came first: this one, unless the store remembers an earlier one."""
+        """Return the time that the event had when it first arrived.
+
+        This is `time`, unless the store remembers an earlier arrival of the event.
+        """
         ...
 
 
@@ -66,7 +75,7 @@ class Unpublishable:
 
 
 class EventBus(Protocol):
-    """Carries lifecycle events to subscribers."""
+    """A bus that carries lifecycle events to subscribers."""
 
     def publish(
         self, events: Sequence[LifecycleEvent], deadline: Deadline

@@ -31,7 +31,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The backlog of a queue."""
+    """The messages that wait in a queue: how many, and how old the oldest is."""
 
     visible: int
     """Number of messages that a worker could receive now."""
@@ -40,7 +40,7 @@ class Backlog:
 
 
 class RunQueues(Protocol):
-    """The queues by pool and priority, in which runs wait for their last minutes.
+    """The queues by pool and priority, in which the messages of runs wait for the last minutes before they are due.
 
     Delivery is delayed and happens at least once.
     """

@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The instant after which an engine begins no more retries. The work that is left waits for the next pass."""
+    """An instant after which an engine begins no more retries. The work that is left waits for the next pass."""
 
     at: int
 
@@ -87,7 +87,7 @@ class Undecided:
 
 
 class RunStore(Protocol):
-    """Stores the records of jobs and runs.
+    """A store of the records of jobs and runs.
 
     All writes are conditional. Reads by id are consistent, reads of slots are not.
     """
@@ -133,7 +133,7 @@ class RunStore(Protocol):
 
 
 class ProgressStore(Protocol):
-    """Stores the progress of the passes, by shard group."""
+    """A store of the progress of the passes, by shard group."""
 
     def read_progress(self, group: int) -> PassProgress:
         """Return the progress of a group."""

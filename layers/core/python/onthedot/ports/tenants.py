@@ -18,7 +18,7 @@ class Principal:
 
 
 class LimitsStore(Protocol):
-    """Stores the limits of tenants, and the tenants and queues that are throttled."""
+    """A store of the limits of tenants, and of the tenants and queues that are throttled."""
 
     def read(self) -> Limits:
         """Return all limits and everything that is throttled now."""
@@ -34,7 +34,7 @@ class LimitsStore(Protocol):
 
 
 class TokenStore(Protocol):
-    """Stores API tokens, by their hash only."""
+    """A store of API tokens, by their hash only."""
 
     def find(self, token_hash: str) -> Principal | None:
         """Return the owner of a token, or None when there is no such token."""
@@ -46,7 +46,7 @@ class TokenStore(Protocol):
 
 
 class SigningStore(Protocol):
-    """Stores the keys that sign the calls of a tenant."""
+    """A store of the keys that sign the calls of a tenant."""
 
     def keys(self, tenant: str) -> Sequence[SigningKey]:
         """Return the keys, the newest first. A tenant has none before the first use."""

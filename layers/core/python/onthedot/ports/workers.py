@@ -7,7 +7,7 @@ from onthedot.domain.workers.records import Load, WorkerRecord
 
 
 class WorkerRegistry(Protocol):
-    """Stores the pull workers. Reads by id are consistent, the list of all workers is eventually consistent."""
+    """A store of the pull workers. Reads by id are consistent, the list of all workers is eventually consistent."""
 
     def register(self, worker: WorkerRecord) -> None:
         """Store the worker, and replace an earlier record of it."""

@@ -2,7 +2,7 @@
 
 Python's `is_private` and `is_global` are wrong for NAT64, 6to4, IPv4-mapped and carrier-grade NAT addresses, and the
 operating system resolves `127.1` and `0x7f000001`. So a name is resolved first, and the addresses that each answer
-contains are checked. The performer connects to the checked addresses: a second resolution could give other ones.
+contains are checked. The performer connects to the checked addresses: a second resolution could give other addresses.
 """
 
 import queue
@@ -21,7 +21,7 @@ Lookup = Callable[..., Iterable[tuple[Any, ...]]]
 
 _METADATA, _LOOPBACK, _PRIVATE = "instance metadata", "loopback", "private"
 _LOCAL: Final = frozenset({_LOOPBACK, _PRIVATE})
-"""The kinds that a performer on a local stage may call."""
+"""The kinds of addresses that a performer on a local stage may call."""
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _TEREDO: Final = IPv6Network("2001::/32")
@@ -30,7 +30,8 @@ _ISATAP: Final = frozenset({0x00005EFE, 0x02005EFE})
 _DENIED: Final = tuple(
     (ip_network(network), kind)
     for kind, networks in {
-        # First, since other networks contain them. AWS (instances, tasks, pods), Azure, Alibaba, Oracle, Google.
+        # These come first, because other networks in this table contain them. They belong to AWS (instances, tasks,
+        # pods), Azure, Alibaba, Oracle and Google.
         _METADATA: (
             *("169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::/32"),
             *("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd20:ce::254"),
@@ -48,7 +49,8 @@ _DENIED: Final = tuple(
         ),
         "benchmarking": ("198.18.0.0/15", "2001:2::/48"),
         "local NAT64": ("64:ff9b:1::/48",),
-        # Last: protocol assignments, 6to4 relays, class E and broadcast, and every IPv6 address outside 2000::/3.
+        # These come last: protocol assignments, 6to4 relays, class E and broadcast, and every IPv6 address outside
+        # 2000::/3.
         "reserved": (
             *("192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4", "::/3", "4000::/2", "8000::/1"),
             *map(str, IPv6Network("2001::/23").address_exclude(_TEREDO)),

@@ -23,6 +23,7 @@ class TargetRouter(Performer):
             why = f"this worker cannot run {kind} targets"
             return Answer(ok=False, error=why, error_class="unsupported", retryable=False)
         if kind not in self._performers:
-            # Two threads may each make one at the same moment. The first one is kept, and nothing is lost.
+            # Two threads may each make a performer at the same moment. The first one is kept, the other is dropped
+            # unused.
             self._performers.setdefault(kind, self._factories[kind]())
         return self._performers[kind].perform(call)

@@ -1,1 +1,4 @@
-"""One module for each thing the scheduler does. It decides with `domain`, acts through `ports`, imports no engine."""
+"""One module for each task of the scheduler, in one folder for each subject.
+
+A use case decides with `domain` and acts through `ports`. It imports no engine.
+"""

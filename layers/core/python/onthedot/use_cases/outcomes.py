@@ -1,9 +1,9 @@
 """The lost-reply protocol: find out whether a conditional write happened, and which record is stored now.
 
 An engine repeats a write whose reply did not arrive. When the first try was applied, the repeated one is refused: its
-expectation no longer holds. The record that refused it then bears a value that only this caller wrote: its claim
-token, its attempt token, or a generation, all of which are random and new. Such a refusal is a success. A caller that
-took it for a lost race would leave its own run unsent until the sweep finds it.
+expectation no longer holds. The record that refused it then has a value that only this caller wrote: its claim token,
+its attempt token, or a generation, all of which are random and new. Such a refusal is a success. A caller that took it
+for a lost race would leave its own run unsent until the sweep finds it.
 
 `Undecided` is neither: the write may have happened. It counts as not written, and the caller leaves the run in its
 slot, where a later pass reads it again.

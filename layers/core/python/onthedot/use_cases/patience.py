@@ -1,4 +1,4 @@
-"""How long a use case goes on with one step before it gives up, in milliseconds.
+"""Time limits for single steps of use cases, in milliseconds. After its limit, a use case stops trying the step.
 
 The API has 28 s for an answer, so the steps of one request together take less.
 """
@@ -8,7 +8,7 @@ from typing import Final
 READ_MS: Final = 5_000
 """For reading the parents of a job."""
 SEND_MS: Final = 5_000
-"""For sending messages of runs. A run that is not sent by then stands in its watch slot, and the sweep sends it."""
+"""For sending messages of runs. A run that is not sent by then stays in its watch slot, and the sweep sends it."""
 CREATE_MS: Final = 10_000
 """For storing the jobs of a batch."""
 SEND_BATCH_MS: Final = 8_000
@@ -18,4 +18,4 @@ NOTIFY_MS: Final = 10_000
 READ_WORKFLOW_MS: Final = 10_000
 """For reading the jobs of a workflow."""
 REQUEST_MS: Final = 15_000
-"""For a request as a whole that touches many runs: a backfill, a redrive, a forecast, the end of a graph."""
+"""For a whole request about many runs: a backfill, a redrive, a forecast, the end of a graph."""

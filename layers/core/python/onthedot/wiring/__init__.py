@@ -1,4 +1,6 @@
-"""The composition roots: the only modules that know which engine implements the ports.
+"""The modules that build engines, performers and work sources.
+
+Only these modules know which engine implements the ports.
 
 `aws` wires the engine of each Lambda function, `sqlite` the embedded engine, `workers` the parts of a worker.
 """

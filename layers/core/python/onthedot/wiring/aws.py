@@ -72,7 +72,6 @@ def engine_of(settings: "StoreSettings", *, dynamodb: Any = None, sqs: Any = Non
 
 
 def blobs_in(bucket: str) -> "LazyBlobs":
-    """Return the blobs of this bucket."""
     from onthedot.engines.aws.s3_blobs import S3_OPTIONS, LazyBlobs  # noqa: PLC0415 - as above
 
     return LazyBlobs(lambda: client("s3", config=CONFIG.merge(S3_OPTIONS)), bucket)

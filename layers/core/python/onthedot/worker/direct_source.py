@@ -16,7 +16,7 @@ from onthedot.ports import Answer, Engine, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import perform
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.lease_runs import Lease, lease_runs
+from onthedot.use_cases.workers.lease_runs import LeasedRun, lease_runs
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
 from onthedot.use_cases.workers.worker_registry import Offer, beat_worker, find_worker, register_worker
 from onthedot.worker.polling import POLL_SECONDS, PolledQueues
@@ -83,7 +83,7 @@ class DirectWorkSource(WorkSource):
         return self._queues.wait(seconds)
 
     def pause(self) -> None:
-        """Give back messages that have arrived or still arrive."""
+        """Return messages to their queues that have arrived or still arrive."""
         self._queues.pause()
 
     def close(self) -> None:
@@ -120,7 +120,7 @@ class DirectWorkSource(WorkSource):
         if self._offer is not None:
             self.register(self._offer)
 
-    def _task(self, lease: Lease) -> Task:
+    def _task(self, lease: LeasedRun) -> Task:
         run, definition = lease.run, lease.definition
         needs = Needs(frozenset())
         if definition is not None:

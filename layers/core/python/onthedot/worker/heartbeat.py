@@ -1,4 +1,4 @@
-"""The heartbeat of a pull worker: it extends leases, reports the load, and leaves behind tasks that do not end."""
+"""The heartbeat of a pull worker: it extends leases, reports the load, and abandons tasks that do not end."""
 
 import logging
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from onthedot.worker.running_tasks import RunningTask, RunningTasks
 from onthedot.worker.work_source import WorkSource
 
 STOP_PATIENCE: Final = 3.0
-"""Seconds that a target has to end after it was asked to. After that the worker leaves it behind."""
+"""Seconds that a target has to end after it was asked to stop. After that the worker abandons it."""
 OVERRUN_SECONDS: Final = 15.0
 """Targets keep their own time-out. The worker stops a target that outlasts its time-out by this long."""
 

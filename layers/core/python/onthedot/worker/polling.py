@@ -19,7 +19,7 @@ class PolledQueues(RunQueues):
     """A pool's queues with long polls. `receive` returns messages that a poll has received before it asks the queues.
 
     Each poll asks for one message, so that it keeps few messages from other workers. A poll cannot be interrupted: a
-    message that arrives after `pause` is given back at once.
+    message that arrives after `pause` goes back to its queue at once.
     """
 
     def __init__(self, queues: RunQueues, pool: str, poll_seconds: float = POLL_SECONDS) -> None:
@@ -52,13 +52,13 @@ class PolledQueues(RunQueues):
             return bool(self._arrived or woken)
 
     def wake(self) -> None:
-        """End the present wait, or else the next one as soon as it begins."""
+        """End the present wait. When there is none, end the next wait as soon as it begins."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
 
     def pause(self) -> None:
-        """Give back all messages that have arrived or that running polls still bring, and end the present wait."""
+        """End the present wait, and return to their queues all messages that have arrived or still arrive."""
         with self._changed:
             self._accepting, self._woken = False, True
             arrived, self._arrived = self._arrived, []

@@ -8,8 +8,8 @@ together) are leased between two of LOW's turns. In the long run it gets at leas
 concurrency C, with runs of R seconds, the n-th run of LOW therefore starts after at most about 10·n·R / C seconds, plus
 one ageing time.
 
-**Ageing.** Turns count leases, not seconds. A queue that may contain a run and was not first for the ageing time
-goes first, whatever the weights say. It does so not twice in a row, so that long runs do not turn weights into equal
+**Ageing.** Turns count leases, not seconds. A queue that may contain a run and was not first for the ageing time goes
+first, whatever the weights say. It does not do so twice in a row, so that long runs do not turn weights into equal
 shares.
 """
 

@@ -20,7 +20,7 @@ _PAUSES: Final = (0.3, 0.6)
 """Seconds between tries: at first, and at most."""
 _CONNECTIONS: Final = 16
 _PASSING: Final = frozenset({408, 425, 429})
-"""Refusals that pass, beside all statuses from 500."""
+"""Statuses of temporary refusals. All statuses from 500 on are temporary too."""
 _ROLES: Final = {"GET": "a viewer's", "POST": "a worker's"}
 """The weakest role that may make the calls of each method."""
 

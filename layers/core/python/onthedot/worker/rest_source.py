@@ -81,7 +81,8 @@ class RestWorkSource(WorkSource):
             "idle": idle,
         }
         asked_at = self._monotonic()
-        # One try: the runs of a lost reply are lost until their leases end. A second try would lease others.
+        # Only one try: the runs in a lost reply stay leased until their leases end, and a second try would lease
+        # further runs.
         reply = self._post("lease", body, seconds=LEASE_SECONDS, tries=1)
         return LeasedTasks(list(_tasks(reply["runs"], asked_at)), bool(reply["alone_waiting"]))
 
@@ -140,7 +141,10 @@ class RestWorkSource(WorkSource):
 
 
 def _tasks(views: Sequence[Mapping[str, Any]], asked_at: float) -> Iterator[Task]:
-    """Yield the leases that this version can read. A run that a newer API describes otherwise loses this attempt."""
+    """Yield the leases that this version can read.
+
+    A lease that a newer API describes in another way is skipped, and its attempt is lost.
+    """
     for view in views:
         try:
             yield task_from(view, asked_at)

@@ -11,7 +11,7 @@ from onthedot.worker.work_source import Task
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class RunningTask(RunningAttempt):
-    """A task that runs on this worker. Two threads may want to report it, and one of them may."""
+    """A task that runs on this worker. Two threads may try to report it, and only the first one does."""
 
     task: Task
     began: float

@@ -45,7 +45,8 @@ class Pace:
     grace: float = 25.0
     """How long a stopped worker lets its tasks finish."""
     alone: float = 300.0
-    """How long the worker leases nothing for a run that must be alone. Another worker may have it by then."""
+    """How long the worker leases nothing for a run that must be alone. After this time another worker may have that
+    run."""
 
 
 class Runtime:
@@ -98,7 +99,10 @@ class Runtime:
         self._running_tasks.wake()
 
     def stop_now(self) -> None:
-        """Ask all running tasks to stop, without any grace. A task that is not reported then is found lost."""
+        """Ask all running tasks to stop, without any grace.
+
+        An attempt that is not reported by then is lost: the sweep or another worker finds it.
+        """
         self.stop()
         self._ask_all_to_stop()
 

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class TaskThreads:
-    """Runs tasks side by side and reports each once."""
+    """The threads of a worker's tasks. They run tasks side by side and report each task once."""
 
     def __init__(
         self,
@@ -46,9 +46,9 @@ class TaskThreads:
         threading.Thread(target=self._execute, args=(running,), name=f"run-{task.run_id}", daemon=True).start()
 
     def abandon(self, running: RunningTask) -> None:
-        """Report a task whose target does not end, and leave its thread behind.
+        """Report a task whose target does not end, and do not wait for its thread.
 
-        The caller has asked `may_report` before.
+        The caller has called `may_report` before.
         """
         log.error("left_behind: run %s did not end when it was asked to", running.task.run_id)
         answer = answer_for_stopped(running.stop.reason or "", None)

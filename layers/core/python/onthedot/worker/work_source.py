@@ -1,6 +1,7 @@
 """The interface through which a pull worker gets tasks and reports them: the same for REST and for `--direct`.
 
-Every method may raise Unavailable for a failure that passes, and NotAllowed for one that trying again does not cure.
+Every method may raise Unavailable for a failure that may pass, and NotAllowed for a failure that trying again does not
+cure.
 """
 
 from collections.abc import Callable, Sequence

@@ -55,7 +55,7 @@ def _parse(text: str) -> Any:
 
 
 def _parse_int(digits: str) -> float:
-    """Return infinity for a very long integer: the interpreter cannot read it, and infinity is refused by its field."""
+    """Return the integer, or infinity when it has more digits than the interpreter reads. Infinity is refused later."""
     return int(digits) if len(digits) <= MAX_DIGITS else math.inf
 
 
@@ -83,7 +83,11 @@ def _children(parent: Any) -> Any:
 
 
 def _check_values(document: Any) -> None:
-    """Write the document, and look at each value only when it cannot be written: writing is much faster."""
+    """Raise ApiError 400 for a value that JSON cannot express.
+
+    Encoding the whole document is much faster than checking each value. So the values are checked only when the
+    encoding fails, to find the value at fault.
+    """
     try:
         canonical(document)
     except ValueError as error:

@@ -1,8 +1,8 @@
 """Cursors as callers see them: opaque, signed, and valid only for the list that they were made for.
 
-An engine's cursor may say where to read at all. So the API signs it with a secret that callers are not shown, and
-refuses every text that it did not sign before an engine sees it. When the secret changes, old cursors are refused and
-the caller starts at the first page.
+An engine's cursor is a position in the store, and a forged one could name any position. So the API signs it with a
+secret that callers are not shown, and refuses every text that it did not sign before an engine sees it. When the secret
+changes, old cursors are refused and the caller starts at the first page.
 """
 
 import base64

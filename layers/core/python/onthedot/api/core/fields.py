@@ -85,8 +85,8 @@ def describe_nulls(schema: dict[str, Any], nullable: Set[str]) -> None:
             del field["default"]
             if name not in nullable:
                 del field["anyOf"]
-                kept = [choice for choice in choices if choice != {"type": "null"}]
-                field.update(kept[0] if len(kept) == 1 else {"anyOf": kept})
+                others = [choice for choice in choices if choice != {"type": "null"}]
+                field.update(others[0] if len(others) == 1 else {"anyOf": others})
 
 
 def _without_null(schema: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ class Request:
     body: bytes = b""
     principal: Principal | None = None
     request_id: str = field(default_factory=fresh_generation)
-    """Stands in every answer, so that an operator finds the log line of a call that a user complains about."""
+    """The id in every answer, by which an operator finds the log line of a call that a user complains about."""
 
     def header(self, name: str) -> str | None:
         """Return the value of a header, whatever the case of its name. Return None when it was not sent."""

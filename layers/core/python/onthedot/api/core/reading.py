@@ -92,7 +92,7 @@ def choice_problems(document: Mapping[str, Any], names: Sequence[str]) -> list[P
 
 
 def refuse_unknown_fields(document: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Raise InvalidRequest for fields that are not known. For documents whose fields are read one by one."""
+    """Raise InvalidRequest for fields that are not known. Use it for a document whose fields are read one by one."""
     problems = [Problem(echo(name), _unknown_field(name, known)) for name in document if name not in known]
     if problems:
         raise InvalidRequest(*problems)
@@ -108,8 +108,8 @@ def problems_in(error: ValidationError, known: Iterable[str]) -> list[Problem]:
 def _location(entry: ErrorDetails) -> tuple[int | str, ...]:
     """Return the place of a mistake as users know it.
 
-    pydantic puts the type of a target into the place, where users write none. It leaves `type` out when the type itself
-    is wrong.
+    The place that pydantic reports contains the type of a target as a step of its own, which the user's document does
+    not have. When the type itself is wrong, the place lacks `type`, which is added here.
     """
     where = entry["loc"]
     if entry["type"].startswith("union_tag"):

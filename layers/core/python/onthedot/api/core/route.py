@@ -18,7 +18,7 @@ _PLACE: Final = "{id}"
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The values that a route's function gets. The tenant is empty on routes that need no token."""
+    """The values that a route's function gets for one request. The tenant is empty on routes that need no token."""
 
     engine: Engine
     request: Request
@@ -63,7 +63,7 @@ class Route:
 
 
 class RouteTable:
-    """Routes by path, so that finding one does not compare the path with all of them."""
+    """A table of routes by path, so that a request is not compared with every route."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._fixed: dict[str, dict[str, Route]] = {}
@@ -85,7 +85,10 @@ class RouteTable:
         raise ApiError(405, "method_not_allowed", f"use {allowed} here", headers={"Allow": allowed})
 
     def _matching(self, path: str) -> list[tuple[Mapping[str, Route], str]]:
-        """Return the routes of a path by method, and the id in it. A fixed path may fit a path with `{id}` too."""
+        """Return the routes of a path by method, and the id in it.
+
+        One path may fit a fixed route and a route with `{id}`.
+        """
         matching: list[tuple[Mapping[str, Route], str]] = []
         if path in self._fixed:
             matching.append((self._fixed[path], ""))

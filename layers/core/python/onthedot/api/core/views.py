@@ -12,7 +12,7 @@ class ErrorDetail(TypedDict):
 
 
 class ErrorBody(TypedDict):
-    """`code` is stable and meant for programs, `message` is meant for people."""
+    """The error in an answer. `code` is stable and meant for programs, `message` is meant for people."""
 
     code: str
     message: str
@@ -26,7 +26,7 @@ class ErrorView(TypedDict):
 
 
 class HealthView(TypedDict):
-    """The API answers: its version and the time of its clock."""
+    """The answer of a working API: its version and the time of its clock."""
 
     status: str
     version: str

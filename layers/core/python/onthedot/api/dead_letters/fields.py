@@ -12,7 +12,7 @@ MAX_REDRIVEN: Final = 500
 
 
 class RedriveFields(Fields):
-    """Either `ids`, or `all` with true. The scheduler runs ten dead letters a second again."""
+    """The dead letters to run again: either `ids`, or `all` with true. Ten of them are run each second."""
 
     ids: Annotated[
         list[RunId] | None, Field(min_length=1, max_length=MAX_REDRIVEN, description="executions to run again")

@@ -34,7 +34,10 @@ def redrive(context: RequestContext) -> RedrivenView:
 
 
 def _cursor_secret(context: RequestContext) -> str:
-    """Return the tenant's signing key, which viewers are not shown. Cursors end when the tenant rotates it."""
+    """Return the tenant's signing key, which viewers are not shown.
+
+    Cursors become invalid when the tenant rotates it.
+    """
     return keys_of(context.engine, context.tenant)[0].secret
 
 

@@ -15,7 +15,6 @@ def dead_letters_view(runs: Sequence[tuple[Record, ShownResult]], next_cursor: s
 
 
 def redriven_view(done: Redriven) -> RedrivenView:
-    """Return the outcome of a redrive."""
     return {
         "redriven": len(done.runs),
         "refused": [{"id": run_id, "reason": reason} for run_id, reason in done.refused],

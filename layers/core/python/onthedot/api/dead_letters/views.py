@@ -21,7 +21,10 @@ class RefusedView(TypedDict):
 
 
 class RedrivenView(TypedDict):
-    """`redriven` is the number of executions that run again. When `left` is true there are more: call again."""
+    """The outcome of a redrive. `redriven` is the number of executions that run again.
+
+    When `left` is true there are more: call again.
+    """
 
     redriven: int
     refused: list[RefusedView]

@@ -1,4 +1,4 @@
-"""Handle events of the event bus: ones that jobs wait for, and commands that submit or cancel a job.
+"""Handle events of the event bus: events that jobs wait for, and commands that submit or cancel a job.
 
 A command is read by the models of REST and carried out by the same use cases, so the bus accepts and refuses the same
 jobs as REST does.
@@ -59,12 +59,13 @@ def _read(document: Any) -> Event:
 def _submit(engine: Engine, tenant: str, event: Event) -> str:
     """Submit the job in the detail and return its id.
 
-    The event's id is the idempotency key unless the job has one, so an event that comes again makes no second job.
+    The event's id is the idempotency key unless the job has one, so an event that is delivered again makes no second
+    job.
     """
     detail = event.document.get("detail")
     has_key = isinstance(detail, Mapping) and "idempotency_key" in detail
     now = engine.clock.now()
-    # As a body, so that the detail passes the same checks as JSON that comes by REST.
+    # The detail is encoded as a body, so that it passes the same checks as the body of a REST call.
     request = read_job_request(json.dumps(detail).encode(), None if has_key else event.event_id, now)
     return accept_job(engine, tenant, request, now).job_id
 

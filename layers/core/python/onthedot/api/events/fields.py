@@ -52,7 +52,10 @@ def pattern_text(pattern: dict[str, Any]) -> str:
 
 
 def event_job_problems(pattern: Any, payload: Any) -> list[Problem]:
-    """Return the problems of a pattern and of the payload that picks from its events. None: no pattern is given."""
+    """Return the problems of a pattern and of the payload that picks from its events.
+
+    None: there is no pattern, and so no problem.
+    """
     problems = [] if pattern is None else _problems(ON_EVENT, event_patterns.check(pattern))
     return [*problems, *_problems("payload", event_paths.check_template(payload))]
 

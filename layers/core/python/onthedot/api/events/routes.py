@@ -9,7 +9,7 @@ from onthedot.ports import Deadline
 from onthedot.use_cases.events.handle_event import first_seen, handle_event
 
 PATIENCE_MS: Final = 20_000
-"""Less than the 28 s that the API has for an answer."""
+"""Time to handle an event: less than the 28 s that the API has for an answer."""
 
 
 def send_event(context: RequestContext) -> EventView:

@@ -54,7 +54,7 @@ class CompleteFields(ReportFields):
     """The outcome of an attempt.
 
     LOST: the execution ended together with its process. RELEASED: the worker had to end before the execution did, and
-    gives it back.
+    hands it back.
     """
 
     status: Literal["SUCCEEDED", "FAILED", "LOST", "RELEASED"]

@@ -15,10 +15,10 @@ MAX_BATCH_BODY: Final = 5 * 1024 * 1024
 _LEVELS_ABOVE: Final = 2
 """Levels of nesting above a job: the body and its list."""
 
-Entry = JobRequest | ApiError | OnthedotError
+BatchEntry = JobRequest | ApiError | OnthedotError
 
 
-def read_batch(body: bytes, header_key: str | None, now: int) -> list[Entry]:
+def read_batch(body: bytes, header_key: str | None, now: int) -> list[BatchEntry]:
     """Return the request in each entry, or the error that refuses it. Raise ApiError and InvalidRequest for all."""
     if header_key is not None:
         message = "cannot stand for many jobs; give each of them its own idempotency_key"
@@ -26,7 +26,7 @@ def read_batch(body: bytes, header_key: str | None, now: int) -> list[Entry]:
     return [_read_entry(entry, now) for entry in _entries(body)]
 
 
-def requests_in(entries: Sequence[Entry]) -> list[JobRequest]:
+def requests_in(entries: Sequence[BatchEntry]) -> list[JobRequest]:
     """Return the entries that can be submitted."""
     return [entry for entry in entries if isinstance(entry, JobRequest)]
 
@@ -47,7 +47,7 @@ def _entries(body: bytes) -> list[Any]:
     return entries
 
 
-def _read_entry(entry: Any, now: int) -> Entry:
+def _read_entry(entry: Any, now: int) -> BatchEntry:
     if not isinstance(entry, dict):
         return InvalidRequest(Problem("body", "is not an object; send {…} with the job's fields"))
     try:

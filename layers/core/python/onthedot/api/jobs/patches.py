@@ -48,7 +48,10 @@ def read_patch(body: bytes) -> JobPatch:
 
 
 def read_version(header: str | None) -> int | None:
-    """Return the version in `If-Match`, quoted or not, or None when any version will do. Raise InvalidRequest."""
+    """Return the version in `If-Match`, quoted or not, or None when the client accepts any version.
+
+    Raise InvalidRequest.
+    """
     if header is None or header.strip() == "*":
         return None
     found = _VERSION.fullmatch(header.strip())
@@ -60,8 +63,8 @@ def read_version(header: str | None) -> int | None:
 def _job_patch(fields: PatchFields) -> JobPatch:
     names = frozenset(fields.model_fields_set)
     return JobPatch(
-        given=names,
-        given_for={kind: [name for name in of_kind if name in names] for kind, of_kind in _FIELDS_OF_KIND.items()},
+        fields=names,
+        fields_by_kind={kind: [name for name in of_kind if name in names] for kind, of_kind in _FIELDS_OF_KIND.items()},
         definition=_definition(fields),
         retry={} if fields.retry is None else fields.retry.model_dump(exclude_unset=True),
         payload=fields.payload,

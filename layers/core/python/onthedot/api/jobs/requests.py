@@ -86,7 +86,6 @@ def target_of(fields: TargetFields | None, callback_url: str) -> Target:
 
 
 def definition_of(fields: WorkFields) -> Definition:
-    """Return the definition of a job."""
     return Definition(
         target=target_of(fields.target, fields.callback_url or ""),
         payload=fields.payload,
@@ -116,7 +115,7 @@ def choose_key(in_body: str | None, in_header: str | None) -> str | None:
 
 
 def fingerprint_of(document: dict[str, Any]) -> str:
-    """Return a hash of the document as it was sent, so that new defaults of a later version do not change it."""
+    """Return a hash of the document as the client sent it, so that new defaults of a later version do not change it."""
     content = {name: value for name, value in document.items() if name != "idempotency_key"}
     return hashlib.sha256(canonical(content)).hexdigest()
 
@@ -124,7 +123,7 @@ def fingerprint_of(document: dict[str, Any]) -> str:
 def _check_names(document: dict[str, Any]) -> None:
     """Raise InvalidRequest for fields that do not go together.
 
-    It looks at the names only, so it works beside fields that this version does not know.
+    It compares names only, so it also works when the document has fields that this version does not know.
     """
     problems = [
         *choice_problems(document, _TIME_FIELDS),

@@ -31,7 +31,6 @@ from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whol
 
 
 def submit(context: RequestContext) -> views.AcceptedView:
-    """Submit one job."""
     now = context.engine.clock.now()
     request = read_job_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
     job = accept_job(context.engine, context.tenant, request, now)
@@ -53,7 +52,7 @@ def show_job(context: RequestContext) -> Response:
 
 
 def show_status(context: RequestContext) -> views.StatusView:
-    """Answer the state of a job."""
+    """Answer the status of a job."""
     job = read_job(context.engine, context.tenant, context.job_id)
     return show.status_view(job, read_outlook(context.engine, job))
 
@@ -78,13 +77,11 @@ def delete(context: RequestContext) -> views.DeletedView:
 
 
 def pause(context: RequestContext) -> Response:
-    """Pause a job."""
     read_no_fields(context.request.body)
     return _whole_job(context, pause_job(context.engine, context.tenant, context.job_id))
 
 
 def resume(context: RequestContext) -> Response:
-    """Resume a paused job."""
     read_no_fields(context.request.body)
     return _whole_job(context, resume_job(context.engine, context.tenant, context.job_id))
 

@@ -33,8 +33,8 @@ _MAYBE_STORED: Final = "may be stored or not; send it again, with the same idemp
 def shown_status(job: Record, next_at: int | None) -> str:
     """Return the status as users see it.
 
-    A job that waits after a failed or lost attempt is RETRYING. A recurring job whose last run is stamped, but still to
-    come, is ACTIVE.
+    A job that waits after a failed or lost attempt is RETRYING. A recurring job whose last run is stamped and has not
+    fired yet is ACTIVE.
     """
     if job.status in SCHEDULED and job.attempt:
         return RETRYING
@@ -43,7 +43,6 @@ def shown_status(job: Record, next_at: int | None) -> str:
 
 
 def accepted_view(job: Record, next_at: int | None) -> AcceptedView:
-    """Return a job as it was accepted."""
     fire_time = next_at if job.kind in STAMPING else job.nominal_at
     return {
         "job_id": job.job_id,
@@ -59,7 +58,6 @@ def accepted_view(job: Record, next_at: int | None) -> AcceptedView:
 
 
 def status_view(job: Record, outlook: Outlook) -> StatusView:
-    """Return the state of a job."""
     return {
         "job_id": job.job_id,
         "status": shown_status(job, outlook.next_at),
@@ -72,7 +70,6 @@ def status_view(job: Record, outlook: Outlook) -> StatusView:
 def job_view(
     job: Record, definition: Definition, outlook: Outlook, payload: ShownPayload, result: ShownResult
 ) -> JobView:
-    """Return the whole job."""
     return {
         **accepted_view(job, outlook.next_at),
         **recurrence_view(job),
@@ -113,7 +110,6 @@ def explanation_view(explained: Explained, next_at: int | None) -> ExplanationVi
 
 
 def backfilled_view(done: Backfilled) -> BackfilledView:
-    """Return the outcome of a backfill."""
     ids = [run.run_id for run in done.created]
     return {"created": len(ids), "existing": done.existing, "left": done.left, "executions": ids}
 

@@ -31,7 +31,7 @@ class BatchView(TypedDict):
 
 
 class StatusView(TypedDict):
-    """The state of a job, with the times of its last and next run."""
+    """The status of a job, with the times of its last and next run."""
 
     job_id: str
     status: str
@@ -85,7 +85,7 @@ class JobView(AcceptedView, RecurrenceView, OnEventView):
 
 
 class DeletedView(TypedDict):
-    """The job is deleted."""
+    """The answer to a delete: the job is deleted."""
 
     deleted: bool
 
@@ -111,7 +111,7 @@ class ReasonView(TypedDict):
 
 
 class ExplanationView(TypedDict):
-    """The reasons why a job has not run, or where it stands."""
+    """The reasons why a job has not run, or what it does now."""
 
     job_id: str
     status: str

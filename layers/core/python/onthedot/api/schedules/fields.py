@@ -28,7 +28,7 @@ def _known_zone(name: str) -> str:
     return zone(name).name
 
 
-Cron = Annotated[str, AfterValidator(_expression), WithJsonSchema({"type": "string", "maxLength": 255})]
+CronText = Annotated[str, AfterValidator(_expression), WithJsonSchema({"type": "string", "maxLength": 255})]
 Timezone = Annotated[str, AfterValidator(_known_zone)]
 Every = Annotated[int, Field(ge=1, le=MAX_AHEAD_MS // 1000)]
 Jitter = Annotated[int, Field(ge=0, le=MAX_JITTER_SECONDS)]
@@ -52,7 +52,7 @@ class MisfireFields(Fields):
 class ScheduleFields(Fields):
     """A schedule: `cron` in a time zone, or `every` with a number of seconds."""
 
-    cron: Annotated[Cron | None, Field(description="5 fields or an alias such as @daily")] = None
+    cron: Annotated[CronText | None, Field(description="5 fields or an alias such as @daily")] = None
     every: Annotated[Every | None, Field(description="seconds from one fire time to the next")] = None
     timezone: Annotated[Timezone | None, Field(description="IANA name, with cron (UTC)")] = None
     dst: Annotated[DstFields | None, Field(description="with cron: fire times when clocks change")] = None
@@ -84,13 +84,13 @@ class PreviewFields(ScheduleFields):
 
 
 class ForecastQuery(Fields):
-    """The length of a forecast."""
+    """The query of a forecast: its length."""
 
     minutes: Annotated[Digits, Field(ge=1, le=60)] = 15
 
 
 def schedule_problems(document: Mapping[str, Any]) -> list[Problem]:
-    """Return a problem for each field of a schedule that needs `cron` or `every` and stands without it."""
+    """Return a problem for each field of a schedule that needs `cron` or `every`, when the document has neither."""
     problems = []
     if not any(name in document for name in RULE_FIELDS):
         advice = "is for recurring jobs only; add cron or every, or remove it"

@@ -70,9 +70,9 @@ def _changed_rule(present: Schedule, start_at: int | None, fields: RecurrenceFie
 
 
 def _starts_anew(before: int | None, after: int | None, now: int) -> bool:
-    """Return whether an interval must count from a new instant.
+    """Return whether an interval must count from a new instant. An interval counts from `start_at`.
 
-    It counts from `start_at`. So a new start moves it, and so does removing a start that is still to come.
+    So it begins anew when the client sends a new `start_at`, or removes one that is still in the future.
     """
     return before != after and (after is not None or (before or 0) > now)
 

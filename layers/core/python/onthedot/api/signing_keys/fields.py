@@ -12,7 +12,7 @@ MAX_OVERLAP_SECONDS: Final = 30 * 86_400
 
 
 class RotateFields(Fields):
-    """A new key is made at once. The old key signs beside it until the overlap ends."""
+    """A request to rotate the keys. The API makes a new key at once. The old key also signs until the overlap ends."""
 
     overlap_seconds: Annotated[
         int,

@@ -16,7 +16,7 @@ def show_signing_keys(context: RequestContext) -> SigningKeysView:
 
 
 def rotate_signing_keys(context: RequestContext) -> SigningKeysView:
-    """Make a new key and let the old one go on for the overlap."""
+    """Make a new key. The old key also signs until the overlap ends."""
     overlap_ms = read_body(RotateFields, context.request.body).overlap_seconds * 1000
     return signing_keys_view(rotate_keys(context.engine, context.tenant, overlap_ms))
 

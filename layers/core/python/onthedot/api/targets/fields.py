@@ -27,7 +27,7 @@ _ACTION: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,127}")
 
 
 def refuse_null(value: Any) -> Any:
-    """Refuse null for a field that may be left out, in a nested model that `null_problems` does not look into."""
+    """Refuse null for a field that may be left out, in a nested model, which `null_problems` does not check."""
     if value is None:
         raise ValueError("is null; leave it out")
     return value

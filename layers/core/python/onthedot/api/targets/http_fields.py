@@ -1,6 +1,7 @@
 """The fields of an HTTP target. The rules are those of `domain.targets`, which workers apply too.
 
-The limits stand in the schema by hand: the rules check them, so that the API and a worker refuse in the same words.
+pydantic does not check the limits. The schema only states them, and the rules check them, so that the API and a worker
+refuse with the same message.
 """
 
 from typing import Annotated

@@ -36,7 +36,6 @@ def target_view(target: Target) -> TargetView:
 
 
 def requirements_view(requirements: Requirements) -> RequirementsView:
-    """Return the requirements of a job."""
     return {
         "capabilities": list(requirements.capabilities),
         "cpu": requirements.cpu,

@@ -94,7 +94,7 @@ class BeatFields(Fields):
 
 
 class LeaseFields(Fields):
-    """A request for runs."""
+    """A worker's request for runs."""
 
     max: Annotated[int, Field(ge=1, le=MAX_LEASES)] = 1
     priorities: Annotated[list[PriorityName], Field(min_length=1, max_length=3, description="in the order to look")] = (
@@ -105,7 +105,7 @@ class LeaseFields(Fields):
 
 
 class WorkersQuery(Fields):
-    """A choice of workers."""
+    """The query that chooses workers."""
 
     status: Literal["ACTIVE", "DRAINING", "LOST", "STOPPED"] | None = None
     capabilities: Annotated[

@@ -18,7 +18,6 @@ _CHANCE: Final = random.Random()  # noqa: S311 (jitter of retries, not a secret)
 
 
 def register_worker(context: RequestContext) -> views.WorkerView:
-    """Register a worker."""
     fields = read_body(RegisterFields, context.request.body)
     offer = Offer(
         pool=fields.pool,
@@ -54,7 +53,6 @@ def list_workers(context: RequestContext) -> views.WorkersView:
 
 
 def lease(context: RequestContext) -> views.LeasesView:
-    """Lease runs to a worker."""
     fields = read_body(LeaseFields, context.request.body)
     request = LeaseRequest(
         most=fields.max,

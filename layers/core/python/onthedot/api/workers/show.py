@@ -11,16 +11,16 @@ from onthedot.domain.runs.lifecycle import LEASE_MS
 from onthedot.domain.targets import types as targets
 from onthedot.domain.workers.records import Resources, WorkerRecord
 from onthedot.ports import Call
-from onthedot.use_cases.workers.lease_runs import Lease
+from onthedot.use_cases.workers.lease_runs import LeasedRun
 from onthedot.use_cases.workers.receipts import sealed
 
 LEASE_SECONDS: Final = LEASE_MS // 1000
 HEARTBEAT_SECONDS: Final = LEASE_SECONDS // 3
-"""The interval of heartbeats. Two in a row may be lost before the lease ends."""
+"""The interval of heartbeats. A lease outlasts two lost heartbeats in a row."""
 
 
 def worker_view(worker: WorkerRecord, now: int) -> WorkerView:
-    """Return a worker. One that serves all tenants shows neither its runs nor its host."""
+    """Return a worker. Of a worker that serves all tenants, neither the runs nor the host are shown."""
     is_shared = worker.tenant is None
     return {
         "worker_id": worker.worker_id,
@@ -38,7 +38,7 @@ def worker_view(worker: WorkerRecord, now: int) -> WorkerView:
     }
 
 
-def lease_view(lease: Lease, call: Call) -> LeaseView:
+def lease_view(lease: LeasedRun, call: Call) -> LeaseView:
     """Return a leased run with the secrets of its target.
 
     The worker must send the payload as compact JSON in UTF-8, because the signature is made from these bytes.

@@ -44,9 +44,10 @@ class WorkersView(TypedDict):
 
 
 class LeaseView(TypedDict):
-    """A run that the worker holds until `lease_until`, with all values that it needs and with its target's secrets.
+    """A run that is leased to the worker until `lease_until`.
 
-    `receipt` is to be sent back with each report. `alone` asks the worker to run nothing else beside it.
+    It has all values that the worker needs, and the target's secrets. The worker sends `receipt` back with each report.
+    `alone` asks the worker to run nothing else beside it.
     """
 
     execution_id: str

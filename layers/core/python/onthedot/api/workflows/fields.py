@@ -46,6 +46,6 @@ class WorkflowFields(RecurrenceFields):
 
 
 class HeadFields(WorkflowFields):
-    """A workflow whose jobs are not read yet, because they are read one by one."""
+    """A new workflow whose entries of `jobs` are not checked here, because they are read one by one."""
 
     jobs: list[Any]

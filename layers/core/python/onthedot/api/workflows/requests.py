@@ -37,7 +37,7 @@ _MISPLACED: Final[Mapping[str, str]] = {
     "dependencies": "names jobs by id; name jobs of the workflow by key in depends_on",
     "idempotency_key": "is for the whole workflow, not for one of its jobs; give it beside jobs",
 }
-"""Fields of a job that a job of a workflow cannot have, and the advice for each."""
+"""The fields that a job may have and a job of a workflow may not, with the advice for each."""
 
 
 def read_workflow_request(body: bytes, header_key: str | None, now: int) -> tuple[JobRequest, list[Member]]:

@@ -1,4 +1,4 @@
-"""Routes of workflows: submit one, and show one with the states of its jobs."""
+"""Routes of workflows: submit one, and show one with the statuses of its jobs."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ def submit_graph(context: RequestContext) -> AcceptedWorkflowView:
 
 
 def show_workflow(context: RequestContext) -> WorkflowView:
-    """Answer a workflow with the states of its jobs."""
+    """Answer a workflow with the statuses of its jobs."""
     state = read_workflow(context.engine, context.tenant, context.id)
     now = context.engine.clock.now()
     return show.workflow_view(context.id, state, now, next_fire_of(context.engine, state.job))

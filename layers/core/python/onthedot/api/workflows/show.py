@@ -1,4 +1,4 @@
-"""Show workflows: the graph, the states of its jobs, and its progress."""
+"""Show workflows: the graph, the statuses of its jobs, and its progress."""
 
 from collections.abc import Sequence
 
@@ -9,18 +9,17 @@ from onthedot.api.workflows.views import AcceptedWorkflowView, MemberIdView, Mem
 from onthedot.domain.ids import node_job_id
 from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.workflows.graph import critical_path
-from onthedot.use_cases.workflows.read_workflow import State
+from onthedot.use_cases.workflows.read_workflow import WorkflowState
 from onthedot.use_cases.workflows.workflow_graph import Member
 
 
 def accepted_workflow_view(job: Record, next_at: int | None, members: Sequence[Member]) -> AcceptedWorkflowView:
-    """Return a workflow as it was accepted."""
     ids = [_member_id(job, member.key) for member in members]
     return {**accepted_view(job, next_at), "workflow_id": job.job_id, "jobs": ids}
 
 
-def workflow_view(workflow_id: str, state: State, now: int, next_at: int | None) -> WorkflowView:
-    """Return a workflow with the states of its jobs."""
+def workflow_view(workflow_id: str, state: WorkflowState, now: int, next_at: int | None) -> WorkflowView:
+    """Return a workflow with the statuses of its jobs."""
     progress = state.progress()
     return {
         "workflow_id": workflow_id,
@@ -40,7 +39,7 @@ def _member_id(job: Record, key: str) -> MemberIdView:
     return {"key": key, "job_id": None if job.kind is Kind.RECURRING else node_job_id(job.run_id, key)}
 
 
-def _member_view(state: State, member: Member) -> MemberView:
+def _member_view(state: WorkflowState, member: Member) -> MemberView:
     job = state.members.get(member.key)
     view: MemberView = {
         "key": member.key,

@@ -24,7 +24,7 @@ class AcceptedWorkflowView(AcceptedView):
 
 
 class MemberView(TypedDict):
-    """A job of the workflow and its state."""
+    """A job of the workflow and its status."""
 
     key: str
     job_id: str | None
@@ -54,10 +54,10 @@ class ScheduleView(RecurrenceView):
 
 
 class WorkflowView(TypedDict):
-    """A workflow with the states of its jobs.
+    """A workflow with the statuses of its jobs.
 
-    `run_id` is the run that makes the graph, of a recurring workflow the latest one. `critical_path` lists the keys of
-    the chain of jobs that takes longest.
+    `run_id` is the run that makes the graph. For a recurring workflow it is the latest run. `critical_path` lists the
+    keys of the chain of jobs that takes longest.
     """
 
     workflow_id: str

@@ -33,7 +33,7 @@ def named_twice(pattern: dict[str, Any]) -> list[tuple[str, ...]]:
 def _names(
     node: dict[str, Any], path: tuple[str, ...], before: frozenset[tuple[str, ...]], twice: list[tuple[str, ...]]
 ) -> frozenset[tuple[str, ...]]:
-    """Return the fields that are named so far. An alternative does not see the fields of another one."""
+    """Return the fields that are named so far. Fields of one alternative do not count for another alternative."""
     for name, content in node.items():
         here = (*path, name)
         if name == OR:

@@ -1,7 +1,7 @@
 """The filters of event patterns, such as `{"prefix": "x"}`: the check of their arguments and the match of a value.
 
-Text filters match texts only, and `numeric` matches numbers only. `anything-but` matches every present value except the
-ones that it names, of any kind. A filter gets one value. `patterns.py` handles lists and absent fields.
+Text filters match texts only, and `numeric` matches numbers only. `anything-but` matches every present value, of any
+kind, except the values that it names. A filter gets one value. `patterns.py` handles lists and absent fields.
 """
 
 import ipaddress
@@ -31,9 +31,9 @@ class Filter:
     """One kind of filter."""
 
     fault: Callable[[Any], str]
-    """Return the fault of an argument, or an empty text."""
+    """Returns the fault of an argument, or an empty text."""
     fits: Callable[[Any, Any], bool]
-    """Return whether a value matches. The argument, which comes first, must have no fault."""
+    """Returns whether a value matches. The argument, which comes first, must have no fault."""
 
 
 def is_number(value: Any) -> bool:
@@ -48,11 +48,11 @@ def is_value(value: Any) -> bool:
     return value is None or isinstance(value, str | bool) or is_number(value)
 
 
-def equal(wanted: Any, value: Any) -> bool:
+def equal(expected: Any, value: Any) -> bool:
     """Return whether both are equal and of one kind: 300 is 300.0, but 1 is neither true nor "1"."""
-    if isinstance(wanted, bool) or isinstance(value, bool):
-        return wanted is value
-    return bool(wanted == value)
+    if isinstance(expected, bool) or isinstance(value, bool):
+        return expected is value
+    return bool(expected == value)
 
 
 def fault_of(written: dict[str, Any]) -> str:
@@ -64,11 +64,11 @@ def fault_of(written: dict[str, Any]) -> str:
     return known.fault(argument) if known else f"unknown filter {name!r}: {_hint(name)}"
 
 
-def fits(wanted: Any, value: Any) -> bool:
+def fits(matcher: Any, value: Any) -> bool:
     """Return whether a present value equals the one in the pattern, or matches the filter there."""
-    if not isinstance(wanted, dict):
-        return equal(wanted, value)
-    [(name, argument)] = wanted.items()
+    if not isinstance(matcher, dict):
+        return equal(matcher, value)
+    [(name, argument)] = matcher.items()
     return FILTERS[name].fits(argument, value)
 
 

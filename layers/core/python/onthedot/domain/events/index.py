@@ -43,9 +43,9 @@ def _pairs(branch: Branch) -> set[tuple[_Exact, _Exact]]:
     return set(product(sources, detail_types))
 
 
-def _texts(wanted: Sequence[Any]) -> set[_Exact]:
-    if wanted and all(isinstance(one, str) for one in wanted):
-        return set(wanted)
+def _texts(matchers: Sequence[Any]) -> set[_Exact]:
+    if matchers and all(isinstance(one, str) for one in matchers):
+        return set(matchers)
     return {None}
 
 

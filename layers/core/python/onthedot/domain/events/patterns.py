@@ -1,13 +1,14 @@
 """Event patterns as EventBridge has them: the check of a pattern, and the match of an event.
 
 Every field that a pattern names must match, by any of the values and filters in its list. `$or` lists alternatives. A
-field of the event that is a list matches by any of its elements. When the list has objects, one of them must match all
-that the pattern says of them. `{"exists": false}` matches when there is no value. An object, an empty list and an empty
-object are no values. In a list of objects it is judged in the object that the other fields choose, or, when no other
-field chooses one, in all of them.
+field of the event that is a list matches by any of its elements. When the list has objects, one object must match
+everything that the pattern says about them. `{"exists": false}` matches when there is no value. An object, an empty
+list and an empty object are no values. In a list of objects, the object that the other fields choose must lack the
+value. When no other field chooses an object, all objects must lack it.
 
-Where AWS's own matcher is peculiar we keep to its documentation: names with dots are names, texts that look like
-addresses are texts, and the alphabet does not decide whether an absent field is judged before an object is chosen.
+Where AWS's matcher differs from AWS's documentation, this module follows the documentation. Names with dots are names.
+Texts that look like addresses are texts. The alphabetical order of the fields does not decide whether an absent field
+is judged before an object is chosen.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,20 +48,20 @@ def matches(pattern: dict[str, Any], event: dict[str, Any]) -> bool:
     """
     if isinstance(event.get("source"), list) or isinstance(event.get("detail-type"), list):
         return False
-    return any(_judge(_tree(branch), event) is not _Verdict.NO for branch in branches(pattern))
+    return any(_judge(_tree(branch), event) is not _Match.NO for branch in branches(pattern))
 
 
 def _check_object(node: dict[str, Any], path: str, inside_or: bool = False) -> Iterator[Problem]:
-    for name, wanted in node.items():
+    for name, part in node.items():
         here = at(path, name)
         if name == OR:
-            yield from _check_or(wanted, here)
+            yield from _check_or(part, here)
         elif inside_or and name in FILTERS:
             yield Problem(here, f"inside $or a field cannot be named {name!r}: that is a filter, and needs a field")
-        elif isinstance(wanted, dict) and wanted:
-            yield from _check_object(wanted, here, inside_or)
-        elif isinstance(wanted, list) and wanted:
-            yield from _check_list(wanted, here)
+        elif isinstance(part, dict) and part:
+            yield from _check_object(part, here, inside_or)
+        elif isinstance(part, list) and part:
+            yield from _check_list(part, here)
         else:
             yield Problem(here, "must be a list of values and filters, or a nested object, and not be empty")
 
@@ -73,8 +74,8 @@ def _check_or(ways: Any, path: str) -> Iterator[Problem]:
         yield from _check_object(way, at(path, place), inside_or=True)
 
 
-def _check_list(wanted: list[Any], path: str) -> Iterator[Problem]:
-    for place, one in enumerate(wanted):
+def _check_list(matchers: list[Any], path: str) -> Iterator[Problem]:
+    for place, one in enumerate(matchers):
         here = at(path, place)
         if isinstance(one, dict):
             fault = fault_of(one)
@@ -94,8 +95,8 @@ def _check_branches(pattern: dict[str, Any]) -> list[Problem]:
     ]
 
 
-class _Verdict(Enum):
-    """The match of an event and a part of a pattern."""
+class _Match(Enum):
+    """The result of matching a part of a pattern with an event."""
 
     NO = auto()
     """It does not match."""
@@ -106,57 +107,57 @@ class _Verdict(Enum):
 
 
 @dataclass(slots=True)
-class _Node:
+class _PatternNode:
     """The part of a branch for one place in the event."""
 
-    wanted: Sequence[Any] = ()
-    """The values and filters for the values there."""
-    fields: "dict[str, _Node]" = field(default_factory=dict)
+    matchers: Sequence[Any] = ()
+    """The values and filters that a value there must match."""
+    fields: "dict[str, _PatternNode]" = field(default_factory=dict)
     """The parts for the fields of the objects there."""
 
 
-def _tree(branch: Branch) -> _Node:
-    root = _Node()
-    for path, wanted in branch.items():
+def _tree(branch: Branch) -> _PatternNode:
+    root = _PatternNode()
+    for path, matchers in branch.items():
         node = root
         for step in path:
-            node = node.fields.setdefault(step, _Node())
-        node.wanted = wanted
+            node = node.fields.setdefault(step, _PatternNode())
+        node.matchers = matchers
     return root
 
 
-def _judge(node: _Node, found: Any) -> _Verdict:
+def _judge(node: _PatternNode, found: Any) -> _Match:
     values, objects = _spread(found)
     verdicts = []
-    if node.wanted:
-        verdicts.append(_judge_values(node.wanted, values))
+    if node.matchers:
+        verdicts.append(_judge_values(node.matchers, values))
     if node.fields:
         verdicts.append(_judge_objects(node.fields, objects))
     return _all_of(verdicts)
 
 
-def _judge_values(wanted: Sequence[Any], values: Sequence[Any]) -> _Verdict:
+def _judge_values(matchers: Sequence[Any], values: Sequence[Any]) -> _Match:
     if not values:
-        return _Verdict.ABSENT if {"exists": False} in wanted else _Verdict.NO
-    return _Verdict.FOUND if any(fits(one, value) for one in wanted for value in values) else _Verdict.NO
+        return _Match.ABSENT if {"exists": False} in matchers else _Match.NO
+    return _Match.FOUND if any(fits(one, value) for one in matchers for value in values) else _Match.NO
 
 
-def _judge_objects(fields: dict[str, _Node], objects: Sequence[dict[str, Any]]) -> _Verdict:
+def _judge_objects(fields: dict[str, _PatternNode], objects: Sequence[dict[str, Any]]) -> _Match:
     verdicts = {
         _all_of(_judge(node, each.get(name, _MISSING)) for name, node in fields.items()) for each in objects or ({},)
     }
-    if _Verdict.FOUND in verdicts:
-        return _Verdict.FOUND
-    return _Verdict.ABSENT if verdicts == {_Verdict.ABSENT} else _Verdict.NO
+    if _Match.FOUND in verdicts:
+        return _Match.FOUND
+    return _Match.ABSENT if verdicts == {_Match.ABSENT} else _Match.NO
 
 
-def _all_of(verdicts: Iterable[_Verdict]) -> _Verdict:
-    """Return NO if one is, else FOUND if one is, else ABSENT. Stop at the first NO."""
-    together = _Verdict.ABSENT
+def _all_of(verdicts: Iterable[_Match]) -> _Match:
+    """Return NO if any verdict is NO, else FOUND if any is FOUND, else ABSENT. Stop at the first NO."""
+    together = _Match.ABSENT
     for verdict in verdicts:
-        if verdict is _Verdict.NO:
+        if verdict is _Match.NO:
             return verdict
-        if verdict is _Verdict.FOUND:
+        if verdict is _Match.FOUND:
             together = verdict
     return together
 

@@ -18,7 +18,7 @@ from onthedot.domain.schedules.schedule import Schedule
 _MINUTE_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000
 SETTLING_MS: Final = 10 * _MINUTE_MS
-"""Later times are left for the next audit, because most of their runs have not ended."""
+"""Times nearer to the present than this are left for the next audit, because most of their runs have not ended."""
 WINDOW_MS: Final = 25 * 60 * _MINUTE_MS
 """The length of the window that one audit checks."""
 PATIENCE_MS: Final = 15 * _MINUTE_MS
@@ -46,7 +46,7 @@ class Report:
     expected: int = 0
     """Number of times that were checked."""
     accounted: int = 0
-    """Number of times whose run has ended, was skipped with a reason, or is under way in good time."""
+    """Number of times whose run has ended, was skipped with a reason, or is under way and not late."""
     holes: tuple[Finding, ...] = ()
     """The times without any record: a promise was broken."""
     late: tuple[Finding, ...] = ()
@@ -112,16 +112,17 @@ def no_range_reaches(records: Sequence[Record], time: int) -> bool:
     """Return whether these records, read from the latest back, show that no earlier range covers the time.
 
     A range may begin long before the time. A run that was stamped ahead of its time lies inside a range only if its
-    dispatcher crashed before the job advanced. One pass stamps at most `STAMPS_PER_PASS` runs. With more of them before
-    the time, the job had advanced, and a range that began before them had ended before them.
+    dispatcher crashed before the job advanced. One pass stamps at most `STAMPS_PER_PASS` runs. When more such runs lie
+    before the time, the job advanced between two of them, so a range that began before all of them has ended.
     """
     return sum(_stamped_ahead(record) and record.nominal_at < time for record in records) > STAMPS_PER_PASS
 
 
 def _stamped_ahead(record: Record) -> bool:
-    """Return whether the run was stamped before its time, and was not caught up with or backfilled later.
+    """Return whether the run was stamped before its time.
 
-    The other two happen inside ranges too.
+    A run that catches up on a missed time, and a backfilled run, are stamped after their time and may lie inside a
+    range.
     """
     return is_scheduled(record.run_id) and record.created_at <= record.nominal_at
 
@@ -129,7 +130,8 @@ def _stamped_ahead(record: Record) -> bool:
 def _settled_until(job: Record) -> int:
     """Return the last time that the job has settled.
 
-    Clocks may jump over times between it and the next fire time. They are recorded together with that fire time.
+    Clocks may jump over times between this one and the next fire time. Such times are recorded together with that fire
+    time.
     """
     return job.fire_at - 1 if job.accounted_until is None else min(job.fire_at - 1, job.accounted_until)
 

@@ -1,6 +1,6 @@
 """Explain why a job has not run, or what it does now, from its record and the facts that were read beside it.
 
-Every reason has a stable code and a sentence. The reason that a job waits for first comes first.
+Every reason has a stable code and a sentence. The first reason is the one that stops the job now.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Kind, Record, Status
 
 MOST_NAMED: Final = 10
-"""So many parents are named in a reason. The others are counted."""
+"""Most parents that a reason names. Of further parents it gives only the number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ def explain(
     workers: Sequence[Reason] = (),
     parents: Sequence[str] = (),
 ) -> list[Reason]:
-    """Return the reasons, the first one first.
+    """Return the reasons. The first one is the reason that stops the job now.
 
     `latest_run` is the latest due run of a recurring job or event job, and `backlog` is that of the queue in which this
     run, or the job itself, waits. `limit` says why it was not claimed in time, `workers` which workers it waits for in
-    its queue, and `parents` names the parents that have not ended, with their states.
+    its queue, and `parents` names the parents that have not ended, with their statuses.
     """
     if record.status is Status.WAITING:
         return _waiting_for(parents, record, now)

@@ -7,7 +7,7 @@ from onthedot.domain.workers.records import WorkerRecord, WorkerStatus
 
 
 def whose_turn(run_id: str, workers: Sequence[WorkerRecord], now: int) -> str | None:
-    """Say what a run waits for that is assigned to a worker by name and not leased yet. Return None for other runs."""
+    """Say which worker an assigned run waits for. Return None for a run that is assigned to no worker."""
     worker = next((worker for worker in workers if run_id in worker.assigned), None)
     if worker is None:
         return None

@@ -58,7 +58,7 @@ def event_of(
     """Return the event to publish when `new` replaced `old` at about `at`, or None.
 
     A record that was removed ended long before, and its end was published then. Heartbeats, resent messages and the
-    advance of a schedule change no state, so they are not published.
+    advance of a schedule change no status, so they are not published.
     """
     if new is None:
         return None
@@ -74,7 +74,7 @@ def _detail_type(old: Record | None, new: Record) -> str | None:
         return _first(new, is_job=is_job)
     if new.status is not old.status:
         return _job_step(new.status) if is_job else _run_step(old.status, new.status)
-    # The state is the same: a client changed the job, or a skipped range grew.
+    # The status is the same: a client changed the job, or a skipped range grew.
     if new.version != old.version:
         return CHANGED
     return _RUN_ENDS[Status.SKIPPED] if new.skipped_count != old.skipped_count else None
@@ -124,7 +124,10 @@ def _detail(old: Record | None, new: Record, at: int) -> dict[str, Any]:
 
 
 def _moment(old: Record | None, new: Record, at: int) -> int:
-    """Return the time of the change, from the record if it has it, because the stream is exact to the second only."""
+    """Return the time of the change.
+
+    The record's own time comes first, because the stream is exact to the second only.
+    """
     if old is None:
         return new.created_at
     if new.status is old.status:

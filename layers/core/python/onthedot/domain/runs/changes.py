@@ -1,6 +1,6 @@
 """The moves that clients ask for: pause, resume, cancel, change and assign a job.
 
-Each function raises JobConflict when the state of the job does not allow the move.
+Each function raises JobConflict when the status of the job does not allow the move.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,8 @@ class JobChange:
 def pause(job: Record, now: int) -> Move | None:
     """Take the job out of its slot. Return None when it is paused already.
 
-    A recurring job goes back to its first fire time after now: runs that are stamped for later times do not run.
+    The position of a recurring job becomes its first fire time after now: runs that are stamped for later times do not
+    run.
     """
     if job.status is Status.PAUSED:
         return None
@@ -99,7 +100,7 @@ def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> M
 
 
 def assign(job: Record, pool: str, now: int, deployment: Deployment) -> Move:
-    """Make a one-off job that waits due now, for a worker of this pool. Its earlier messages become void."""
+    """Make a waiting one-off job due now, for a worker of this pool. Its earlier messages become void."""
     placed = place(job.job_id, now, now, deployment)
     changes = {**_touched(job), **_placed_anew(placed), "fire_at": now, "pool": pool}
     return Move(job.run_id, _as_read(job), placed.status, changes)
@@ -159,7 +160,7 @@ def _has_runs_ahead(job: Record, now: int) -> bool:
 def _moved_back(job: Record, now: int) -> dict[str, Any]:
     """Return the fields that move a recurring job back to its first fire time after now.
 
-    Runs that are stamped for later times are taken off the count: they will be stamped and counted again.
+    Runs that are stamped for later times are subtracted from the count: they will be stamped and counted again.
     """
     if job.recurrence is None:
         return {}

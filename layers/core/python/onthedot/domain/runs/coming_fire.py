@@ -7,8 +7,9 @@ from onthedot.domain.schedules.schedule import next_fire
 def coming_fire(record: Record, now: int) -> int | None:
     """Return the time when the record fires next, or None when it does not wait for a time.
 
-    The position of a recurring job lies behind the fire times that are stamped already, so its schedule is asked too.
-    When the job is overdue because no dispatcher has stamped it yet, its position is the earlier of the two.
+    The position of a recurring job is later than the fire times that are stamped already, so this also computes the
+    next time of the schedule. When the job is overdue because no dispatcher has stamped it yet, its position is the
+    earlier of the two.
     """
     if record.status in SCHEDULED:
         return record.fire_at

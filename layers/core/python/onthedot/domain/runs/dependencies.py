@@ -31,7 +31,7 @@ class OnParentFailure(StrEnum):
 
 
 def has_ended(run: Record) -> bool:
-    """Return whether the run is in a final state."""
+    """Return whether the run is in a final status."""
     return run.status in TERMINAL
 
 
@@ -50,7 +50,7 @@ def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: i
 def adopt(parent: Record, child_id: str) -> Move:
     """Record a child in a parent that has not ended.
 
-    The counter refuses a move that ends the parent without knowing this child.
+    This increments the parent's `dependents`, so a move that ends the parent without knowing this child is refused.
     """
     return Move(
         parent.run_id,
@@ -132,6 +132,6 @@ def _begin_schedule(child: Record, expect: Expect, now: int, deployment: Deploym
 def children_know(run: Record, now: int, deployment: Deployment) -> Move:
     """Take an ended run out of its watch slot, because all its children are notified."""
     is_deleted = run.status is Status.DELETED
-    kept = tombstone_expiry(now) if is_deleted else closed(now, deployment)["expires_at"]
+    expires_at = tombstone_expiry(now) if is_deleted else closed(now, deployment)["expires_at"]
     expect = Expect(frozenset({run.status}), {"notify_pending": 1, "dependents": run.dependents})
-    return Move(run.run_id, expect, run.status, {"slot": None, "notify_pending": None, "expires_at": kept})
+    return Move(run.run_id, expect, run.status, {"slot": None, "notify_pending": None, "expires_at": expires_at})

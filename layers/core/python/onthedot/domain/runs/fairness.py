@@ -43,7 +43,7 @@ class Limits:
 
 
 def throttled_queue(pool: str, priority: Priority) -> str:
-    """Return the name of a queue in `Limits.throttled`, where tenants stand too."""
+    """Return the name of a queue in `Limits.throttled`, which also has names of tenants."""
     return f"{QUEUE_PREFIX}{queue_key(pool, priority)}"
 
 
@@ -60,17 +60,17 @@ class Claimable(Protocol):
     def fire_at(self) -> int: ...
 
 
-Entry = TypeVar("Entry", bound=Claimable)
+AnyClaimable = TypeVar("AnyClaimable", bound=Claimable)
 
 
-def fair_order(entries: Sequence[Entry], limits: Limits) -> list[Entry]:
+def fair_order(entries: Sequence[AnyClaimable], limits: Limits) -> list[AnyClaimable]:
     """Order the runs by weighted round robin over the tenants. Each tenant's own runs keep their order.
 
     In every prefix of the result a tenant of weight w that has runs left has w times as many runs as a tenant of
     weight 1, give or take one turn.
     """
     turns: Counter[str] = Counter()
-    ranked: list[tuple[float, int, Entry]] = []
+    ranked: list[tuple[float, int, AnyClaimable]] = []
     for number, entry in enumerate(entries):
         turns[entry.tenant] += 1
         weight = limits.tenants.get(entry.tenant, TenantLimits()).weight
@@ -95,7 +95,7 @@ class Quota:
     _used: tuple[Counter[str], Counter[tuple[str, int]]] | None = None
     _backlogs: dict[tuple[str, Priority], str | None] = field(default_factory=dict)
 
-    def choose(self, entries: Sequence[Entry]) -> list[Entry]:
+    def choose(self, entries: Sequence[AnyClaimable]) -> list[AnyClaimable]:
         """Return the runs that may be sent, in fair order. Note the reason for the others in `throttled`."""
         return [entry for entry in fair_order(entries, self.limits) if self._allows(entry)]
 

@@ -80,7 +80,7 @@ class Move:
     """A compare-and-set on one record.
 
     Raise IllegalMove when the transition table does not allow it, or when a field is unknown or of the wrong kind. A
-    store would write an unknown field without a word, and no reader would ever see it.
+    store would write an unknown field without an error, and no reader would ever see it.
     """
 
     run_id: str

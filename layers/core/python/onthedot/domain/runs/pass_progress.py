@@ -13,20 +13,26 @@ class PassProgress:
     done: Mapping[SlotKind, Mapping[int, int]] = field(default_factory=dict)
     """The bucket of the last completed pass, by kind of slot and shard."""
     born: int | None = None
-    """The bucket before which nothing can have been stored. It counts while no pass is done."""
+    """The bucket before which nothing can have been stored. It is used until the first pass is completed."""
 
     def of(self, kind: SlotKind, shard: int) -> int | None:
-        """Return the progress of a shard. A new shard begins at the least of the others, for its slots may be old."""
+        """Return the progress of a shard.
+
+        A new shard begins at the earliest of the others, because its slots may be old.
+        """
         shards = self.done.get(kind, {})
         return shards.get(shard, min(shards.values(), default=self.born))
 
     def with_pass(self, kind: SlotKind, shard: int, bucket: int) -> "PassProgress":
-        """Return this progress after a pass. It goes back when the pass left a record in an older slot."""
+        """Return this progress after a pass.
+
+        The bucket may be earlier than before, when the pass left a record in an older slot.
+        """
         return replace(self, done={**self.done, kind: {**self.done.get(kind, {}), shard: bucket}})
 
 
 def completed(now_bucket: int, left_in: Iterable[int]) -> int:
-    """Return the progress after a pass that left records in these buckets: never behind the oldest of them."""
+    """Return the progress after a pass that left records in these buckets: never later than the earliest of them."""
     return min([now_bucket, *left_in])
 
 

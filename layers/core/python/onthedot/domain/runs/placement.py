@@ -17,9 +17,9 @@ class Placement:
 
 
 def place(job_id: str, fire_at: int, now: int, deployment: Deployment) -> Placement:
-    """Choose the direct path for a run that is near, so that the caller sends it at once, else the fire slot.
+    """Choose the direct path for a run that is near, else its fire slot.
 
-    A run in a fire slot waits for the claim pass.
+    The caller sends a run on the direct path at once. A run in a fire slot waits for the claim pass.
     """
     shard = shard_of(job_id, deployment.shards)
     if is_near(fire_at, now, deployment.lookahead):

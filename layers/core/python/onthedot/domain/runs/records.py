@@ -1,4 +1,4 @@
-"""The records of jobs and runs, and the states that they can be in.
+"""The records of jobs and runs, and the statuses that they can be in.
 
 A run is one occurrence of a job at its fire time. A one-off job is its own run, so one record carries both. A record
 changes by a `Move` only (see `moves.py`).
@@ -15,7 +15,7 @@ from onthedot.domain.workers.pools import Requirements
 
 
 class Status(StrEnum):
-    """The state of a record. It decides in which slot of the due index the record stands."""
+    """One state in the life of a record. It decides in which slot of the due index the record is."""
 
     WAITING = "WAITING"
     """A job that waits for its parents. It has a watch slot only until all parents know of it."""
@@ -47,11 +47,11 @@ TERMINAL: Final = frozenset(
     {Status.SUCCEEDED, Status.FAILED, Status.SKIPPED, Status.CANCELLED, Status.DELETED, Status.COMPLETED}
 )
 SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
-"""The states of a run whose next attempt is to come."""
+"""The statuses of a run whose next attempt is to come."""
 
 
 class Priority(StrEnum):
-    """One of the three queues of a pool."""
+    """The priority of a run: which queue of its pool it waits in."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -138,7 +138,7 @@ class Record:
     trigger: str | None = None
     """`manual`, `backfill` or `event` for a run that the schedule did not make."""
 
-    # What to run, and where
+    # Definition and pool
     definition: Definition | None
     """None for a stamped run: it runs with the present definition of its job."""
     priority: Priority
@@ -155,12 +155,11 @@ class Record:
     fire_at: int
     """The time when the next attempt is due: the nominal time at first, later the time of a retry.
 
-    For a recurring job it is the first fire time that is not stamped yet.
-    """
+    For a recurring job it is its position: the first fire time that is not stamped yet."""
     slot: str | None = None
-    """The partition of the due index that the record stands in."""
+    """The partition of the due index that the record is in."""
     generation: str
-    """Random value of the present scheduling. Messages of an earlier scheduling carry another one and are ignored."""
+    """Random value of the present scheduling. Messages of an earlier scheduling carry another value and are ignored."""
     claim_token: str | None = None
     """`tick/nonce` of the dispatcher that claimed, stamped or resent the run last."""
     resends: int = 0
@@ -199,18 +198,16 @@ class Record:
 
     # Dependencies
     parents: tuple[str, ...] = ()
-    """The jobs whose end the job waits for, or waited for. Their results are given to it."""
+    """The jobs whose end the job waits for, or waited for. The target gets their results."""
     waits_for: frozenset[str] = frozenset()
-    """The parents whose end has not reached the job yet."""
+    """The parents that have not notified the job of their end yet."""
     on_parent_failure: str | None = None
-    """What happens when a parent does not succeed: `run`, `skip`, or None for `fail`."""
+    """The rule for a parent that does not succeed: `run`, `skip`, or None for `fail`."""
     children: frozenset[str] = frozenset()
     """The jobs that wait for the end of this one."""
     dependents: int | None = None
-    """Number of times that a child was added. A move that ends the run expects the number it read.
-
-    So no run ends while a child is added that the move does not know of.
-    """
+    """Number of times that a child was added. A move that ends the run expects the number that its writer read. So the
+    move is refused when a child was added meanwhile."""
     notify_pending: int | None = None
     """1 while the run has ended and some of its children are not notified. The run has a watch slot until then."""
     workflow: str | None = None
@@ -241,7 +238,7 @@ class Record:
     # Outcome
     finished_at: int | None = None
     reason: str | None = None
-    """Why the record is in its state, as a sentence for the user."""
+    """Why the record is in its status, as a sentence for the user."""
     result: str | None = None
     """The answer of the target when it is short."""
     result_ref: str | None = None

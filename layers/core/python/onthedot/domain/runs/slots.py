@@ -2,7 +2,7 @@
 
 A bucket is one UTC minute. A slot is a partition of the due index. `fire#shard#bucket` holds the records that are due
 in that minute and wait for the claim pass. `watch#shard#bucket` holds the runs that were sent or started, and the
-records with an unfinished step: the sweep looks at them in that minute.
+records with an unfinished step: the sweep checks them in that minute.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ BUCKET_MS: Final = 60_000
 WATCH_DISTANCE: Final = 2
 """A watch slot is never nearer than this many buckets, so that no record is put into a slot that was read already."""
 DIRECT_MARGIN: Final = 1
-"""A run that is due within this many buckets after the horizon is sent directly too, for clocks differ and the index
-lags."""
+"""A run that is due within this many buckets after the horizon is sent directly too, because clocks differ and the
+index lags."""
 REREAD: Final = 5
 """Each pass begins this many buckets before the last completed one."""
 DEEP_REREAD: Final = 24 * 60
@@ -63,10 +63,10 @@ def is_near(fire_at: int, now: int, lookahead: int) -> bool:
 
 
 def fire_slot(shard: int, fire_at: int, now: int) -> str:
-    """Return the slot where a PENDING run waits for the claim pass: never in the past, where passes look rarely."""
+    """Return the slot where a PENDING run waits for the claim pass: never a past slot, which passes seldom read."""
     return slot_name(SlotKind.FIRE, shard, bucket_of(max(fire_at, now)))
 
 
 def watch_slot(shard: int, due: int, now: int) -> str:
-    """Return the slot in which the sweep looks at a sent run again, if it has not ended by then."""
+    """Return the slot in which the sweep checks a sent run, if the run has not ended by then."""
     return slot_name(SlotKind.WATCH, shard, bucket_of(max(due, now)) + WATCH_DISTANCE)

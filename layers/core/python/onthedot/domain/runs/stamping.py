@@ -1,8 +1,8 @@
-"""The runs of a recurring job: which fire times are stamped, which are skipped, and where the job goes next.
+"""The runs of a recurring job: which fire times are stamped, which are skipped, and to which time the job advances.
 
 `plan_stamps` is a pure decision. The dispatcher carries it out in this order: stamps, advance, send. It may crash
 anywhere: stamps are put-if-absent under ids that are derived from their times, so the next dispatcher makes the same
-ones.
+stamps.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ STAMPS_PER_PASS: Final = 400
 CATCH_UP_PER_PASS: Final = 60
 """Most missed runs of one job in one pass: catching up must not flood the queues beside runs that are due now."""
 MISSED_PER_PASS: Final = 20_000
-"""Most missed fire times of one job that one pass looks at."""
+"""Most missed fire times of one job that one pass computes."""
 SKIPPED_WHY: Final = "skipped"
 """The last part of the id of a skipped range."""
 
@@ -38,14 +38,14 @@ class Stamping:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fires:
+class _FireTimes:
     """The fire times that one pass settles."""
 
     run: tuple[int, ...]
     skip: tuple[int, ...]
     """The missed times that are not run."""
     last: int | None
-    """The last time that was looked at. None when there was none."""
+    """The last time that this pass settles. None when there is none."""
     why: str = ""
     """The reason for skipping."""
 
@@ -69,30 +69,30 @@ def plan_stamps(job: Record, *, now: int, claim_token: str, deployment: Deployme
     )
 
 
-def _fires(recurrence: Recurrence, position: int, now: int, until: int) -> _Fires:
+def _fires(recurrence: Recurrence, position: int, now: int, until: int) -> _FireTimes:
     missed_before = min(now - recurrence.misfire.grace_seconds * 1000, until)
     missed = fires_between(recurrence.schedule, position - 1, missed_before, MISSED_PER_PASS)
     settled = _settle_missed(recurrence.misfire, tuple(missed))
     if settled.last is not None and settled.last != missed[-1]:
-        return settled  # there is more to catch up with: a later pass stamps the times that are due now
+        return settled  # some missed times are left: a later pass stamps them, and the times that are due now
     if len(missed) == MISSED_PER_PASS:
         return settled
     after = position - 1 if settled.last is None else settled.last
     due = fires_between(recurrence.schedule, after, until, STAMPS_PER_PASS)
     last = due[-1] if due else settled.last
-    return _Fires((*settled.run, *due), settled.skip, last, settled.why)
+    return _FireTimes((*settled.run, *due), settled.skip, last, settled.why)
 
 
-def _settle_missed(misfire: Misfire, missed: tuple[int, ...]) -> _Fires:
+def _settle_missed(misfire: Misfire, missed: tuple[int, ...]) -> _FireTimes:
     """Apply the misfire policy to fire times that are past by more than the grace."""
     if not missed:
-        return _Fires((), (), None)
+        return _FireTimes((), (), None)
     if misfire.policy is MisfirePolicy.RUN_ALL:
-        return _Fires(missed[:CATCH_UP_PER_PASS], (), missed[:CATCH_UP_PER_PASS][-1])
+        return _FireTimes(missed[:CATCH_UP_PER_PASS], (), missed[:CATCH_UP_PER_PASS][-1])
     why = f"misfire: missed by more than {misfire.grace_seconds} s (policy {misfire.policy})"
     if misfire.policy is MisfirePolicy.RUN_LATEST and len(missed) < MISSED_PER_PASS:
-        return _Fires(missed[-1:], missed[:-1], missed[-1], why)
-    return _Fires((), missed, missed[-1], why)
+        return _FireTimes(missed[-1:], missed[:-1], missed[-1], why)
+    return _FireTimes((), missed, missed[-1], why)
 
 
 def _stamp(job: Record, nominal: int, *, now: int, claim_token: str, deployment: Deployment) -> Record:
@@ -141,7 +141,7 @@ def new_run(
     )
 
 
-def _skipped(job: Record, fires: _Fires, last: int, now: int, deployment: Deployment) -> tuple[Record, ...]:
+def _skipped(job: Record, fires: _FireTimes, last: int, now: int, deployment: Deployment) -> tuple[Record, ...]:
     """Return the records of the times that are not run, each with the reason. A long gap is one record."""
     schedule = _recurrence(job).schedule
     records = [skipped_range(job, list(fires.skip), fires.why, now, deployment)] if fires.skip else []
@@ -200,7 +200,7 @@ def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> li
 def given_up(before: Record, after: Record, now: int, deployment: Deployment) -> Record | None:
     """Return the record of fire times that were past and not settled when the job was changed or stopped.
 
-    Return None when there are none, or when the job goes on with the same schedule and will settle them.
+    Return None when there are none, or when the job keeps its schedule and will settle them itself.
     """
     if before.recurrence is None or before.status is not Status.ACTIVE or after.status is Status.PAUSED:
         return None

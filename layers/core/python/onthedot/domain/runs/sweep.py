@@ -9,8 +9,8 @@ from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 
 PATIENCE_MS: Final = 10 * 60_000
-"""For this long the sweep waits for a backlogged queue, at the price of a read a minute. After it, the sweep moves the
-run to a later slot at growing intervals, at the price of a write each."""
+"""While a queue has a backlog, the sweep leaves a run in its slot for this long, which costs one read a minute. After
+that it moves the run to later slots at growing intervals, which costs a write each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The decision to look again at the next tick. The pass does not count the slot as done."""
+    """The decision to leave the run in its slot for the next tick. The pass does not count the slot as done."""
 
     why: str
 
@@ -39,7 +39,7 @@ class Nothing:
 def decide(
     run: Record, slot: str, *, now: int, backlogged: bool, claim_token: str, generation: str, deployment: Deployment
 ) -> Act | Leave | Nothing:
-    """Decide by the state of the run. `backlogged` says that its message may still wait in its queue."""
+    """Decide by the status of the run. `backlogged` says that its message may still wait in its queue."""
     if run.slot != slot:
         return Nothing()
     if run.status is Status.RUNNING:
@@ -47,7 +47,7 @@ def decide(
     if backlogged and now - run.fire_at < PATIENCE_MS:
         return Leave("its queue is backlogged")
     if backlogged:
-        # Perhaps no worker serves the pool for days. Left in this slot, the run would make every tick read it again.
+        # Perhaps no worker serves the pool for days. If the run stayed in this slot, every tick would read it again.
         return Act(lifecycle.look_later(run, now, deployment), "waits", send=False)
     if run.resends >= lifecycle.MAX_RESENDS:
         return Act(lifecycle.undeliverable(run, now, deployment), "undeliverable")
@@ -63,7 +63,7 @@ def _look_after_attempt(run: Record, now: int, generation: str, deployment: Depl
 def is_backlogged(lateness_ms: int, visible: int, oldest_age_ms: int | None) -> bool:
     """Return whether a queue may still hold the run's message: its oldest message is as old as the run is late.
 
-    On AWS the age includes a message's delay. So a resend may come some minutes later than necessary, but it comes.
+    On AWS the age includes a message's delay. So the sweep may resend a run some minutes later than necessary.
     """
     if visible == 0:
         return False

@@ -26,7 +26,8 @@ from onthedot.domain.schedules.errors import BadCron
 
 MAX_LENGTH: Final = 255
 SEARCH_YEARS: Final = 100
-"""Years to search. 29 February on a given weekday can be 40 years away. A time that is not found never comes."""
+"""Years to search. 29 February on a given weekday can be 40 years away. A time that is not found within these years
+never comes."""
 DAY_WALLS: Final = 1_440
 ALIASES: Final = {
     "@YEARLY": "0 0 1 1 *",
@@ -149,7 +150,7 @@ def _refuse_impossible_date(dates: Days, months: int, text: str) -> None:
 def _refuse_never(kinds: tuple[int, ...], months: int) -> None:
     """Raise BadCron for an expression that never fires.
 
-    It is enough to look at all kinds of months: in the 400 years after which the calendar repeats, each month starts on
+    It is enough to check all kinds of months: in the 400 years after which the calendar repeats, each month starts on
     every weekday, leap Februaries too.
     """
     lengths = {_LONGEST[month] for month in range(1, 13) if months >> month & 1}

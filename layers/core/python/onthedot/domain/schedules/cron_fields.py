@@ -17,7 +17,7 @@ _WEEKDAY: Final = re.compile(r"([0-9]+|[A-Z]{3})(?:#([0-9]+)|(L))")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class CronField:
     """One of the five fields, and the values that it can have."""
 
     name: str
@@ -38,11 +38,11 @@ def _numbered(names: str, first: int) -> dict[str, int]:
     return {name: number for number, name in enumerate(names.split(), first)}
 
 
-MINUTE: Final = Field("minute", 0, 59)
-HOUR: Final = Field("hour", 0, 23)
-DAY: Final = Field("day-of-month", 1, 31)
-MONTH: Final = Field("month", 1, 12, _numbered("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC", 1))
-WEEKDAY: Final = Field("day-of-week", 0, 6, _numbered("SUN MON TUE WED THU FRI SAT", 0))
+MINUTE: Final = CronField("minute", 0, 59)
+HOUR: Final = CronField("hour", 0, 23)
+DAY: Final = CronField("day-of-month", 1, 31)
+MONTH: Final = CronField("month", 1, 12, _numbered("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC", 1))
+WEEKDAY: Final = CronField("day-of-week", 0, 6, _numbered("SUN MON TUE WED THU FRI SAT", 0))
 SUNDAY_TOO: Final = 7
 
 
@@ -72,13 +72,13 @@ class Weekdays:
     """Whether the field starts with `*`."""
 
 
-def refuse(spec: Field, item: str, trouble: str) -> BadCron:
+def refuse(spec: CronField, item: str, trouble: str) -> BadCron:
     """Return the error for an item of a field, for the caller to raise."""
     shown = item if len(item) <= _ECHO else item[:_ECHO] + "…"
     return BadCron(f"{spec.name} field: '{shown}' {trouble}")
 
 
-def numbers(spec: Field, text: str) -> int:
+def numbers(spec: CronField, text: str) -> int:
     """Parse a minute, hour or month field into a set."""
     bits = 0
     for item in _items(spec, text):
@@ -112,7 +112,7 @@ def weekdays(text: str) -> Weekdays:
     return Weekdays(_fold_sunday(every), frozenset(nth), last, text.startswith("*"))
 
 
-def _items(spec: Field, text: str) -> list[str]:
+def _items(spec: CronField, text: str) -> list[str]:
     items = text.split(",")
     for item in items:
         if not item:
@@ -120,16 +120,17 @@ def _items(spec: Field, text: str) -> list[str]:
         if item == "*" and len(items) > 1:
             raise refuse(spec, text, "lists * beside other values; write * alone, or only the others")
         if item.startswith("*") and len(items) > 1 and spec in (DAY, WEEKDAY):
-            # A * at the start of a day field decides between "both" and "either". The order of a list must not.
+            # A * at the start of a day field decides whether both day fields must match or either. The order of the
+            # items in a list must not decide it.
             raise refuse(spec, text, f"lists {item} beside other values; write it as {_plain(spec, item)}")
     return items
 
 
-def _plain(spec: Field, starred: str) -> str:
+def _plain(spec: CronField, starred: str) -> str:
     return f"{spec.low}-{spec.high}{starred[1:]}"
 
 
-def _item(spec: Field, item: str) -> int:
+def _item(spec: CronField, item: str) -> int:
     match = _ITEM.fullmatch(item)
     if match is None:
         raise refuse(spec, item, _hint(spec, item))
@@ -146,7 +147,7 @@ def _bits(low: int, high: int, step: int) -> int:
     return sum(1 << value for value in range(low, high + 1, step))
 
 
-def _range_end(spec: Field, item: str, low: int, text: str) -> int:
+def _range_end(spec: CronField, item: str, low: int, text: str) -> int:
     high = _value(spec, item, text)
     if spec is WEEKDAY and high == 0 and low > 0 and text == "SUN":
         return SUNDAY_TOO
@@ -159,7 +160,7 @@ def _span(low: int, high: int) -> str:
     return f"{low}-{high}" if low < high else str(low)
 
 
-def _step(spec: Field, item: str, low: int, high: int, text: str) -> int:
+def _step(spec: CronField, item: str, low: int, high: int, text: str) -> int:
     step = int(text)
     if low == high:
         whole = f"{low}-{spec.high}/{step}" if 1 <= step <= spec.high - low else str(low)
@@ -171,7 +172,7 @@ def _step(spec: Field, item: str, low: int, high: int, text: str) -> int:
     return step
 
 
-def _value(spec: Field, item: str, text: str) -> int:
+def _value(spec: CronField, item: str, text: str) -> int:
     if text in spec.names:
         return spec.names[text]
     if not text.isdigit():
@@ -196,7 +197,7 @@ def _fold_sunday(bits: int) -> int:
     return (bits | bits >> SUNDAY_TOO) & 0x7F
 
 
-def _hint(spec: Field, item: str) -> str:
+def _hint(spec: CronField, item: str) -> str:
     if item == "?":
         return "is not supported; write *"
     if item[:3] in spec.names and item.isalpha():

@@ -81,5 +81,5 @@ def missing_walls(cron: Cron, zone: Zone, instant: int) -> list[int]:
 
 
 def _entry(stretch: Stretch, again: bool) -> int:
-    """Return the first wall that counts in a stretch."""
+    """Return the first wall of a stretch to search. With `again`, walls that clocks have shown before count too."""
     return stretch.first_wall if again else stretch.fresh_wall

@@ -18,7 +18,7 @@ _SKIPS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class FireTime:
-    """One fire time."""
+    """A fire time as people read it."""
 
     at: int
     """The nominal instant."""

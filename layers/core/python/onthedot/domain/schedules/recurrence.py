@@ -50,7 +50,7 @@ class Recurrence:
     misfire: Misfire = DEFAULT_MISFIRE
     overlap: OverlapPolicy = OverlapPolicy.ALLOW
     max_runs: int | None = None
-    """The job ends after so many runs. None: it has no such limit."""
+    """The number of runs after which the job ends. None: there is no such limit."""
 
 
 def to_json(recurrence: Recurrence) -> dict[str, Any]:

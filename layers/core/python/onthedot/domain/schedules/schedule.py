@@ -125,7 +125,7 @@ def contains(schedule: Schedule, nominal: int) -> bool:
 def skipped_between(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
     """Return the times with `after < time < until` that are skipped because clocks jump over them (policy `skip`).
 
-    This looks at no more than `limit` times, run or skipped. For more, call it again from the last one.
+    This computes no more than `limit` times, run or skipped. For more, call it again from the last time.
     """
     rule = schedule.rule
     if not isinstance(rule, CronSchedule) or rule.dst.gap is not Gap.SKIP:

@@ -29,7 +29,7 @@ _PLACELESS: Final = frozenset({"localtime", "posixrules", "Factory"})
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A stretch of time, `start <= instant < end`, with one offset. The next one may have the same offset."""
+    """A stretch of time, `start <= instant < end`, with one offset. The next stretch may have the same offset."""
 
     start: int
     end: int
@@ -38,12 +38,13 @@ class Stretch:
     first_wall: int
     """The first whole minute that clocks show in the stretch."""
     fresh_wall: int
-    """The first whole minute that clocks did not show before. After clocks were put back it is later than the first."""
+    """The first whole minute that clocks did not show before. After clocks were put back it is later than `first_wall`.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Zone:
-    """A time zone. Use `zone()` to get one."""
+    """A time zone. Call `zone()` to get the instance of a name."""
 
     name: str
     info: ZoneInfo
@@ -88,16 +89,19 @@ def _unknown(name: str) -> str:
 
 def _nearest(name: str) -> str | None:
     """Return the zone whose whole name or whose city is most similar to this, in any case."""
-    wanted = name.strip().replace(" ", "_").casefold()
+    spelling = name.strip().replace(" ", "_").casefold()
     spelled = {key.rpartition("/")[2].casefold(): key for key in sorted(known_timezones(), reverse=True) if "/" in key}
     spelled |= {key.casefold(): key for key in sorted(known_timezones())}
-    close = get_close_matches(wanted, spelled, n=1, cutoff=0.75)
+    close = get_close_matches(spelling, spelled, n=1, cutoff=0.75)
     return spelled[close[0]] if close else None
 
 
 @lru_cache(maxsize=8192)
 def _stretches(place: Zone, chunk: int) -> tuple[Stretch, ...]:
-    """Return the stretches that cover a chunk of time, in order. Changes shortly before the chunk are looked at too."""
+    """Return the stretches that cover a chunk of time, in order.
+
+    Changes of the clocks shortly before the chunk are found too.
+    """
     first, end = chunk * _CHUNK_MS, (chunk + 1) * _CHUNK_MS
     start = first - _STEP_MS
     offset, shown, found = place.offset(start), 0, []

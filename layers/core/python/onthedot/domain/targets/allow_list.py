@@ -18,7 +18,7 @@ class AllowedCall:
     action: str
     """The name of the API call, such as `SendMessage`."""
     iam_action: str = ""
-    """IAM's name of the action when it is another one, such as `s3:ListBucket` for `s3`, `ListObjectsV2`."""
+    """IAM's name of the action when it differs, such as `s3:ListBucket` for `s3`, `ListObjectsV2`."""
     resources: tuple[str, ...] = ("*",)
 
     @property

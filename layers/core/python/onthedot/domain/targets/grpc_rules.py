@@ -1,4 +1,4 @@
-"""Which addresses and methods a gRPC target may have. The API and the performer read them with the same functions."""
+"""The rules for the address and the method of a gRPC target. The API and the performer apply the same functions."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _METHOD: Final = re.compile(rf"(?P<service>{_NAME}(\.{_NAME})*)/(?P<method>{_NAM
 
 @dataclass(frozen=True, slots=True)
 class GrpcDestination:
-    """A gRPC target that can be called, taken apart."""
+    """The parts of a gRPC target that can be called."""
 
     host: str
     """An IPv6 address has no brackets."""
@@ -33,7 +33,7 @@ class GrpcDestination:
 
 
 def destination_of(target: GrpcTarget) -> GrpcDestination:
-    """Apply every rule to a target and take it apart.
+    """Apply every rule to a target and return its parts.
 
     Raise BadTarget with the field's name as the API shows it.
     """

@@ -1,4 +1,4 @@
-"""Which headers the user of an HTTP target may set, and which ones the scheduler sets itself."""
+"""The rules for headers of an HTTP target: the headers that users may set, and the headers that the scheduler sets."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,8 @@ _VALUE: Final = re.compile(r"[\x20-\x7e\xa0-\xff]*")
 _ABOUT_THE_RUN: Final = ("x-onthedot-", "webhook-")
 _IDEMPOTENCY_KEY: Final = "idempotency-key"
 _FRAMING: Final = frozenset(
-    # They frame the message or manage the connection. With `Expect` the target would wait for an answer of the caller.
+    # They frame the message or manage the connection. `Expect` asks the target for an interim answer, for which the
+    # caller would have to wait.
     {"host", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection"}
     | {"te", "trailer", "upgrade", "expect"}
 )
@@ -27,7 +28,7 @@ def is_about_the_run(name: str) -> bool:
 
 
 def check_header_name(name: str) -> str:
-    """Return the name. Raise BadTarget when it is not a header name, or not one that users may set."""
+    """Return the name. Raise BadTarget when it is not the name of a header, or users may not set this header."""
     if not _NAME.fullmatch(name):
         raise BadTarget("is not a header name; use letters, digits and hyphens")
     if is_about_the_run(name) or name.lower() in _FRAMING:

@@ -1,4 +1,4 @@
-"""Hosts and ports in URLs and gRPC addresses.
+"""The rules for hosts and ports in URLs and gRPC addresses.
 
 These rules read the text only. Whether the addresses of a host may be called is decided by `targets.addresses`, after
 the performer has resolved the name.

@@ -1,7 +1,7 @@
-"""Which URLs and methods an HTTP target may have, and which bytes its body has.
+"""The rules for the URL and the method of an HTTP target, and the bytes of its body.
 
-The API refuses with these rules. The performer takes each URL apart with the same function before it sends, the URLs
-of redirects included, so that a target that the API accepts is one that a worker can call.
+The API refuses targets by these rules. The performer splits each URL with the same function before it sends, also the
+URLs of redirects. So a worker can call every target that the API accepts.
 """
 
 import re
@@ -106,7 +106,7 @@ def check_url(url: str) -> str:
 
 
 def destination_of(url: str) -> HttpDestination:
-    """Take a URL apart. Raise BadTarget when it cannot be called.
+    """Split a URL into its parts. Raise BadTarget when it cannot be called.
 
     The length is not limited here: a redirect may lead to a URL with a long signature, which is not stored.
     """

@@ -30,7 +30,7 @@ class PoolKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A pool, and what its workers can do."""
+    """A group of workers with the same capabilities, and its limits for one run."""
 
     name: str
     kind: PoolKind
@@ -120,7 +120,10 @@ class Pools:
 
 
 def _distance(pool: Pool, lacking: Sequence[Problem]) -> tuple[float, ...]:
-    """Return how far a pool is from fitting. Missing capabilities weigh most. Of two equals the larger is nearer."""
+    """Return how far a pool is from fitting. Missing capabilities weigh most.
+
+    Of two equally distant pools the larger is nearer.
+    """
     unable = sum(lack.field == "requirements.capabilities" for lack in lacking)
     return (unable, len(lacking), *(-amount for amount in pool.size))
 

@@ -16,7 +16,7 @@ MOST_ASSIGNED: Final = 100
 
 
 class WorkerStatus(StrEnum):
-    """The state of a worker, by its heartbeats."""
+    """One state of a worker, found from its heartbeats."""
 
     ACTIVE = "ACTIVE"
     """It sends heartbeats and takes runs."""
@@ -46,7 +46,6 @@ class Resources:
         return Resources(self.concurrency - 1, self.cpu - needs.cpu, self.memory_mb - needs.memory_mb)
 
     def minus(self, other: "Resources") -> "Resources":
-        """Return the difference."""
         return Resources(self.concurrency - other.concurrency, self.cpu - other.cpu, self.memory_mb - other.memory_mb)
 
 
@@ -71,7 +70,7 @@ def expiry_of(heartbeat_at: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRecord:
-    """One registered worker."""
+    """The record of one registered pull worker."""
 
     worker_id: str
     tenant: str | None
@@ -87,7 +86,7 @@ class WorkerRecord:
     host: str = ""
 
     def status(self, now: int) -> WorkerStatus:
-        """Return the state of the worker now."""
+        """Return the status of the worker now."""
         if self.load.stopped:
             return WorkerStatus.STOPPED
         if now - self.heartbeat_at > SILENT_MS:

@@ -43,10 +43,10 @@ def parents_first(parents: Edges) -> list[int]:
 def shortest_cycles(parents: Edges) -> list[list[int]]:
     """Return the shortest cycle of each tangle. A tangle is a set of positions that all wait for each other.
 
-    A cycle leads from child to parent and begins with its lowest position. Of equally short ones it is one that begins
-    lowest. graphlib reports one cycle of any length, and a person needs the shortest. Without cycles this costs no more
-    than `parents_first`. With cycles, the search begins at each position in them. A set of positions is an int with a
-    bit for each, or a dense graph would take seconds.
+    A cycle leads from child to parent and begins with its lowest position. Of several shortest cycles it is one whose
+    first position is lowest. graphlib reports one cycle of any length, and a person needs the shortest. Without cycles
+    this costs no more than `parents_first`. With cycles, the search begins at each position in them. A set of positions
+    is an int with a bit for each position, because a dense graph would take seconds otherwise.
     """
     children = children_of(parents)
     left = sorted(set(range(len(parents))) - set(parents_first(parents)) - set(parents_first(children)))
@@ -74,7 +74,8 @@ def _cycle_from(start: int, up: Mapping[int, int], among: int, shorter_than: int
     rings: list[int] = []
     for ring in islice(_rings(start, up, among), shorter_than - 1):
         if _has(ring, start):
-            # Follow the cycle from its end: take the lowest position of each ring with an edge to the one after it.
+            # Follow the cycle from its end: from each ring take the lowest position that has an edge to the position
+            # after it.
             back = [start]
             for before in reversed(rings):
                 back.append(next(position for position in _positions(before) if _has(up[position], back[-1])))

@@ -1,6 +1,6 @@
 """A workflow as a graph: its problems, the order in which its jobs can run, and its longest chain.
 
-Nothing here recurses, so a chain of as many jobs as a workflow may have is as good as any other graph.
+Nothing here recurses, so the longest chain that a workflow may have cannot exhaust the stack.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,12 +14,13 @@ from onthedot.domain.workflows.edges import children_of, parents_first, shortest
 
 MAX_JOBS: Final = 500
 MAX_HINTS: Final = 20
-"""So many unknown keys get a hint, which compares them with all keys. A request full of them must not cost seconds."""
+"""Most unknown keys that get a hint. A hint compares the key with all keys, and a request with many unknown keys must
+not take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A job of a workflow."""
+    """A job of a workflow as the graph knows it: its key, and the keys of the jobs that it waits for."""
 
     key: str
     depends_on: tuple[str, ...] = ()
@@ -28,7 +29,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """Jobs without problems, as `check` finds them. All methods return keys in the order of the request."""
+    """The graph of a workflow in which `check` finds no problem.
+
+    All methods return keys in the order of the request.
+    """
 
     nodes: tuple[Node, ...]
 
@@ -148,7 +152,10 @@ class _Hints:
         self._left = MAX_HINTS
 
     def instead_of(self, key: str, waiting: str) -> str:
-        """Return what to write instead of the key: never the waiting job's own key, for it cannot wait for itself."""
+        """Return what to write instead of the key.
+
+        This is never the key of the waiting job, because no job can wait for itself.
+        """
         self._left -= 1
         close = get_close_matches(key[:64].strip().casefold(), self._spelled, n=2) if self._left >= 0 else []
         others = [self._spelled[name] for name in close if self._spelled[name] != waiting]

@@ -1,4 +1,4 @@
-"""The progress and the state of a workflow, from the states of its jobs."""
+"""The progress and the status of a workflow, from the statuses of its jobs."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,22 +12,22 @@ _UNSTARTED: Final = frozenset({Status.WAITING, Status.PENDING, Status.DISPATCHED
 
 @dataclass(frozen=True, slots=True)
 class WorkflowProgress:
-    """The progress of a workflow."""
+    """The number of a workflow's jobs by status, and the status of the workflow itself."""
 
     total: int
     """Number of its jobs."""
     ended: int
     """Number of jobs that have ended."""
     by_status: Mapping[str, int]
-    """Number of jobs in each state, by its name. States without a job are left out."""
+    """Number of jobs in each status, by its name. Statuses without a job are left out."""
     status: Status
-    """The state of the workflow itself."""
+    """The status of the workflow itself."""
 
 
 def progress(statuses: Mapping[str, str]) -> WorkflowProgress:
-    """Return the progress of a workflow whose jobs, by key, are in these states.
+    """Return the progress of a workflow whose jobs, by key, are in these statuses.
 
-    A state is the text of a `Status`, or RETRYING. A job in an unknown state counts as begun and not ended.
+    A status is the text of a `Status`, or RETRYING. A job in an unknown status counts as begun and not ended.
     """
     counts = Counter(str(status) for status in statuses.values())
     ended = sum(counts[status] for status in TERMINAL)
@@ -35,7 +35,7 @@ def progress(statuses: Mapping[str, str]) -> WorkflowProgress:
 
 
 def _status(present: set[str]) -> Status:
-    """Return the state of the workflow. A workflow without jobs has not begun."""
+    """Return the status of the workflow. A workflow without jobs has not begun."""
     if present <= _UNSTARTED:
         return Status.PENDING
     if not present <= TERMINAL:
@@ -44,5 +44,5 @@ def _status(present: set[str]) -> Status:
         return Status.FAILED
     if present & {Status.CANCELLED, Status.DELETED}:
         return Status.CANCELLED
-    # A job that was skipped by its own rules does not spoil the success of the others.
+    # A job that was skipped by its own rules does not keep the workflow from succeeding.
     return Status.SKIPPED if present == {Status.SKIPPED} else Status.SUCCEEDED

@@ -15,7 +15,7 @@ BYTES_PER_CALL: Final = 256 * 1024
 # This code of an entry is not in the common set.
 _RETRYABLE: Final = TRANSIENT | {"InternalException"}
 
-Answer = Undecided | Unpublishable | None
+EventAnswer = Undecided | Unpublishable | None
 
 
 class EventsClient(Protocol):
@@ -32,8 +32,8 @@ class EventBridgeBus:
         self._bus = bus
         self._clock = clock
 
-    def publish(self, events: Sequence[LifecycleEvent], deadline: Deadline) -> Sequence[Answer]:
-        answers: list[Answer] = [Undecided("no answer before the deadline")] * len(events)
+    def publish(self, events: Sequence[LifecycleEvent], deadline: Deadline) -> Sequence[EventAnswer]:
+        answers: list[EventAnswer] = [Undecided("no answer before the deadline")] * len(events)
         entries = [self._entry(event) for event in events]
 
         def attempt(pending: Sequence[int]) -> Sequence[int]:
@@ -48,7 +48,7 @@ class EventBridgeBus:
             retry_leftovers(batch, attempt, self._clock, deadline)
         return answers
 
-    def _calls(self, entries: Sequence[Any], answers: list[Answer]) -> list[list[int]]:
+    def _calls(self, entries: Sequence[Any], answers: list[EventAnswer]) -> list[list[int]]:
         """Return the numbers of the entries, grouped by call. Refuse each entry that is too large for any call."""
         calls: list[list[int]] = []
         room = 0
@@ -78,7 +78,7 @@ def entry_bytes(entry: Any) -> int:
     return sum(len(entry[field].encode()) for field in ("Source", "DetailType", "Detail"))
 
 
-def _verdict(answer: Any) -> Answer:
+def _verdict(answer: Any) -> EventAnswer:
     code = answer.get("ErrorCode")
     if not code:
         return None

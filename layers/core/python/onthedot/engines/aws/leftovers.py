@@ -22,7 +22,7 @@ def retry_leftovers(
     clock: Clock,
     deadline: Deadline,
 ) -> Sequence[Item]:
-    """Call `attempt` until nothing is left or the deadline passes, and return the rest.
+    """Call `attempt` until no item is left or the deadline passes, and return the items that are left.
 
     `attempt` takes the pending items and returns the items that are still undone.
     """

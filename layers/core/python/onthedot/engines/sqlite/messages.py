@@ -40,7 +40,7 @@ class Counts:
 
 
 class MessageTable:
-    """All queues. Sending to a queue creates it. The dead letters of a queue are a queue as well."""
+    """The table of all queues. Sending to a queue creates it. The dead letters of a queue are a queue as well."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -76,7 +76,7 @@ class MessageTable:
         ]
 
     def delete(self, receipt: str) -> None:
-        """Delete the message. A stale receipt does nothing: the message comes again, as it may on SQS."""
+        """Delete the message. A stale receipt does nothing: the queue delivers the message again, as SQS may do."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM messages WHERE id = ? AND receives = ?", _parts(receipt))
 

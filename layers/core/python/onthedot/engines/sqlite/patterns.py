@@ -18,7 +18,10 @@ _REMEMBER: Final = (
 
 
 class SqlitePatternStore:
-    """A `PatternStore`. Each page starts after the last key of the one before, so a write in between shifts nothing."""
+    """A `PatternStore`.
+
+    Each page starts after the last key of the previous page, so a write in between shifts nothing.
+    """
 
     def __init__(self, database: Database, clock: Clock, page_size: int = _PAGE) -> None:
         self._database = database

@@ -18,7 +18,7 @@ _LOG: Final = logging.getLogger(__name__)
 MAX_DELAY_SECONDS: Final = 900
 MAX_MESSAGES: Final = 10
 LOOK_EVERY_MS: Final = 100
-"""The interval at which a waiting receiver looks for a message."""
+"""The interval at which a waiting receiver asks for a message."""
 RUN_RECEIVES: Final = 20
 TICK_VISIBILITY_MS: Final = 100_000
 TICK_RECEIVES: Final = 5
@@ -72,7 +72,7 @@ class SqliteRunQueues:
         return self._messages.counts(queue_key(pool, priority))
 
     def next_visible_at(self, pool: str, priority: Priority) -> int | None:
-        """Return the instant at which a receiver should look again, or None while the queue is empty."""
+        """Return the instant at which a receiver should ask again, or None while the queue is empty."""
         return self._messages.next_visible_at(queue_key(pool, priority))
 
     def purge(self, pool: str, priority: Priority) -> None:

@@ -90,13 +90,13 @@ def _tokens(operation: "OperationModel", run_id: str) -> dict[str, str]:
 
 
 def _as_json(response: Mapping[str, Any]) -> str | None:
-    kept = {name: value for name, value in response.items() if name != "ResponseMetadata"}
-    text = json.dumps(kept, default=_plain, ensure_ascii=False, separators=(",", ":"))
+    content = {name: value for name, value in response.items() if name != "ResponseMetadata"}
+    text = json.dumps(content, default=_plain, ensure_ascii=False, separators=(",", ":"))
     return result_text(text.encode("utf-8", errors="replace"))
 
 
 def _plain(value: Any) -> Any:
-    """Return a JSON value for a value that JSON does not have."""
+    """Return a JSON value for a value of a type that JSON does not have."""
     from botocore.eventstream import EventStream, ParserError  # noqa: PLC0415
 
     match value:

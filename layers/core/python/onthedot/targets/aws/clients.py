@@ -1,4 +1,4 @@
-"""Clients of AWS services for users' calls. They do not retry, and wait little longer than the call may take."""
+"""Clients of AWS services for users' calls. They do not retry, and wait only a little longer than the call may take."""
 
 import threading
 from collections import OrderedDict
@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from onthedot.domain.errors import OnthedotError
 
-_KEPT: Final = 16
+_MOST_CLIENTS: Final = 16
 _CONNECT_SECONDS: Final = 5.0
 USER_AGENT: Final = "onthedot-jobs"
 """The mark of jobs' calls. The worker makes its own calls with the same role, and the role's policy denies the
@@ -17,7 +17,7 @@ deployment's own resources to calls with this mark."""
 
 
 class GarbledError(OnthedotError):
-    """The reply is not one of that service."""
+    """A reply that cannot be read as a reply of the service."""
 
 
 def make_client(service: Any, read_seconds: float, **connection: Any) -> Any:
@@ -43,7 +43,10 @@ def make_client(service: Any, read_seconds: float, **connection: Any) -> Any:
 
 
 class Clients:
-    """Clients by service and time-out, made when first needed. Few are kept. It is safe to use from several threads."""
+    """A cache of a few clients by service and time-out, made when first needed.
+
+    It is safe to use from several threads.
+    """
 
     def __init__(self, make: Callable[[str, float], Any]) -> None:
         self._make = make
@@ -59,7 +62,7 @@ class Clients:
             if key not in self._made:
                 self._made[key] = self._make(*key)
             self._made.move_to_end(key)
-            if len(self._made) > _KEPT:
+            if len(self._made) > _MOST_CLIENTS:
                 self._made.popitem(last=False)
             return self._made[key]
 

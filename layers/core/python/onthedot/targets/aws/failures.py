@@ -40,11 +40,11 @@ _PASSING: Final = TRANSIENT | {
 _PASSING_STATUSES: Final = frozenset({408, 429})
 
 
-Failure = ClientError | BotoCoreError | GarbledError
+AwsError = ClientError | BotoCoreError | GarbledError
 
 
-def judge(call: Call, error: Failure, *, passing: frozenset[str] = frozenset()) -> Answer:
-    """Return the answer that a failure means. `passing` holds further codes that concern the moment only."""
+def judge(call: Call, error: AwsError, *, passing: frozenset[str] = frozenset()) -> Answer:
+    """Return the answer that a failure means. `passing` holds further codes of failures that may pass by themselves."""
     match error:
         case ClientError():
             return _answered(error, passing)

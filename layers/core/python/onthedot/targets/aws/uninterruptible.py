@@ -11,8 +11,8 @@ from onthedot.targets.answers import stopped, timed_out
 def answer_in_time(call: Call, phase: str, work: Callable[[], Answer]) -> Answer:
     """Return the answer of `work`, which runs in a thread, or an answer that it timed out or was stopped.
 
-    The thread goes on after that. `work` must end by time-outs of its own, or threads would pile up. An exception
-    that `work` raises is raised here.
+    The thread runs on after that. `work` must end by its own time-outs, or the number of threads would grow. An
+    exception that `work` raises is raised here.
     """
     outcome: queue.SimpleQueue[Answer | BaseException] = queue.SimpleQueue()
 

@@ -18,14 +18,14 @@ from onthedot.targets.countdown import Countdown, Stopped
 from onthedot.targets.grpc.available import GrpcMissing, require
 
 if TYPE_CHECKING:
-    from onthedot.targets.grpc.calls import Calls
+    from onthedot.targets.grpc.calls import GrpcCalls
 
 _REFUSALS = {GrpcMissing: "unsupported", BadTarget: "bad_request", AddressError: "refused_address"}
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server to call."""
+    """A gRPC server to call, with its checked addresses."""
 
     addresses: tuple[Address, ...]
     """Addresses that passed the deny list, all of one family."""
@@ -82,7 +82,7 @@ class GrpcCaller(Performer):
         return Server(addresses, destination, secure=not private if destination.tls is None else destination.tls)
 
     @cached_property
-    def _calls(self) -> "Calls":
-        from onthedot.targets.grpc.calls import Calls  # noqa: PLC0415 - an extra, and slow to import
+    def _calls(self) -> "GrpcCalls":
+        from onthedot.targets.grpc.calls import GrpcCalls  # noqa: PLC0415 - an extra, and slow to import
 
-        return Calls()
+        return GrpcCalls()

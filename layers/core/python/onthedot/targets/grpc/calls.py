@@ -17,7 +17,15 @@ from onthedot.targets.answers import printable, refused, result_text, timed_out
 from onthedot.targets.attempt_facts import attempt_facts
 from onthedot.targets.countdown import Countdown
 from onthedot.targets.grpc.caller import Server
-from onthedot.targets.grpc.types import MAX_BYTES, BadTypes, KnownTypes, Method, ReflectionRefused, Types, fetch_types
+from onthedot.targets.grpc.types import (
+    MAX_BYTES,
+    BadTypes,
+    KnownTypes,
+    ReflectionRefused,
+    Types,
+    UnaryMethod,
+    fetch_types,
+)
 from onthedot.targets.interruptible import interruptible
 
 _MAX_MESSAGE: Final = 4 * 1024 * 1024
@@ -36,13 +44,13 @@ _FINAL: Final = frozenset(
     }
 )
 _REFLECTION: Final = (
-    # Both versions have the same messages. Only the older one comes with a package.
+    # Both versions of reflection have the same messages. Only the older version comes with a package.
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 )
 
 
-class Calls:
+class GrpcCalls:
     """A maker of calls that caches the types of servers for a short time. It is safe to use from several threads."""
 
     def __init__(self) -> None:
@@ -67,7 +75,7 @@ class Calls:
                 self._known.forget(server)
             return _failed(call, error, countdown)
 
-    def _prepare(self, connection: "_Connection", server: Server, payload: bytes) -> tuple[Method, bytes]:
+    def _prepare(self, connection: "_Connection", server: Server, payload: bytes) -> tuple[UnaryMethod, bytes]:
         """Return the method and its encoded request.
 
         Cached types may be outdated, so the server is asked again before a call is refused.
@@ -174,12 +182,12 @@ def _uri(server: Server) -> str:
     return "ipv6:" + ",".join(f"[{address}]:{port}" for address in server.addresses)
 
 
-def _encoded(types: Types, destination: GrpcDestination, payload: bytes) -> tuple[Method, bytes]:
+def _encoded(types: Types, destination: GrpcDestination, payload: bytes) -> tuple[UnaryMethod, bytes]:
     method = types.method(destination.service, destination.method)
     return method, method.encode(payload)
 
 
-def _judge(method: Method, reply: bytes) -> Answer:
+def _judge(method: UnaryMethod, reply: bytes) -> Answer:
     try:
         text = method.decode(reply)
     except BadTypes as error:

@@ -44,7 +44,7 @@ class BadTypes(OnthedotError):
     """The server sent types or a reply that cannot be read."""
 
 
-class Method:
+class UnaryMethod:
     """A unary method with the types of its request and reply."""
 
     def __init__(self, descriptor: Any, pool: DescriptorPool) -> None:
@@ -95,7 +95,7 @@ class Types:
             for name in ready:
                 self._add(left.pop(name))
 
-    def method(self, service: str, name: str) -> Method:
+    def method(self, service: str, name: str) -> UnaryMethod:
         """Return a method. Raise ReflectionRefused when there is no such unary method."""
         try:
             method: Any = self._pool.FindServiceByName(service).methods_by_name[name]
@@ -103,7 +103,7 @@ class Types:
             raise ReflectionRefused(f"the server knows no method {service}/{name}", "unknown_method") from None
         if method.client_streaming or method.server_streaming:
             raise ReflectionRefused(f"{service}/{name} is streaming; only unary methods can be called", "streaming")
-        return Method(method, self._pool)
+        return UnaryMethod(method, self._pool)
 
     def _add(self, file: FileDescriptorProto) -> None:
         if any(len(name) > _MAX_NAME for name in _names(file)):

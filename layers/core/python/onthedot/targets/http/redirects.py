@@ -1,4 +1,7 @@
-"""The request that follows a redirect, held to the same rules as the first one, or the reason why there is none."""
+"""Make the request that follows a redirect, or say why the redirect is not followed.
+
+The request obeys the same rules as the first one.
+"""
 
 from dataclasses import replace
 from typing import Final
@@ -80,7 +83,7 @@ def _without_body(request: OutgoingRequest) -> OutgoingRequest:
 def _without_secrets(request: OutgoingRequest) -> OutgoingRequest:
     """Return the request for another owner, without headers that the user meant for the first owner only.
 
-    They do not come back when a later redirect leads to the first owner again.
+    These headers stay away even when a later redirect leads to the first owner again.
     """
     shown = {
         name: value

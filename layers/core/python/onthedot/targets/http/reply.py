@@ -19,7 +19,7 @@ _MAX_ERROR_BODY: Final = 4096
 """Bytes that are read of a body of which only an excerpt is shown."""
 _MAX_INTERIM: Final = 10
 _MAY_PASS: Final = frozenset({408, 425, 429})
-"""4xx statuses that concern the moment and not the request."""
+"""4xx statuses whose cause may pass: the same request may succeed later."""
 _SECONDS: Final = re.compile(r"[0-9]{1,18}")
 
 
@@ -76,9 +76,9 @@ def _whole(response: HTTPResponse) -> Reply:
 
 
 def _body(response: HTTPResponse, head: Reply) -> bytes:
-    """Read the body up to the limit of a result, or of a failure as much as an excerpt needs. Leave the rest unread.
+    """Read the body up to the limit of a result. Of a failure, read only as much as an excerpt needs.
 
-    A body that breaks off raises only when the status says success.
+    Leave the rest unread. A body that breaks off raises only when the status says success.
     """
     limit = RESULT_BYTES if head.ok else _MAX_ERROR_BODY
     try:

@@ -38,8 +38,8 @@ class OutgoingRequest:
 def request_for(call: Call) -> OutgoingRequest:
     """Return the first request of one attempt.
 
-    Raise BadTarget when the target breaks a rule. The API has the same rules, but the target may have been stored
-    under older ones.
+    Raise BadTarget when the target breaks a rule. The API has the same rules, but the target may have been stored under
+    older rules.
     """
     target = call.definition.target
     assert isinstance(target, HttpTarget), "the router passes each performer its own type"

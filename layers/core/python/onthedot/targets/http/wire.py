@@ -20,7 +20,7 @@ MAX_REPLY: Final = 2 * RESULT_BYTES
 """The most bytes that are read from a peer, headers and framing included, whatever the parser asks for."""
 _ADDRESSES_TRIED: Final = 4
 _TLS_RECORD: Final = 16 * 1024
-"""The size of a write that OpenSSL does at once. Each write gets the time that is left and no more."""
+"""The size of a write that OpenSSL does at once. Each write may take only the time that is left."""
 
 
 class Wire:
@@ -70,7 +70,7 @@ class _Incoming(io.RawIOBase):
         self._sock.settimeout(self._countdown.left())
         count = self._sock.recv_into(buffer)
         if not count:
-            self._countdown.raise_if_stopped()  # then we closed the connection, not the peer
+            self._countdown.raise_if_stopped()  # in this case our own side closed the connection, not the peer
         self._received += count
         if self._received > MAX_REPLY:
             raise HTTPException(f"more than {MAX_REPLY} bytes of headers and framing")
@@ -78,9 +78,10 @@ class _Incoming(io.RawIOBase):
 
 
 def connect(addresses: Sequence[Address], port: int, countdown: Countdown) -> socket.socket:
-    """Connect to the first address that accepts. An address that is silent leaves time for the ones after it.
+    """Connect to the first address that accepts.
 
-    Raise the OSError of the last address when none accepts.
+    An address that does not answer leaves time for the addresses after it. Raise the OSError of the last address when
+    none accepts.
     """
     tried = addresses[:_ADDRESSES_TRIED]
     for later, address in zip(range(len(tried) - 1, 0, -1), tried, strict=False):

@@ -10,7 +10,7 @@ def make_private() -> None:
     """Keep other processes of this user from reading the environment and memory of this one (on Linux).
 
     The programs that a worker runs have the same user as the worker, whose tokens and credentials are in both.
-    Debuggers of the same user are kept out too. Processes that this one starts afterwards are not private.
+    Debuggers of the same user cannot attach either. Processes that this one starts afterwards are not private.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -31,7 +31,7 @@ _MAX_ERROR: Final = 2000
 def main() -> None:
     """Import the app, then run handlers until the worker closes the socket."""
     privacy, app = sys.argv[1:]
-    if privacy == "private":  # as the worker is: this process has its environment
+    if privacy == "private":  # the worker is private, and this process has its environment
         make_private()
     worker = _take_socket()
     runs = _receive_runs(worker)
@@ -45,7 +45,8 @@ def _take_socket() -> socket.socket:
     worker = socket.socket(fileno=os.dup(0))
     with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)
-    # A process that a handler forks must not keep the socket open: the worker notices by its end that this one died.
+    # A process that a handler forks must not keep the socket open: the worker learns that this process died when the
+    # socket closes.
     os.register_at_fork(after_in_child=lambda: os.close(worker.detach()))
     return worker
 
@@ -80,7 +81,10 @@ def _import(app: str) -> Mapping[str, Any]:
 
 
 def _log(error: BaseException) -> None:
-    """Write the traceback, without secrets, for the operator. Errors that a handler raises to answer need none."""
+    """Write the traceback, without secrets, for the operator.
+
+    `NonRetryable` and `RetryAfter` are answers of a handler, and need no traceback.
+    """
     if not isinstance(error, NonRetryable | RetryAfter):
         sys.stderr.write(redacted(traceback.format_exc()))
 

@@ -73,7 +73,7 @@ class HandlerProcess:
 
     @property
     def dead(self) -> bool:
-        """Whether the process ended, or sent something unasked. It is of no use then."""
+        """Whether the process ended, or sent a message without a request. It cannot be used after that."""
         self._socket.setblocking(False)
         try:
             self._socket.recv(1, socket.MSG_PEEK)

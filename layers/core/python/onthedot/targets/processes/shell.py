@@ -36,7 +36,7 @@ class ShellRunner(Performer):
     """
 
     def __init__(self) -> None:
-        # The program runs as the same user, and could else read the secrets in the worker's environment.
+        # The program runs as the same user, and could otherwise read the secrets in the worker's environment.
         make_private()
 
     def perform(self, call: Call) -> Answer:

@@ -10,7 +10,7 @@ from onthedot.ports import RESULT_BYTES
 from onthedot.targets.processes.supervised import Supervised
 
 _COMPLAINT_BYTES: Final = 4096
-"""The end of standard error that is kept."""
+"""Bytes at the end of standard error that are kept."""
 _CHUNK: Final = 64 * 1024
 _DRAIN_SECONDS: Final = 0.5
 """How long the streams of an ended program are still read. Another process may hold them open for ever."""

@@ -36,7 +36,7 @@ def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) ->
 
 
 def perform(engine: Engine, performer: Performer, run: Record, definition: Definition | None, stop: Stop) -> Answer:
-    """Perform the attempt and return its answer. A passing failure is an answer too, and raises nothing."""
+    """Perform the attempt and return its answer. A failure that may pass is an answer too, and raises nothing."""
     if definition is None:
         return Answer(
             ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False

@@ -24,7 +24,7 @@ LONGEST_WAIT_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class MayStart:
-    """The run may start."""
+    """The decision that the run may start."""
 
     definition: Definition | None
     """The job's present definition, without the payload of an event's run. None: the run carries its own definition."""
@@ -32,7 +32,7 @@ class MayStart:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The run does not start by this message, which may be deleted."""
+    """The decision that the run does not start by this message, which may be deleted."""
 
     what: str
 
@@ -89,7 +89,10 @@ def _skip(engine: Engine, message: RunMessage, why: str, job: Record | None) -> 
 
 
 def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: RunMessage) -> MayStart | Settled:
-    """Let the run start if the run that started last has ended. The job names that one. Else skip this run or wait."""
+    """Let the run start if the job's run that started last has ended. Otherwise skip or postpone this run.
+
+    The job names the run that started last. Before this run may start, the job names this run instead.
+    """
     last_started_run = None
     if job.last_started_run not in (None, message.run_id):
         last_started_run = engine.store.get(job.last_started_run or "")
@@ -104,7 +107,7 @@ def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: Run
 
 
 def _postpone(engine: Engine, message: RunMessage, why: str) -> Settled:
-    """Schedule the run for a later moment. The longer it has waited, the longer is the step."""
+    """Schedule the run for a later moment. The longer it has waited, the later the moment."""
     now = engine.clock.now()
     run = _dispatched_run(engine, message)
     if run is None:

@@ -1,6 +1,6 @@
 """Execute the run of one delivered message: wait until it is due, start it, call its target, finish it.
 
-All of this may happen twice. If the process dies in between, the run stands in its watch slot, and the message is
+All of this may happen twice. If the process dies in between, the run stays in its watch slot, and the message is
 delivered again.
 """
 
@@ -20,11 +20,15 @@ from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verd
 from onthedot.use_cases.attempts.stop_reasons import answer_for_stopped
 
 LONGEST_WAIT_MS: Final = 2_000
-"""The function waits at most so long for the run's fire time. An earlier message is delivered again instead."""
+"""The longest time that the function waits for the run's fire time. A message that is earlier is delivered again
+instead."""
 
 
 class Leases(Protocol):
-    """A keeper of leases: it extends the lease of a running attempt, and stops the attempt when it must not go on."""
+    """A lease keeper, as the executor uses it.
+
+    It extends the lease of an attempt, and stops an attempt that must not go on.
+    """
 
     def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]: ...
 
@@ -41,7 +45,7 @@ class RunExecutor:
 
 
 def execute_run(executor: RunExecutor, received: Received) -> Verdict:
-    """Execute the run that the message names, if it is still scheduled. A passing failure raises nothing."""
+    """Execute the run that the message names, if it is still scheduled. A failure that may pass raises nothing."""
     engine = executor.engine
     early = received.message.fire_at - engine.clock.now()
     if early > LONGEST_WAIT_MS:

@@ -94,7 +94,10 @@ def failure_of(answer: Answer) -> Failure:
 
 
 def _move_persistently(engine: Engine, move: Move, until: int) -> Moved | Refused:
-    """Apply the move, and try again while the store fails: the work is done, and must not be done again for that."""
+    """Apply the move, and try again while the store fails.
+
+    The work is done, and must not be repeated because the store failed.
+    """
     while True:
         try:
             return engine.store.move(move)
@@ -105,7 +108,7 @@ def _move_persistently(engine: Engine, move: Move, until: int) -> Moved | Refuse
 
 
 def _with_new_children(current: Record | None, run: Record) -> Record | None:
-    """Return the run with the children that came while it ran: its end has to name them.
+    """Return the run with the children that were added while it ran, because the move that ends it must know them.
 
     None: there are none, or another attempt owns the run.
     """

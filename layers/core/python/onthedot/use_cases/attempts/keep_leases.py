@@ -16,7 +16,7 @@ from onthedot.use_cases.attempts.stop_reasons import CANCELLED, FENCED, NOT_EXTE
 STOP_MARGIN_SECONDS: Final = 5.0
 """A target is asked to stop this long before the end of a lease that could not be extended."""
 AT_ONCE: Final = 8
-"""Leases that one heartbeat extends side by side."""
+"""Number of leases that one heartbeat extends side by side."""
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class LeaseExtended:
     """The reply to an extension that was written."""
 
     lease_end: float
-    """In seconds of the worker's own clock."""
+    """The new end of the lease, in seconds of the worker's own clock."""
     cancel_requested: bool = False
 
 
@@ -58,7 +58,7 @@ class RunningAttempt:
         return self.lease_end - STOP_MARGIN_SECONDS <= now
 
     def apply(self, reply: LeaseExtended | Fenced, now: float) -> None:
-        """Take over the new end of the lease. Stop an attempt that was cancelled or that is fenced."""
+        """Store the new end of the lease. Stop an attempt that was cancelled or that is fenced off."""
         if isinstance(reply, Fenced):
             self.fenced = True
             self.ask_to_stop(FENCED, now)
@@ -68,16 +68,16 @@ class RunningAttempt:
             self.ask_to_stop(CANCELLED, now)
 
 
-Attempt = TypeVar("Attempt", bound=RunningAttempt)
+AnyAttempt = TypeVar("AnyAttempt", bound=RunningAttempt)
 
 
-class LeaseKeeper(Generic[Attempt]):
+class LeaseKeeper(Generic[AnyAttempt]):
     """The keeper of the leases of all attempts that run in this process."""
 
     def __init__(
         self,
-        running: Callable[[], Sequence[Attempt]],
-        extend: Callable[[Attempt], LeaseExtended | Fenced],
+        running: Callable[[], Sequence[AnyAttempt]],
+        extend: Callable[[AnyAttempt], LeaseExtended | Fenced],
         now: Callable[[], float],
     ) -> None:
         self._running = running
@@ -100,7 +100,7 @@ class LeaseKeeper(Generic[Attempt]):
         self._failing = bool(errors)
         return not errors
 
-    def _extend_one(self, attempt: Attempt) -> Unavailable | None:
+    def _extend_one(self, attempt: AnyAttempt) -> Unavailable | None:
         try:
             reply = self._extend(attempt)
         except Unavailable as error:
@@ -109,7 +109,7 @@ class LeaseKeeper(Generic[Attempt]):
         return None
 
     def stop_expiring(self) -> None:
-        """Ask the targets to stop whose lease is about to end. This makes no call, so it cannot hang."""
+        """Ask each target whose lease is about to end to stop. This makes no call, so it cannot hang."""
         now = self._now()
         for attempt in self._running():
             if attempt.ends_soon(now):

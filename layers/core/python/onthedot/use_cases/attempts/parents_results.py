@@ -36,13 +36,13 @@ def _name(run: Record, parent_id: str, parent: Record | None) -> str:
 
 
 def _view(engine: Engine, parent_id: str, parent: Record | None, room: int) -> dict[str, Any]:
-    """Return the end of a parent. A parent that expired meanwhile has no state."""
+    """Return the end of a parent. A parent that expired meanwhile has no status."""
     if parent is None:
         return {"job_id": parent_id, "status": None, "result": None, "result_url": None}
     link = result_link(engine.blobs, parent)
     result = parent.result
     if parent.result_ref is not None and link is None:
         content = engine.blobs.get(parent.result_ref)
-        # Where the engine has no links, the results of all parents together get the size of one result.
+        # Where the engine has no links, the results of all parents together may be as long as one result.
         result = content.decode(errors="replace") if content is not None and len(content) <= room else None
     return {"job_id": parent_id, "status": parent.status.value, "result": result, "result_url": link}

@@ -14,7 +14,7 @@ INLINE_BYTES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredResult:
     """The place of a result: in the record, or in a blob."""
 
     inline: str | None
@@ -29,7 +29,7 @@ class ShownResult:
     link: str | None
 
 
-def store_result(blobs: Blobs, run: Record, result: str | None) -> Stored:
+def store_result(blobs: Blobs, run: Record, result: str | None) -> StoredResult:
     """Store the result and return its place.
 
     A long result has a key of this attempt alone, so writing it twice is harmless. The work is done, so a result that
@@ -37,13 +37,13 @@ def store_result(blobs: Blobs, run: Record, result: str | None) -> Stored:
     """
     content = (result or "").encode()
     if len(content) <= INLINE_BYTES:
-        return Stored(result)
+        return StoredResult(result)
     key = f"{RESULTS}{run.run_id}/{run.attempt}-{run.attempt_token}"
     try:
         blobs.put(key, content[:RESULT_BYTES])
     except Unavailable as error:
-        return Stored(f"{content[: INLINE_BYTES // 2].decode(errors='ignore')}… (cut: {error})"[:INLINE_BYTES])
-    return Stored(None, key)
+        return StoredResult(f"{content[: INLINE_BYTES // 2].decode(errors='ignore')}… (cut: {error})"[:INLINE_BYTES])
+    return StoredResult(None, key)
 
 
 def short_result(blobs: Blobs, run: Record) -> ShownResult:

@@ -1,4 +1,4 @@
-"""Start the attempt that a message names, on every kind of worker. It may happen twice."""
+"""Start the attempt that a message names, on every kind of worker. A message may be delivered twice."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ from onthedot.use_cases.workflows.notify_children import notify_children
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The message is not needed any more and may be deleted."""
+    """The verdict that a message is not needed any more and may be deleted."""
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class Redeliver:
-    """The message is still needed: the queue delivers it again after this time."""
+    """The verdict that a message is still needed: the queue delivers it again after this time."""
 
     after_ms: int
     why: str
 
 
 Verdict = Done | Redeliver
-"""What to do with a message."""
+"""The decision about a message whose run this worker has not started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _start(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verd
     if current.status is Status.RUNNING and current.attempt_token == attempt_token:
         return current
     if current.status is Status.RUNNING and lifecycle.lease_is_over(current, now):
-        return _take_back(engine, current, now)
+        return _take_over(engine, current, now)
     if current.status is Status.RUNNING:
         left = (current.lease_until or now) + lifecycle.CLOCK_MARGIN_MS - now
         return Redeliver(left + 1000, "another attempt is alive")
@@ -94,8 +94,8 @@ def _start(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verd
     return Done(f"already {current.status}")
 
 
-def _take_back(engine: Engine, run: Record, now: int) -> Verdict:
-    """Record the attempt before this delivery as lost, by the same move that the sweep would make."""
+def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
+    """Declare lost an attempt whose lease is over, by the same move that the sweep would make."""
     move = lifecycle.lose(run, now, generation=fresh_generation(), deployment=engine.deployment)
     outcome = engine.store.move(move)
     if isinstance(outcome, Moved):
@@ -106,6 +106,6 @@ def _take_back(engine: Engine, run: Record, now: int) -> Verdict:
 
 
 def send_if_dispatched(engine: Engine, run: Record) -> None:
-    """Send a run that is near. A run that cannot be sent now stands in its watch slot."""
+    """Send a run that is near. A run that cannot be sent now stays in its watch slot, for the sweep."""
     if run.status is Status.DISPATCHED:
         send_runs(engine, [run], Deadline.after(engine.clock.now(), patience.SEND_MS))

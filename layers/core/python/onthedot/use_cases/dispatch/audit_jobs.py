@@ -90,7 +90,7 @@ def audit_due_jobs(
 
 @dataclass(slots=True)
 class _Round:
-    """One audit of many slots."""
+    """An audit of many slots while it is under way."""
 
     engine: Engine
     deadline: Deadline

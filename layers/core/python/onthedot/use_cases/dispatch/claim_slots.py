@@ -30,7 +30,7 @@ CLAIMS_PER_ROUND: Final = 500
 
 @dataclass(slots=True)
 class Pass:
-    """One tick for one group of shards, under way."""
+    """A tick for one group of shards while it is under way."""
 
     engine: Engine
     tick: Tick
@@ -50,7 +50,7 @@ class Pass:
         )
 
     def out_of_time(self) -> bool:
-        """Return whether the time is over. Runs that are left stand in their slots for the next tick."""
+        """Return whether the time is over. Runs that are left stay in their slots for the next tick."""
         over = not self.deadline.allows(self.engine.clock.now())
         self.counts["out_of_time"] += over
         return over

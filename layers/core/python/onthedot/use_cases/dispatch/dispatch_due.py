@@ -1,7 +1,7 @@
 """Do one tick for one group of shards: the claim pass over the fire slots, then the sweep over the watch slots.
 
 The dispatcher may crash anywhere. A PENDING run stays in its fire slot for the next tick. A run that was claimed and
-not sent bears the claim token of this tick in a watch slot, where the redelivered tick finds it in time.
+not sent has the claim token of this tick in a watch slot, where the redelivered tick finds it in time.
 """
 
 from collections import Counter
@@ -56,7 +56,10 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
 
 
 def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> list[int]:
-    """Visit slots in order. Return the buckets in which runs were left, and the one that time did not reach."""
+    """Visit slots in order. Return the buckets in which runs were left.
+
+    When time runs out, the first bucket that was not visited is among them.
+    """
     left: list[int] = []
     handle = claim_slot if kind is SlotKind.FIRE else _sweep
     for bucket in buckets:
@@ -80,7 +83,7 @@ def _claim_early(work: Pass, slot: str) -> None:
 def _mark_throttled(work: Pass) -> None:
     """Store which tenants and queues are throttled, for the API, which asks before it sends, and for `explain`.
 
-    It costs a write only while some are, or were.
+    It costs a write only if some are throttled now, or were before.
     """
     if work.quota.throttled or work.quota.limits.throttled:
         work.engine.limits.mark_throttled(work.tick.group, work.quota.throttled)

@@ -23,7 +23,7 @@ def plan_ticks(queue: TickQueue, clock: Clock, *, shards: int, shards_per_group:
 def continue_tick(queue: TickQueue, clock: Clock, tick: Tick) -> int:
     """Send another tick for the same shards at once, when the dispatcher ran out of time. Raise Unavailable.
 
-    Claimed runs have left their slots, so the next tick goes on where this one stopped.
+    Claimed runs have left their slots, so the next tick continues where this tick stopped.
     """
     return _send(queue, [Tick(tick.group, tick.shards, clock.now())])
 

@@ -1,6 +1,7 @@
-"""Do at once what the next tick would do too late for a job that was just stored or changed.
+"""Schedule a job that was just stored or changed at once, because the next tick may be too late for it.
 
-A process that dies before this costs time, not the run: the job stands in its slot, and a tick or the sweep finds it.
+If the process dies before this, the run is late but not lost: the job stays in its slot, and a tick or the sweep finds
+it.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) 
     """Send near runs, link waiting jobs to their parents, stamp recurring jobs that fire before the horizon.
 
     Return whether jobs were linked or stamped, which changes their records. Jobs that are left when the time is over
-    stand in their slots.
+    stay in their slots.
     """
     now = engine.clock.now()
     deadline = Deadline.after(now, patience_ms)

@@ -7,7 +7,6 @@ from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
 
 
 def message_for(run: Record | SlotEntry) -> RunMessage:
-    """Return the message of a run."""
     return RunMessage(
         run_id=run.run_id,
         generation=run.generation,
@@ -19,5 +18,5 @@ def message_for(run: Record | SlotEntry) -> RunMessage:
 
 
 def send_runs(engine: Engine, runs: Sequence[Record | SlotEntry], deadline: Deadline) -> int:
-    """Send the runs' messages. Return how many could not be sent: those stand in a watch slot, for the sweep."""
+    """Send the runs' messages. Return how many could not be sent: these runs stay in a watch slot, for the sweep."""
     return len(engine.queues.send([message_for(run) for run in runs], deadline))

@@ -28,7 +28,7 @@ class Stamped:
     """The result of stamping some jobs."""
 
     whole: bool = True
-    """No job was left for the next tick."""
+    """Whether no job was left for the next tick."""
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -41,7 +41,7 @@ def stamp_jobs(
 ) -> Stamped:
     """Stamp the runs of these jobs up to the horizon. A job whose stamps are undecided stays in its fire slot.
 
-    A near run that `allows` refuses is stamped into its fire slot, to wait for the claim pass. By default the runs of
+    A near run that `allows` refuses is stamped into its fire slot, to wait for the claim pass. By default, runs of
     tenants and queues that are throttled now are refused.
     """
     if allows is None:
@@ -111,7 +111,10 @@ def _grow(engine: Engine, current: Record, stamp: Record) -> None:
 
 
 def _revived(engine: Engine, current: Record, stamp: Record) -> Record | Undecided | None:
-    """Schedule a run again that was skipped because of a pause or a change, now that the job has its time again."""
+    """Schedule a skipped run again.
+
+    It was skipped because of a pause or a change, and now the job has its time again.
+    """
     move = lifecycle.revive(
         current, stamp.fire_at, engine.clock.now(), generation=fresh_generation(), deployment=engine.deployment
     )
@@ -132,7 +135,8 @@ def _advance(engine: Engine, plans: Mapping[str, Stamping], deadline: Deadline, 
         elif is_written(outcome, lambda current: _is_past(current, stamping)):  # noqa: B023
             advanced.append(job_id)
         else:
-            # The job was paused, changed or deleted in between. Its stamps are decided at their start or by the sweep.
+            # The job was paused, changed or deleted in between. The start of its stamped runs, or the sweep, decides
+            # about them.
             result.counts["overtaken"] += 1
     result.counts["advanced"] += len(advanced)
     return advanced

@@ -23,20 +23,20 @@ RUNS_PER_ROUND: Final = 100
 
 @dataclass(slots=True)
 class Sweep:
-    """The sweep of one watch slot, under way."""
+    """The sweep of one watch slot while it is under way."""
 
     engine: Engine
     slot: str
     claim_token: str
     deadline: Deadline
     whole: bool = True
-    """No run was left in the slot that needs another sweep."""
+    """Whether no run was left in the slot that needs another sweep."""
     counts: Counter[str] = field(default_factory=Counter)
     backlogs: dict[tuple[str, Priority], Backlog] = field(default_factory=dict)
 
 
 def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline) -> Sweep:
-    """Resend, move to a later slot, take back or end each run of a watch slot."""
+    """Check each run of a watch slot: resend it, move it to a later slot, declare its attempt lost, or end it."""
     sweep = Sweep(engine, slot, claim_token, deadline)
     for entries in read_slot_entries(engine, slot, RUNS_PER_ROUND):
         if not deadline.allows(engine.clock.now()):
@@ -76,7 +76,7 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
 
 
 def _must_notify(run: Record) -> bool:
-    """Return whether the process died that linked this run to its parents, or notified its children."""
+    """Return whether a step between parents and children is unfinished, because the process that did it died."""
     return run.notify_pending is not None or run.status is Status.WAITING
 
 
@@ -113,7 +113,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
 
 
 def _notify_children(sweep: Sweep, run: Record) -> None:
-    """Notify the children of a run that the sweep has ended. If this fails, the run stands in its new watch slot."""
+    """Notify the children of a run that the sweep has ended. If this fails, the run stays in its new watch slot."""
     if run.notify_pending is not None:
         with suppress(Unavailable):
             notify_children(sweep.engine, run, sweep.deadline)

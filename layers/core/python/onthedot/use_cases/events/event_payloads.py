@@ -20,7 +20,10 @@ class PayloadTooLarge(Exception):
 
 
 class Payloads:
-    """The payloads that one event makes. A large one that is the same for many jobs is stored once."""
+    """The maker of the payloads that one event gives to runs.
+
+    A large payload that is the same for many jobs is stored once.
+    """
 
     def __init__(self, blobs: Blobs, event: dict[str, Any]) -> None:
         self._blobs = blobs

@@ -1,8 +1,8 @@
 """Handle an event: stamp a run for each job whose pattern it matches.
 
-The event may come many times, and its handler may die anywhere. A run's id comes from the event's id, so no run is
-doubled. A handler that handles the event again sends the runs that were not sent. A run that was stamped and never sent
-stands in its watch slot.
+The event may be delivered many times, and its handler may die anywhere. A run's id comes from the event's id, so no run
+is doubled. A handler that handles the event again sends the runs that were not sent. A run that was stamped and never
+sent stays in its watch slot, where the sweep finds it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ TRIGGER: Final = "event"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event."""
+    """An event that may start runs of event jobs."""
 
     event_id: str
     time: int
@@ -50,7 +50,10 @@ class Handled:
 
 
 def first_seen(engine: Engine, tenant: str, event: Event) -> Event:
-    """Return the event with the time that it had first: a sender may send it again with another time."""
+    """Return the event with the time that it had when it first arrived.
+
+    A sender may send it again with another time.
+    """
     expires_at = closed(engine.clock.now(), engine.deployment)["expires_at"]
     return replace(event, time=engine.patterns.first_time(tenant, event.event_id, event.time, expires_at))
 
@@ -58,7 +61,8 @@ def first_seen(engine: Engine, tenant: str, event: Event) -> Event:
 def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) -> Handled:
     """Stamp and send a run for each matching job.
 
-    Raise Unavailable when not every matching job has its run by the deadline. Handled again, the event goes on there.
+    Raise Unavailable when not every matching job has its run by the deadline. When the event is delivered again, its
+    handler makes the missing runs.
     """
     handled = Handled()
     limits = engine.limits.read()
@@ -87,7 +91,7 @@ def _jobs(
 ) -> list[Record]:
     """Return the jobs that wait for the event as they are now: the index may be out of date."""
     read = engine.store.get_many(list(found), deadline)
-    # A missing job was perhaps only not read in time.
+    # A job that is missing here may exist: perhaps it was not read in time.
     jobs = {job_id: read.get(job_id) or engine.store.get(job_id) for job_id in found}
     for job_id, entry in found.items():
         pattern_index.clear_left_over(engine, tenant, entry, jobs[job_id])

@@ -13,12 +13,12 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PublishOptions:
-    """What a stage publishes."""
+    """The choice of the changes that a stage publishes, and of their contents."""
 
     every_change: bool = False
-    """Each change of a status, and not only ends."""
+    """Whether each change of a status is published, or only ends."""
     with_results: bool = False
-    """Payloads and results too."""
+    """Whether events carry payloads and results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class PublishResult:
 
     published: int
     refused: int
-    """Events that the bus will never take."""
+    """Number of events that the bus will never take."""
     again_from: str | None
     """The position of the first change that was not published. The batch is published again from there on."""
 
@@ -37,8 +37,8 @@ def publish_changes(
 ) -> PublishResult:
     """Publish the events of these changes.
 
-    All changes that follow the first one that was not published are published again with it. Readers recognise the
-    repeated ones by their version. An event that the bus will never take is logged, and delays no other.
+    The first change that was not published is published again, together with all changes that follow it. Subscribers
+    recognise a repeated event by its version. An event that the bus will never take is logged, and delays no other.
     """
     made = list(_events(changes, options))
     answers = bus.publish([event for _, event in made], deadline)

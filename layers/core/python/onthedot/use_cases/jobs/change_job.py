@@ -59,7 +59,7 @@ def change_job(
 
 
 def _schedule_again(engine: Engine, before: Record, job: Record) -> Record:
-    """Schedule the changed job, unless it is a one-off that kept its generation: its message is still good."""
+    """Schedule the changed job, unless it is a one-off that kept its generation: its message is still valid."""
     if job.kind is Kind.ONE_OFF and job.generation == before.generation:
         return job
     return schedule_soon(engine, job)
@@ -68,7 +68,10 @@ def _schedule_again(engine: Engine, before: Record, job: Record) -> Record:
 def _change(
     engine: Engine, tenant: str, job_id: str, decide: Callable[[Record, int], Move | None]
 ) -> tuple[Record, Record]:
-    """Read, decide, compare and set; again when the job changed in between. Return the job before and after."""
+    """Read the job, decide, and apply the move. Repeat this when the job changed in between.
+
+    Return the job before and after.
+    """
     for _ in range(TRIES):
         job = read_job(engine, tenant, job_id)
         move = decide(job, engine.clock.now())
@@ -77,7 +80,7 @@ def _change(
         changed = applied(job, move)
         pattern_index.enter_changed(engine, job, changed)
         outcome = engine.store.move(move)
-        # The revision does not count: another request that made the same of the job first is as good as this one.
+        # The revision is not compared: when another request made the same change first, this request has succeeded too.
         if is_written(outcome, lambda current: replace(current, revision=changed.revision) == changed):  # noqa: B023
             store_missed_times(engine, job, changed)
             notify_children(engine, changed)

@@ -1,4 +1,4 @@
-"""Explain why a job has not run, or what it does: read the facts that the pure explanation needs."""
+"""Explain why a job has not run, or what it does now: read the facts from which `domain.reports` finds the reasons."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,14 +17,14 @@ PATIENCE_MS: Final = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A job, and the reasons for its state."""
+    """A job, and the reasons for its status."""
 
     job: Record
     reasons: list[Reason]
 
 
 def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
-    """Return the reasons for the job's state. Raise JobNotFound."""
+    """Return the reasons for the job's status. Raise JobNotFound."""
     job = read_job(engine, tenant, job_id)
     now = engine.clock.now()
     latest = _latest_due(engine, job, now) if job.kind in STAMPING else None
@@ -35,7 +35,10 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
 
 
 def _parents(engine: Engine, job: Record) -> list[str]:
-    """Name the parents that the job waits for, by key or id, with their states. Only as many as are named are read."""
+    """Name the parents that the job waits for, by key or id, with their statuses.
+
+    Only the parents that are named are read.
+    """
     waits = [parent for parent in job.parents if parent in job.waits_for]
     found = engine.store.get_many(waits[:MOST_NAMED], Deadline.after(engine.clock.now(), PATIENCE_MS)) if waits else {}
     return [_named(parent, found.get(parent)) for parent in waits]

@@ -19,7 +19,7 @@ from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 
 READERS: Final = 8
-"""Threads that read slots. There are many, most are empty, and reading one is waiting for a reply."""
+"""Threads that read slots. There are many slots, most are empty, and reading a slot is mostly waiting for a reply."""
 SENT_AHEAD: Final = 16
 """Buckets. A queue takes no message that is due later than 15 minutes from now."""
 MOST_ENTRIES: Final = 20_000
@@ -36,12 +36,12 @@ class Forecast:
     minutes: Mapping[int, int]
     """Runs by the start of their minute, the present one first."""
     truncated: bool
-    """There are more runs than were counted."""
+    """Whether there are more runs than were counted."""
 
 
 @dataclass(slots=True)
 class _Survey:
-    """One forecast in the making."""
+    """A forecast while its slots are read."""
 
     engine: Engine
     tenant: str

@@ -11,7 +11,7 @@ from onthedot.domain.runs.slots import horizon
 from onthedot.ports import Engine, Page
 
 START: Final = ""
-"""The cursor of a one-off job's first stamped run, where the job's own run was a page."""
+"""The cursor after a first page with only a one-off job's own run: the next page begins with the stamped runs."""
 _PAGES: Final = (20, *(100,) * 5)
 """Sizes of the pages to read. The first is enough for most jobs. Together they reach past the runs that are stamped
 ahead, even with one in each second."""
@@ -62,7 +62,10 @@ def read_outlook(engine: Engine, job: Record) -> Outlook:
 
 
 def next_fire_of(engine: Engine, job: Record) -> int | None:
-    """Return when the job fires next. Its runs are read only when all are stamped: then its record does not say."""
+    """Return when the job fires next.
+
+    Its runs are read only when all of them are stamped, because then its record does not say.
+    """
     now = engine.clock.now()
     next_at = coming_fire(job, now)
     if next_at is not None or job.status is not Status.COMPLETED or job.recurrence is None:
@@ -74,7 +77,11 @@ def next_fire_of(engine: Engine, job: Record) -> int | None:
 
 
 def _last_ones(job: Record, waiting: Sequence[int], next_at: int | None) -> int | None:
-    """Return the next time, also of a COMPLETED job: it is COMPLETED once its last run is stamped, before that runs."""
+    """Return the next fire time.
+
+    A job becomes COMPLETED when its last run is stamped. Until that run fires, the next time is the earliest of the
+    waiting runs.
+    """
     return min(waiting) if waiting and job.status is Status.COMPLETED else next_at
 
 

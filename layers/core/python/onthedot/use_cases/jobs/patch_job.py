@@ -1,4 +1,4 @@
-"""Change a job as a client asks: decide from the job as it stands which of the changes it can take."""
+"""Apply a PATCH request to a job: check that this job can have each of the changes, then change it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,16 +33,16 @@ _DEFINES: Final = _NOT_FOR_WORKFLOWS | {"name", "description", "tags"}
 class JobPatch:
     """A checked request to change a job, before it is compared with the job."""
 
-    given: frozenset[str]
-    """Names of the fields that the client gave, as the API spells them."""
-    given_for: Mapping[Kind, Sequence[str]]
-    """Those of them that only one kind of job has, by that kind."""
+    fields: frozenset[str]
+    """Names of the fields that the client sent, as the API spells them."""
+    fields_by_kind: Mapping[Kind, Sequence[str]]
+    """The names among them that only one kind of job has, by that kind."""
     definition: Mapping[str, Any] = field(default_factory=dict)
-    """New values of fields of `Definition`, but for the payload and the retry policy."""
+    """New values of fields of `Definition`, except the payload and the retry policy."""
     retry: Mapping[str, Any] = field(default_factory=dict)
     """New values of fields of `RetryPolicy`."""
     payload: Any = None
-    """The new payload, if `given` names it."""
+    """The new payload, if `fields` names it."""
     priority: Priority | None = None
     at: int | None = None
     delay_ms: int | None = None
@@ -55,10 +55,10 @@ class JobPatch:
 
 
 def patch_job(engine: Engine, tenant: str, job_id: str, patch: JobPatch, if_match: int | None) -> Record:
-    """Change the job if it still has the version `if_match`, where one is given. Return the changed job.
+    """Change the job, if it still has the version `if_match` or `if_match` is None. Return the changed job.
 
-    Raise JobNotFound, JobConflict, PreconditionFailed or Unavailable, and InvalidRequest for a field that this
-    job cannot take.
+    Raise JobNotFound, JobConflict, PreconditionFailed or Unavailable, and InvalidRequest for a field that this job
+    cannot take.
     """
     # A large payload is stored once, even when the job changes meanwhile and is decided upon again.
     payload = cache(lambda: store_payload(engine.blobs, Definition(HttpTarget(""), payload=patch.payload)))
@@ -70,7 +70,7 @@ def _job_change(engine: Engine, patch: JobPatch, job: Record, payload: Callable[
     _refuse_other_work(job, patch)
     if job.kind is Kind.EVENT and patch.event_problems:
         raise InvalidRequest(*patch.event_problems)
-    definition = _definition(job, patch) if patch.given & _DEFINES else None
+    definition = _definition(job, patch) if patch.fields & _DEFINES else None
     change = JobChange(
         definition=definition,
         priority=patch.priority,
@@ -79,9 +79,9 @@ def _job_change(engine: Engine, patch: JobPatch, job: Record, payload: Callable[
         recurrence=_recurrence(job, patch, now),
         pattern=patch.pattern,
     )
-    if definition is None or "payload" not in patch.given:
+    if definition is None or "payload" not in patch.fields:
         return change
-    # Last of all: a change that is refused stores no payload.
+    # The payload is stored last, so that a change that is refused stores none.
     stored = payload()
     return replace(change, definition=replace(definition, payload=stored.payload, payload_ref=stored.payload_ref))
 
@@ -100,9 +100,9 @@ def _pool(engine: Engine, patch: JobPatch, job: Record, definition: Definition) 
     Only a new target is compared with the allow-list, so that a job whose target is no longer on the list can
     still be changed otherwise. Raise InvalidRequest or Unavailable.
     """
-    if not patch.given & _CHOOSES_POOL:
+    if not patch.fields & _CHOOSES_POOL:
         return None
-    choose = choose_pool if patch.given & _WHERE else smallest_pool
+    choose = choose_pool if patch.fields & _WHERE else smallest_pool
     pool = choose(engine, job.tenant, definition)
     return engine.deployment.pools.alone(pool) if job.losses else pool
 
@@ -116,7 +116,7 @@ def _at(patch: JobPatch, now: int) -> int | None:
 
 
 def _refuse_other_kind(job: Record, patch: JobPatch) -> None:
-    misplaced = [(name, kind) for kind, names in patch.given_for.items() if kind is not job.kind for name in names]
+    misplaced = [(name, kind) for kind, names in patch.fields_by_kind.items() if kind is not job.kind for name in names]
     if misplaced:
         raise InvalidRequest(*(Problem(name, _advice(kind, job.kind)) for name, kind in misplaced))
 
@@ -134,7 +134,7 @@ def _refuse_other_work(job: Record, patch: JobPatch) -> None:
     if job.definition is None or not isinstance(job.definition.target, WorkflowTarget):
         return
     advice = "is not for a workflow, whose jobs cannot be changed; submit a new one"
-    problems = [Problem(name, advice) for name in sorted(patch.given & _NOT_FOR_WORKFLOWS)]
+    problems = [Problem(name, advice) for name in sorted(patch.fields & _NOT_FOR_WORKFLOWS)]
     if problems:
         raise InvalidRequest(*problems)
 
@@ -145,7 +145,7 @@ def _recurrence(job: Record, patch: JobPatch, now: int) -> Recurrence | None:
     changed = patch.recurrence(job.recurrence, now)
     check_start(changed.schedule, now)
     stamped = job.stamped or 0
-    if "max_runs" in patch.given and changed.max_runs is not None and changed.max_runs <= stamped:
+    if "max_runs" in patch.fields and changed.max_runs is not None and changed.max_runs <= stamped:
         message = f"is no more than the {stamped} runs that there are; give more, or cancel the job"
         raise InvalidRequest(Problem("max_runs", message))
     if next_fire(changed.schedule, now) is None:

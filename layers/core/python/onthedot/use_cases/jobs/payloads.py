@@ -13,7 +13,7 @@ from onthedot.ports import Blobs
 from onthedot.schema import PAYLOADS
 
 LINK_SECONDS: Final = 900
-"""How long a link to a blob is good."""
+"""Seconds for which a link to a blob is valid."""
 INLINE_BYTES: Final = 1024
 """Larger payloads are blobs, so that each move of the record stays cheap."""
 

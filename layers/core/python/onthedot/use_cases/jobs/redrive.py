@@ -14,7 +14,7 @@ from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.outcomes import is_record_written
 
 PACE_MS: Final = 100
-"""Between two redriven runs: ten a second, beside the runs that are due now."""
+"""Milliseconds between two redriven runs: ten a second, beside the runs that are due now."""
 MOST_AT_ONCE: Final = 1_000
 PAGE: Final = 100
 
@@ -27,7 +27,7 @@ class Redriven:
     refused: list[tuple[str, str]] = field(default_factory=list)
     """Ids of runs that were not redriven, and why."""
     left: bool = False
-    """There are more dead letters. The client may ask again."""
+    """Whether there are more dead letters. The client may ask again."""
 
 
 def dead_letters(engine: Engine, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
@@ -71,7 +71,10 @@ def redrive_all(engine: Engine, tenant: str) -> Redriven:
 
 
 def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> None:
-    """Redrive the runs, each at its own moment. A run that cannot be sent now stands in its watch slot."""
+    """Redrive the runs, each at its own moment.
+
+    A run that cannot be sent now stays in its watch slot, for the sweep.
+    """
     runs = _still_scheduled(engine, runs, result, deadline)
     if not runs:
         return

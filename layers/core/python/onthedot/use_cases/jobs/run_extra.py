@@ -18,7 +18,7 @@ from onthedot.use_cases.outcomes import is_record_written
 MOST_BACKFILLED: Final = 1_000
 MOST_COUNTED: Final = 50_000
 BACKFILL_PACE_MS: Final = 200
-"""Between two backfilled runs: five a second, beside the runs that are due now."""
+"""Milliseconds between two backfilled runs: five a second, beside the runs that are due now."""
 _STOPPED: Final = (Status.CANCELLED, Status.DELETED, Status.PAUSED)
 
 

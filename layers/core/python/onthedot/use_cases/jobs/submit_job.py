@@ -65,9 +65,10 @@ def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
 
 def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
     """Return the record that the request makes, placed as of now. Raise InvalidRequest or Unavailable."""
-    # First of all: a job that cannot run stores no payload.
+    # The pool is chosen first, so that a job that cannot run stores no payload.
     pool = pool_for(engine, tenant, request)
-    # The payload before the clock: a slot must be written soon after the clock was read for it.
+    # The payload is stored before the clock is read, because a slot must be written soon after the clock was read for
+    # it.
     definition = store_payload(engine.blobs, request.definition)
     now = engine.clock.now()
     key = request.idempotency_key

@@ -1,4 +1,7 @@
-"""Assign a run to one worker, which gets it with its next lease. If that never comes, the pool takes the run."""
+"""Assign a run to one worker, which gets it with its next lease.
+
+If that worker asks for no lease, another worker of the pool gets the run.
+"""
 
 from dataclasses import replace
 from typing import Final
@@ -42,8 +45,8 @@ def assign_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -
 def assign_to_able_worker(engine: Engine, unable: WorkerRecord, message: RunMessage, needs: Needs | None) -> bool:
     """Assign a run to another live worker of the same pool that can run it. Return whether there is one.
 
-    Left in the queue, the message would be received again and again by the worker that polls for the longest, and not
-    by the one that can run it.
+    If the message stayed in the queue, the worker that polls for the longest would receive it again and again, and not
+    the worker that can run it.
     """
     able = _able_worker(engine, unable, message.tenant, needs or _needs_of_run(engine, message.run_id))
     try:
@@ -85,7 +88,7 @@ def _refuse_unable(engine: Engine, job: Record, worker: WorkerRecord) -> None:
 
 
 def _able_worker(engine: Engine, unable: WorkerRecord, tenant: str, needs: Needs | None) -> WorkerRecord | None:
-    """Return the able worker to which the fewest runs are assigned."""
+    """Return the worker to which the fewest runs are assigned, of the workers that can run this one."""
     if needs is None:
         return None
     now = engine.clock.now()

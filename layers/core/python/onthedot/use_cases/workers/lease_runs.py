@@ -1,7 +1,7 @@
 """Lease runs to a pull worker: receive them from its pool's queues in the order it asks for, check and start them.
 
 A message is hidden for little longer than a lease. If the worker dies, the message is delivered again just after the
-lease ends, and the worker that receives it takes the lost attempt back.
+lease ends, and the worker that receives it declares the attempt lost.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,19 +24,20 @@ VISIBILITY_MS: Final = lifecycle.LEASE_MS + lifecycle.CLOCK_MARGIN_MS + 2_000
 LONGEST_WAIT_MS: Final = 2_000
 """How long a lease waits for the fire time of its first run."""
 WAIT_BESIDE_MS: Final = 50
-"""How long it waits for a further run: the runs that are started already must not wait for it."""
-REST_MS: Final = 3_000
-LONGEST_REST_MS: Final = 60_000
-"""How long a message rests that no live worker can take: longer each time, so that it does not delay the others."""
-ASSIGNED_REST_MS: Final = 60_000
-"""How long a message rests whose run was assigned to an able worker. Then another worker may be assigned."""
+"""How long a lease waits for the fire time of a further run: the runs that are started already must not wait for it."""
+HIDE_MS: Final = 3_000
+LONGEST_HIDE_MS: Final = 60_000
+"""The longest time to hide a message that no live worker can take. The time grows with each delivery, so that the
+message does not delay others."""
+ASSIGNED_HIDE_MS: Final = 60_000
+"""How long to hide a message whose run was assigned to another worker. After that, it may be assigned again."""
 NO_ROOM_MS: Final = 1_000
 UNAVAILABLE_MS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
-    """A run that the worker has now."""
+class LeasedRun:
+    """A run that was started for the worker."""
 
     run: Record
     definition: Definition | None
@@ -47,17 +48,17 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Leased:
+class LeasedRuns:
     """The runs of one lease call."""
 
-    leases: Sequence[Lease]
+    leases: Sequence[LeasedRun]
     alone_waiting: bool = False
     """A run that must be alone found the worker busy. The worker should take no more runs until it is idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class _OtherWorker(Redeliver):
-    """A run that this worker cannot take, but another one may."""
+    """The verdict on a run that this worker cannot take, but another worker may."""
 
     needs: Needs | None = None
     """The needs that the other worker must meet. None: they are not read yet."""
@@ -65,14 +66,14 @@ class _OtherWorker(Redeliver):
 
 @dataclass(slots=True)
 class _LeaseBatch:
-    """The leases that one call gathers, and the room that is left on the worker."""
+    """The runs that one lease call starts for a worker, and the resources that are left there."""
 
     engine: Engine
     worker: WorkerRecord
     most: int
     free: Resources
     idle: bool
-    leases: list[Lease]
+    leases: list[LeasedRun]
     alone_waiting: bool = False
 
     @property
@@ -90,7 +91,7 @@ class _LeaseBatch:
         needs = needs_of_definition(definition)
         if not self.worker.can_do(needs):
             lacking = ", ".join(sorted(needs.capabilities - self.worker.capabilities)) or "resources"
-            return _OtherWorker(REST_MS, f"worker {self.worker.worker_id} lacks {lacking}", needs)
+            return _OtherWorker(HIDE_MS, f"worker {self.worker.worker_id} lacks {lacking}", needs)
         if not self.free.fits(needs):
             return Redeliver(NO_ROOM_MS, "no room for it now")
         if run.losses and not (self.idle and not self.leases):
@@ -99,7 +100,7 @@ class _LeaseBatch:
         return None
 
     def add(self, started: Started, received: Received | None) -> None:
-        self.leases.append(Lease(started.run, started.definition, received, alone=started.run.losses > 0))
+        self.leases.append(LeasedRun(started.run, started.definition, received, alone=started.run.losses > 0))
         if started.definition is not None:
             self.free = self.free.less(needs_of_definition(started.definition))
 
@@ -113,7 +114,7 @@ def lease_runs(
     free: Resources | None = None,
     idle: bool = True,
     wait_ms: int = 0,
-) -> Leased:
+) -> LeasedRuns:
     """Start up to `most` runs for the worker. With `wait_ms`, wait for a first run in the last queue named.
 
     Raise Unavailable when no run was started and a queue or the store fails.
@@ -129,7 +130,7 @@ def lease_runs(
         wait = wait_ms if priority == priorities[-1] and not batch.leases else 0
         for one in sorted(_receive(batch, priority, wait), key=lambda each: each.message.fire_at):
             _lease(batch, one)
-    return Leased(batch.leases, batch.alone_waiting)
+    return LeasedRuns(batch.leases, batch.alone_waiting)
 
 
 def _receive(batch: _LeaseBatch, priority: Priority, wait_ms: int) -> Sequence[Received]:
@@ -149,25 +150,25 @@ def _lease(batch: _LeaseBatch, received: Received) -> None:
     if isinstance(verdict, Started):
         batch.add(verdict, received)
     elif isinstance(verdict, _OtherWorker):
-        _settle(batch.engine, received, _rest_ms(batch, received, verdict.needs))
+        _settle(batch.engine, received, _hide_ms(batch, received, verdict.needs))
     elif isinstance(verdict, Done):
         _settle(batch.engine, received, None)
     else:
         _settle(batch.engine, received, verdict.after_ms)
 
 
-def _rest_ms(batch: _LeaseBatch, received: Received, needs: Needs | None) -> int:
-    """Assign the run to a worker that can take it, if there is one. Return how long the message rests then."""
+def _hide_ms(batch: _LeaseBatch, received: Received, needs: Needs | None) -> int:
+    """Assign the run to a worker that can take it, if there is one. Return how long to hide the message."""
     if assign_to_able_worker(batch.engine, batch.worker, received.message, needs):
-        return ASSIGNED_REST_MS
-    return min(REST_MS << min(received.receive_count - 1, 10), LONGEST_REST_MS)
+        return ASSIGNED_HIDE_MS
+    return min(HIDE_MS << min(received.receive_count - 1, 10), LONGEST_HIDE_MS)
 
 
 def _try_to_start(batch: _LeaseBatch, message: RunMessage, *, assigned: bool = False) -> Started | Verdict:
     clock = batch.engine.clock
     early = message.fire_at - clock.now()
     if batch.worker.tenant not in (None, message.tenant):
-        return _OtherWorker(REST_MS, "it is another tenant's")
+        return _OtherWorker(HIDE_MS, "it is another tenant's")
     if batch.full:
         return Redeliver(0, "no room for it now")
     if early > (WAIT_BESIDE_MS if batch.leases else LONGEST_WAIT_MS):
@@ -199,7 +200,7 @@ def _lease_assigned(batch: _LeaseBatch) -> None:
             batch.add(verdict, None)
         elif _is_for_next_lease(verdict, run):
             assigned.remove(run.run_id)
-    with suppress(Unavailable):  # else the next lease finds that they are started
+    with suppress(Unavailable):  # if this fails, the next lease finds that they are started
         batch.engine.registry.unassign(batch.worker.worker_id, assigned)
 
 

@@ -16,7 +16,7 @@ from onthedot.ports import Answer, Call, Engine
 from onthedot.schema import PRIORITIES
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import call_for
-from onthedot.use_cases.workers.lease_runs import Lease, lease_runs
+from onthedot.use_cases.workers.lease_runs import LeasedRun, lease_runs
 from onthedot.use_cases.workers.report_run import complete_run
 from onthedot.use_cases.workers.worker_registry import find_worker
 
@@ -46,7 +46,7 @@ class LeaseRequest:
 class LeasesForWorker:
     """The leases of one request, each with its call."""
 
-    runs: list[tuple[Lease, Call]] = field(default_factory=list)
+    runs: list[tuple[LeasedRun, Call]] = field(default_factory=list)
     alone_waiting: bool = False
     """A run that must be alone found the worker busy."""
 
@@ -66,16 +66,16 @@ def lease_to_worker(
         free=_free(worker.resources, request),
         idle=request.idle,
     )
-    given = LeasesForWorker(alone_waiting=leased.alone_waiting)
+    leases = LeasesForWorker(alone_waiting=leased.alone_waiting)
     room = MOST_BYTES
     for lease in leased.leases:
         call = _call(engine, lease, room)
         if isinstance(call, Call):
             room -= len(call.payload)
-            given.runs.append((lease, call))
+            leases.runs.append((lease, call))
         else:
-            _give_up(engine, lease, call, chance)
-    return given
+            _end_attempt(engine, lease, call, chance)
+    return leases
 
 
 def _free(resources: Resources, request: LeaseRequest) -> Resources:
@@ -87,7 +87,7 @@ def _free(resources: Resources, request: LeaseRequest) -> Resources:
     return Resources(request.most, cpu, memory_mb)
 
 
-def _call(engine: Engine, lease: Lease, room: int) -> Call | Answer:
+def _call(engine: Engine, lease: LeasedRun, room: int) -> Call | Answer:
     if lease.definition is None:
         return _NO_DEFINITION
     try:
@@ -97,7 +97,7 @@ def _call(engine: Engine, lease: Lease, room: int) -> Call | Answer:
     return call if len(call.payload) <= room else _TOO_MUCH
 
 
-def _give_up(engine: Engine, lease: Lease, answer: Answer, chance: random.Random) -> None:
+def _end_attempt(engine: Engine, lease: LeasedRun, answer: Answer, chance: random.Random) -> None:
     """End the attempt with this answer. If that fails too, the lease runs out."""
     run = lease.run
     receipt = None if lease.received is None else lease.received.receipt

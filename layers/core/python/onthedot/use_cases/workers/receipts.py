@@ -1,4 +1,4 @@
-"""Seal the receipts that go to workers which have only an API token, so that each is good for its own attempt alone.
+"""Seal the receipts for workers that have only an API token, so that each receipt is valid for its own attempt only.
 
 A queue's receipt may be guessed, or be another run's. So the seal is made with the attempt token, which no view shows.
 A receipt whose seal does not fit touches no message.
@@ -21,7 +21,7 @@ class SealedReceipt:
     text: str
 
     def opened(self, run: Record) -> str | None:
-        """Return the queue's receipt. None: it was not given with this attempt of the run."""
+        """Return the queue's receipt. None: the receipt does not belong to this attempt of the run."""
         seal, _, receipt = self.text.partition(".")
         return receipt if hmac.compare_digest(seal.encode(), _seal(run, receipt).encode()) else None
 

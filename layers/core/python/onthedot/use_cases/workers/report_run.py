@@ -1,4 +1,4 @@
-"""Take the reports of a pull worker on a run: that it goes on, or how it ended. Stale attempts are refused."""
+"""Record the reports of a pull worker about a run: that it still runs, or how it ended. Stale attempts are refused."""
 
 import random
 from contextlib import suppress
@@ -25,8 +25,8 @@ def keep_lease(
 ) -> Record:
     """Extend the lease and the visibility time-out of its message. The returned run says whether it is to be cancelled.
 
-    Without the attempt's number, the present attempt is meant, if it is this worker's. Raise JobNotFound, StaleAttempt
-    or Unavailable.
+    Without the attempt's number, this extends the present attempt, if it is this worker's. Raise JobNotFound,
+    StaleAttempt or Unavailable.
     """
     run = _read(engine, tenant, run_id)
     _refuse_stale(run, run.attempt if attempt is None else attempt, worker_id)
@@ -93,7 +93,7 @@ def _is_reported(run: Record, attempt: int, answer: Answer) -> bool:
     recorded = next((ended for ended in run.attempts if ended.number == attempt), None)
     if recorded is None:
         return False
-    # A loss that the worker reported has another text than one that the sweep found.
+    # A loss that the worker reported has another text than a loss that the sweep found.
     if outcome == "lost" and recorded.error != failure_of(answer).error:
         return False
     return recorded.outcome == outcome or (recorded.outcome == "cancelled" and not answer.ok)

@@ -13,7 +13,7 @@ FIELD: Final = "dependencies"
 
 
 def check_parents(engine: Engine, tenant: str, job_id: str, parents: Sequence[str]) -> None:
-    """Raise InvalidRequest that names each job for which it cannot wait, and Unavailable.
+    """Raise InvalidRequest that names each parent for which the job cannot wait, and Unavailable.
 
     A job exists before its children, so the only possible cycle is a job that waits for itself.
     """

@@ -1,4 +1,4 @@
-"""End the jobs of a graph with the run that makes it, when that run failed or was stopped. It may happen twice.
+"""End the jobs of a graph with the run that makes it, when that run failed or was stopped. Doing it twice is harmless.
 
 Jobs that do not exist yet are stored as ended, so an attempt that still makes the graph finds their ids in use.
 """

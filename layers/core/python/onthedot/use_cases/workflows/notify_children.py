@@ -1,7 +1,7 @@
-"""Notify the children of a run that ended, one by one. A child that ends by it notifies its own children.
+"""Notify the children of a run that ended, one by one.
 
-The process that ends a run calls this. If it dies, the sweep finds the run in its watch slot and calls it again, so all
-of this may happen twice.
+When a child ends because of it, the child's own children are notified too. The process that ends a run calls this. If
+that process dies, the sweep finds the run in its watch slot and calls this again, so every step may be repeated.
 """
 
 from collections import deque
@@ -57,7 +57,7 @@ def notify_child(engine: Engine, child_id: str, parent_id: str, parent: Record |
         if child is None or child.status is not Status.WAITING:
             return _if_pending(child)
         if parent_id in child.waits_for and child.on_parent_failure != OnParentFailure.RUN:
-            return _give_up(engine, child, parent, parent_id)
+            return _end_child(engine, child, parent, parent_id)
     outcome = engine.store.move(dependencies.parent_is_through(child_id, parent_id))
     if isinstance(outcome, Moved) and outcome.run is not None and not outcome.run.waits_for:
         return schedule_child(engine, outcome.run)
@@ -69,7 +69,7 @@ def _if_pending(child: Record | None) -> Record | None:
     return child if child is not None and child.notify_pending is not None else None
 
 
-def _give_up(engine: Engine, child: Record, parent: Record | None, parent_id: str) -> Record | None:
+def _end_child(engine: Engine, child: Record, parent: Record | None, parent_id: str) -> Record | None:
     """End a child whose parent did not succeed. Return it if its own children are to be notified."""
     for _ in range(TRIES):
         move = dependencies.give_up(child, parent, parent_id, engine.clock.now(), engine.deployment)
@@ -78,7 +78,7 @@ def _give_up(engine: Engine, child: Record, parent: Record | None, parent_id: st
             return lifecycle.applied(child, move)
         if outcome.current is None or outcome.current.status is not Status.WAITING:
             return _if_pending(outcome.current)
-        child = outcome.current  # a new job waits for the child meanwhile
+        child = outcome.current  # a job was added meanwhile that waits for this child
     return None
 
 
@@ -99,9 +99,9 @@ def schedule_child(engine: Engine, child: Record) -> Record | None:
 
 
 def link_to_parents(engine: Engine, child: Record) -> None:
-    """Enter a new child at each of its parents. A parent that has ended by now notifies the child at once."""
+    """Link a new child to each of its parents. When a parent has ended by now, notify the child at once."""
     for parent_id in child.parents:
-        parent = _adopted_by(engine, parent_id, child.run_id)
+        parent = _record_in_parent(engine, parent_id, child.run_id)
         if parent is None or dependencies.has_ended(parent):
             ended_child = notify_child(engine, child.run_id, parent_id, parent)
             if ended_child is not None:
@@ -109,8 +109,11 @@ def link_to_parents(engine: Engine, child: Record) -> None:
     engine.store.move(dependencies.all_know(child))
 
 
-def _adopted_by(engine: Engine, parent_id: str, child_id: str) -> Record | None:
-    """Enter the child at the parent, unless that has ended. Return the parent then. None: there is no such job."""
+def _record_in_parent(engine: Engine, parent_id: str, child_id: str) -> Record | None:
+    """Record the child in the parent, unless the parent has ended. Return the parent as it is then.
+
+    None: there is no such job.
+    """
     parent = engine.store.get(parent_id)
     while parent is not None and not dependencies.has_ended(parent):
         outcome = engine.store.move(dependencies.adopt(parent, child_id))

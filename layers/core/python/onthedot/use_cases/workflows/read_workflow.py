@@ -1,4 +1,4 @@
-"""Read a workflow: the graph that its run makes, and the states of its jobs."""
+"""Read a workflow: the graph that its run makes, and the statuses of its jobs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload, 
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class WorkflowState:
     """A workflow with the jobs of its latest graph."""
 
     job: Record
@@ -29,7 +29,10 @@ class State:
     """The graph's jobs that exist, by key."""
 
     def status_of(self, key: str) -> str:
-        """Return the status of a job. One that does not exist waits to be made, or ended with its workflow."""
+        """Return the status of a job.
+
+        A job that does not exist yet is PENDING, or has the status in which its workflow's run ended.
+        """
         member = self.members.get(key)
         if member is not None:
             return _shown(member)
@@ -43,7 +46,10 @@ class State:
         return progress({member.key: self.status_of(member.key) for member in self.workflow.members})
 
     def status(self) -> str:
-        """Return the status of the workflow: that of its jobs once all exist, before that the one of its run."""
+        """Return the status of the workflow. Once all its jobs exist, it comes from them.
+
+        Before that, it comes from the run.
+        """
         run = self.run
         if run is None:
             return Status.PENDING.value
@@ -58,7 +64,7 @@ class State:
         return {key: took / 1000 for key, job in self.members.items() if (took := _took(job, now)) is not None}
 
 
-def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> State:
+def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> WorkflowState:
     """Read a workflow by the id of the job, or of one of its runs. Raise JobNotFound or Unavailable."""
     found = engine.store.get(workflow_id)
     if found is None or not _is_workflow_of(tenant, found):
@@ -69,7 +75,7 @@ def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> State:
     workflow = from_payload(load_payload(engine.blobs, job.definition))
     run = latest_graph(engine, found)
     ids = {} if run is None else ids_of(workflow, run.run_id)
-    return State(job, run, workflow, ids, _members(engine, ids))
+    return WorkflowState(job, run, workflow, ids, _members(engine, ids))
 
 
 def latest_graph(engine: Engine, job: Record) -> Record | None:

@@ -1,7 +1,8 @@
-"""Make the graph of a workflow: store its jobs, children before parents, each if it is absent. It may happen twice.
+"""Make the graph of a workflow: store its jobs, children before parents, each if it is absent.
 
-Each job is stored with its parents, its children and the jobs that it waits for, so no job has to be linked later. A
-graph is whole when its last job is stored, and no job in it runs before all jobs that wait for it are stored.
+Doing it twice is harmless. Each job is stored with its parents, its children and the jobs that it waits for, so no job
+has to be linked later. A graph is whole when its last job is stored, and no job in it runs before all jobs that wait
+for it are stored.
 """
 
 import json

@@ -15,7 +15,8 @@ from onthedot.use_cases.workflows.read_workflow import is_workflow, latest_graph
 def cancel_whole(engine: Engine, tenant: str, job_id: str) -> Record:
     """Cancel a job, and the graph of a workflow. Return the job.
 
-    Raise JobNotFound or JobConflict. Raise Unavailable when jobs of the graph may go on: then cancel again.
+    Raise JobNotFound or JobConflict. Raise Unavailable when jobs of the graph may still run: then the client must
+    cancel again.
     """
     job = read_job(engine, tenant, job_id)
     if not is_workflow(job):
@@ -36,7 +37,8 @@ def delete_whole(engine: Engine, tenant: str, job_id: str) -> None:
     """Delete a job, and the graph of a workflow. Raise JobNotFound or Unavailable."""
     job = read_job(engine, tenant, job_id)
     if is_workflow(job) and job.kind is Kind.RECURRING:
-        # First of all, because the graph cannot be found by a deleted job. A one-off job ends its graph when it ends.
+        # The graph is ended first, because it cannot be found from a deleted job. A one-off job ends its graph when it
+        # ends.
         _stop_latest(engine, job, Status.DELETED)
     delete_job(engine, tenant, job_id)
 

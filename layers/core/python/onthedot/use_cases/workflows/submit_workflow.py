@@ -24,7 +24,7 @@ UPLOADS: Final = 16
 
 @dataclass(slots=True)
 class _PoolChooser:
-    """Chooses the pools of a graph's jobs. It chooses once for all jobs with the same needs."""
+    """A chooser of pools for the jobs of a graph. It chooses once for all jobs with the same needs."""
 
     engine: Engine
     tenant: str

@@ -18,7 +18,7 @@ from onthedot.use_cases.jobs.place_job import place_run
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A job of a workflow."""
+    """A job of a workflow as the client defined it. Its record is made when the workflow's run makes the graph."""
 
     key: str
     """Its name within the workflow."""
@@ -45,7 +45,6 @@ class Workflow:
         return Graph(tuple(Node(member.key, member.depends_on) for member in self.members))
 
     def to_payload(self) -> dict[str, Any]:
-        """Return the workflow as a payload."""
         return {"jobs": [_stored(member) for member in self.members]}
 
 

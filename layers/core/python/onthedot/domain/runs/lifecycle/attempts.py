@@ -150,7 +150,7 @@ def lose(run: Record, now: int, *, generation: str, deployment: Deployment, how:
 
 
 def _this_attempt(run: Record, **more: Any) -> Expect:
-    """Expect the attempt and its token, so that neither an older attempt nor a twin of this one can write."""
+    """Expect the attempt and its token, so that neither an older attempt nor a second start of this one can write."""
     return Expect(frozenset({Status.RUNNING}), {"attempt": run.attempt, "attempt_token": run.attempt_token, **more})
 
 

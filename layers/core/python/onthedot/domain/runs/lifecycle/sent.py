@@ -20,7 +20,7 @@ from onthedot.domain.runs.slots import (
 
 MAX_RESENDS: Final = 6
 LONGEST_LOOK_MS: Final = 60 * BUCKET_MS
-"""The longest time between two looks of the sweep at a run in a crowded queue."""
+"""The longest time between two checks of the sweep on a run whose queue has a backlog."""
 
 
 def claim(run_id: str, slot: str, generation: str, fire_at: int, *, now: int, claim_token: str) -> Move:
@@ -34,9 +34,11 @@ def claim(run_id: str, slot: str, generation: str, fire_at: int, *, now: int, cl
 
 
 def resend(run: Record, now: int, *, claim_token: str, deployment: Deployment) -> Move:
-    """Move a run whose message has not led to a start to a later watch slot, after twice the time of the last resend.
+    """Move a run that no worker has started to a later watch slot, because its message is sent again.
 
-    The generation stays, so the earlier message is as good as the new one.
+    The distance of the slot doubles with each resend.
+
+    The generation stays, so the earlier message is as valid as the new message.
     """
     return Move(
         run.run_id,
@@ -51,9 +53,9 @@ def resend(run: Record, now: int, *, claim_token: str, deployment: Deployment) -
 
 
 def look_later(run: Record, now: int, deployment: Deployment) -> Move:
-    """Move a run whose message waits in a crowded queue to a later watch slot.
+    """Move a run to a later watch slot, because its queue has a backlog and its message may still wait there.
 
-    The sweep looks again after as long as the run has waited so far, at most after an hour.
+    The sweep checks the run again after as long as it has waited so far, at most after an hour.
     """
     wait = min(max(now - run.fire_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_LOOK_MS)
     slot = _watch_slot_after(run, now, wait, deployment)
@@ -61,7 +63,7 @@ def look_later(run: Record, now: int, deployment: Deployment) -> Move:
 
 
 def undeliverable(run: Record, now: int, deployment: Deployment) -> Move:
-    """End a run as a dead letter whose message was sent again and again and never led to a start."""
+    """End a run as a dead letter, because its message was sent many times and no worker started it."""
     why = f"undeliverable: sent {run.resends + 1} times, never started by any worker of pool {run.pool}"
     return Move(run.run_id, _not_started(run, **all_children(run)), Status.FAILED, dead(run, now, why, deployment))
 
@@ -91,10 +93,13 @@ def postpone(run: Record, at: int, now: int, why: str, *, generation: str, deplo
 def skip(
     run_id: str, generation: str, now: int, why: str, deployment: Deployment, *, half_done: Record | None = None
 ) -> Move:
-    """End a run that is not to be started, with the reason. `half_done` is a run that made a part of its graph."""
+    """End a run that must not start, with the reason.
+
+    `half_done` is the run itself if it may have made a part of its graph.
+    """
     ended = closed(now, deployment)
     if half_done is not None and has_graph(half_done):
-        # With this reason the run is not revived later: its jobs end with it.
+        # A run with this reason is not revived later, because the jobs of its graph end with it.
         ended, why = concluded(half_done, now, deployment), f"{why}, before all jobs of its graph were made"
     return Move(run_id, _sent(generation), Status.SKIPPED, {**ended, "reason": why})
 

@@ -62,7 +62,7 @@ class DynamoPatternStore:
 
     def _remembered_time(self, error: ClientError, key: Any) -> int:
         item: Any = error.response.get("Item")
-        if not item:  # not every DynamoDB returns the current item with the refusal
+        if not item:  # not every implementation of DynamoDB returns the current item with the refusal
             with translated("first_time"):
                 item = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
         if not item:

@@ -131,7 +131,7 @@ class DynamoRunStore:
             return outcome
 
     def _execute_batches(self, statements: Mapping[str, Any], deadline: Deadline) -> Sequence[Outcome]:
-        """Execute one conditional statement for each run id, and repeat those whose failure may pass by itself."""
+        """Execute one conditional statement for each run id. Repeat the statements whose failure may pass by itself."""
         outcomes: dict[str, Outcome] = {}
 
         def attempt(pending: Sequence[str]) -> Sequence[str]:
@@ -197,7 +197,8 @@ class DynamoRunStore:
         if error["Code"] in _REFUSALS:
             return Refused(to_run(error["Item"]) if error.get("Item") else self.get(run_id))
         if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
-            # One bad statement must not stop the other 24. It is logged, or it would look like a throttle.
+            # One bad statement must not stop the other 24. It is logged, because otherwise it would look like a
+            # throttle.
             _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
         return Undecided(f"{error['Code']}: {error.get('Message', '')}")
 

@@ -14,7 +14,7 @@ LARGEST: Final = 250 * 1024
 
 
 class SqsDeadEvents:
-    """The sending side of that queue."""
+    """The sending side of the queue of events that cannot be used."""
 
     def __init__(self, client: "SQSClient", url: str) -> None:
         self._client = client
