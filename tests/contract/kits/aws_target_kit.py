@@ -10,7 +10,7 @@ from onthedot.domain.targets.allow_list import AllowedCall, AllowList
 from onthedot.domain.targets.types import AwsTarget, LambdaTarget, Target
 from onthedot.ports import Answer, Call
 from onthedot.stopping import Stop
-from onthedot.targets.aws.api import AwsCaller
+from onthedot.targets.aws.api_caller import AwsCaller
 from onthedot.targets.aws.clients import make_client
 from onthedot.targets.aws.lambda_invoker import LambdaInvoker
 from tests.unit.targets.http.peer import a_peer, sending

@@ -32,20 +32,20 @@ def test_a_waiting_child_comes_back_as_it_was_stored(store: RunStore, clock: Clo
 
 def test_each_parent_leaves_once_and_the_last_one_leaves_nothing(store: RunStore, clock: Clock) -> None:
     child = a_child(store, clock, PARENTS[:2])
-    first = moved(store.move(dependencies.parent_is_through(child.run_id, PARENTS[0])))
+    first = moved(store.move(dependencies.remove_parent(child.run_id, PARENTS[0])))
     assert first.waits_for == {PARENTS[1]}
-    again = moved(store.move(dependencies.parent_is_through(child.run_id, PARENTS[0])))
+    again = moved(store.move(dependencies.remove_parent(child.run_id, PARENTS[0])))
     assert again.waits_for == {PARENTS[1]}, "told twice, it changes nothing"
-    last = moved(store.move(dependencies.parent_is_through(child.run_id, PARENTS[1])))
+    last = moved(store.move(dependencies.remove_parent(child.run_id, PARENTS[1])))
     assert last.waits_for == frozenset()
-    empty = moved(store.move(dependencies.parent_is_through(child.run_id, PARENTS[1])))
+    empty = moved(store.move(dependencies.remove_parent(child.run_id, PARENTS[1])))
     assert empty.waits_for == frozenset()
 
 
 def test_of_many_parents_that_end_at_the_same_moment_one_sees_the_empty_set(store: RunStore, clock: Clock) -> None:
     child = a_child(store, clock)
     with ThreadPoolExecutor(6) as pool:
-        ends = pool.map(lambda p: store.move(dependencies.parent_is_through(child.run_id, p)), PARENTS)
+        ends = pool.map(lambda p: store.move(dependencies.remove_parent(child.run_id, p)), PARENTS)
     assert sum(not moved(end).waits_for for end in ends) == 1
 
 
@@ -55,7 +55,7 @@ def test_children_are_added_one_by_one_and_whoever_ends_the_parent_must_know_the
     parent = a_run(clock).dispatched().stored_in(store)
     running = moved(store.move(the_start_of(parent, clock.now())))
     for child in ("job_a", "job_b", "job_a"):
-        moved(store.move(dependencies.adopt(running, child)))
+        moved(store.move(dependencies.link_child(running, child)))
     refused = store.move(lifecycle.succeed(running, clock.now(), None, DEPLOYMENT))
     assert isinstance(refused, Refused), "it did not know of its children"
     assert refused.current is not None
@@ -64,17 +64,17 @@ def test_children_are_added_one_by_one_and_whoever_ends_the_parent_must_know_the
     assert (ended.status, ended.notify_pending, ended.expires_at) == (Status.SUCCEEDED, 1, None)
     assert ended.slot is not None
     assert [entry.run_id for entry in store.read_slot(ended.slot).items] == [parent.run_id]
-    closed = moved(store.move(dependencies.children_know(ended, clock.now(), DEPLOYMENT)))
+    closed = moved(store.move(dependencies.all_notified(ended, clock.now(), DEPLOYMENT)))
     assert (closed.slot, closed.notify_pending) == (None, None)
     assert closed.expires_at is not None
-    assert isinstance(store.move(dependencies.children_know(ended, clock.now(), DEPLOYMENT)), Refused)
+    assert isinstance(store.move(dependencies.all_notified(ended, clock.now(), DEPLOYMENT)), Refused)
 
 
 def test_a_child_is_let_go_once(store: RunStore, clock: Clock) -> None:
     child = a_child(store, clock, PARENTS[:1])
-    free = moved(store.move(dependencies.parent_is_through(child.run_id, PARENTS[0])))
-    first = store.move(dependencies.let_go(free, clock.now(), generation="one", deployment=DEPLOYMENT))
-    second = store.move(dependencies.let_go(free, clock.now(), generation="two", deployment=DEPLOYMENT))
+    free = moved(store.move(dependencies.remove_parent(child.run_id, PARENTS[0])))
+    first = store.move(dependencies.schedule(free, clock.now(), generation="one", deployment=DEPLOYMENT))
+    second = store.move(dependencies.schedule(free, clock.now(), generation="two", deployment=DEPLOYMENT))
     assert moved(first).status is Status.DISPATCHED
     assert isinstance(second, Refused)
     assert second.current is not None
@@ -83,6 +83,6 @@ def test_a_child_is_let_go_once(store: RunStore, clock: Clock) -> None:
 
 def test_a_child_that_gives_up_is_a_dead_letter_and_waits_for_nobody(store: RunStore, clock: Clock) -> None:
     child = a_child(store, clock, PARENTS[:3])
-    ended = moved(store.move(dependencies.give_up(child, None, PARENTS[0], clock.now(), DEPLOYMENT)))
+    ended = moved(store.move(dependencies.end_by_policy(child, None, PARENTS[0], clock.now(), DEPLOYMENT)))
     assert (ended.status, ended.waits_for, ended.failed_under) == (Status.FAILED, frozenset(), child.tenant)
     assert PARENTS[0] in (ended.reason or "")

@@ -51,7 +51,7 @@ def test_a_move_that_is_refused_adds_nothing(store: RunStore, clock: Clock, soon
 
 def test_a_move_that_only_changes_sets_adds_one(store: RunStore, clock: Clock) -> None:
     parent = a_run(clock).due_in(600).pending().stored_in(store)
-    store.move(dependencies.adopt(parent, "job_child"))
+    store.move(dependencies.link_child(parent, "job_child"))
     assert revision(store, parent) == 2
 
 

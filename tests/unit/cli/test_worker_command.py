@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from onthedot.cli.main import main
-from onthedot.cli.worker_home import find_home
+from onthedot.cli.worker_source import choose_source
 from onthedot.wiring import aws as aws_wiring
 from onthedot.worker.direct_source import DirectWorkSource
 from onthedot.worker.rest_source import RestWorkSource
@@ -62,7 +62,7 @@ def local_stack(tmp_path: Path) -> None:
 def test_a_url_and_a_token_of_the_environment_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONTHEDOT_URL", "https://api.example.com/prod")
     monkeypatch.setenv("ONTHEDOT_TOKEN", "otd_secret")
-    found = find_home("pull", url=None, token=None, direct=False, stage=None)
+    found = choose_source("pull", url=None, token=None, direct=False, stage=None)
     assert isinstance(found.source, RestWorkSource)
     assert (found.name, found.allow_private) == ("https://api.example.com/prod", False)
     assert "ONTHEDOT_TOKEN" not in os.environ, "programs that a worker starts do not inherit it"
@@ -71,14 +71,14 @@ def test_a_url_and_a_token_of_the_environment_are_enough(monkeypatch: pytest.Mon
 def test_options_go_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**SETTINGS, "ONTHEDOT_URL": "https://other.example.com"}.items():
         monkeypatch.setenv(name, value)
-    found = find_home("pull", url="https://api.example.com", token="t", direct=False, stage=None)
+    found = choose_source("pull", url="https://api.example.com", token="t", direct=False, stage=None)
     assert found.name == "https://api.example.com"
 
 
 def test_settings_in_the_environment_make_a_direct_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
-    found = find_home("pull", url=None, token=None, direct=False, stage=None)
+    found = choose_source("pull", url=None, token=None, direct=False, stage=None)
     assert isinstance(found.source, DirectWorkSource)
     assert found.engine is not None
     assert found.name == "table jobs"
@@ -86,7 +86,7 @@ def test_settings_in_the_environment_make_a_direct_worker(monkeypatch: pytest.Mo
 
 def test_otherwise_it_is_the_local_stack_which_may_be_called_back(tmp_path: Path) -> None:
     local_stack(tmp_path)
-    found = find_home("pull", url=None, token=None, direct=False, stage=None)
+    found = choose_source("pull", url=None, token=None, direct=False, stage=None)
     assert isinstance(found.source, RestWorkSource)
     assert (found.name, found.allow_private) == ("http://127.0.0.1:4566/local", True)
 
@@ -121,7 +121,7 @@ def test_a_direct_worker_reads_its_settings_from_the_deployed_stack(
     monkeypatch.setenv("AWS_ENDPOINT_URL", "")  # monkeypatch restores it after the test
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     stacks = CloudFormation({"WorkerEnvironment": json.dumps(SETTINGS)}).deployed(monkeypatch)
-    found = find_home("pull", url=None, token=None, direct=True, stage=stage)
+    found = choose_source("pull", url=None, token=None, direct=True, stage=stage)
     assert stacks.calls == [asked]
     assert isinstance(found.source, DirectWorkSource)
     assert found.name == "table jobs"

@@ -12,7 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Column, Table
 
-from onthedot.cli.where import find_table, reaching, table_options
+from onthedot.cli.where import aws_errors_in_a_sentence, find_table, table_options
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.audit import Finding, Report
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
@@ -66,7 +66,7 @@ def audit(job_id: str | None, table: str | None, region: str | None, endpoint_ur
       onthedot audit --table onthedot-prod --region eu-central-1
     """
     table, connection = find_table(table, region, endpoint_url)
-    with reaching(table, NotAudited):
+    with aws_errors_in_a_sentence(table, NotAudited):
         found = _audit_one(table, connection, job_id) if job_id else _audit_due(table, connection)
     if as_json:
         click.echo(json.dumps({"jobs": [_view(*one) for one in found.jobs], "counts": found.counts}))

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 class Entry(NamedTuple):
     """A command that is not loaded yet."""
 
-    place: str
+    location: str
     """Its module in this package and its name there, such as `worker:worker`."""
     summary: str
     """The first sentence of its help text, without the full stop."""

@@ -26,7 +26,7 @@ class LazyGroup(click.Group):
         """Import the command. Return None when the table does not have it."""
         if cmd_name not in self.entries:
             return None
-        module, name = self.entries[cmd_name].place.split(":")
+        module, name = self.entries[cmd_name].location.split(":")
         found = getattr(import_module(f"onthedot.cli.{module}"), name)
         assert isinstance(found, click.Command)
         return found

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from onthedot.cli.where import find_table, reaching, table_options
+from onthedot.cli.where import aws_errors_in_a_sentence, find_table, table_options
 from onthedot.domain.runs.fairness import TenantLimits
 from onthedot.ports import LimitsStore
 
@@ -33,7 +33,7 @@ def show(table: str | None, region: str | None, endpoint_url: str | None, as_jso
     Example:
       onthedot limits list --json
     """
-    with reaching("limits"):
+    with aws_errors_in_a_sentence("limits"):
         found = _store(table, region, endpoint_url).read()
     if as_json:
         tenants = {name: asdict(value) for name, value in found.tenants.items()}
@@ -90,7 +90,7 @@ def clear(tenant: str, **where: Any) -> None:
 
 
 def _put(tenant: str, limits: TenantLimits | None, **where: Any) -> None:
-    with reaching("limits"):
+    with aws_errors_in_a_sentence("limits"):
         _store(**where).put(tenant, limits)
 
 

@@ -33,7 +33,7 @@ def table_options(command: Command) -> Command:
 
 
 @contextmanager
-def reaching(what: str, failure: type[click.ClickException] = click.ClickException) -> Iterator[None]:
+def aws_errors_in_a_sentence(what: str, failure: type[click.ClickException] = click.ClickException) -> Iterator[None]:
     """Raise `failure` with one sentence when AWS does not answer or refuses a call."""
     from onthedot.wiring.aws import AWS_ERRORS  # noqa: PLC0415 - needs the AWS packages
 

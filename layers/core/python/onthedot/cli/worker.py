@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from onthedot.cli.extras import MissingExtra
-from onthedot.cli.where import reaching
-from onthedot.cli.worker_home import Home, find_home
+from onthedot.cli.where import aws_errors_in_a_sentence
 from onthedot.cli.worker_log import set_up_logging
 from onthedot.cli.worker_signals import run_until_stopped
+from onthedot.cli.worker_source import ChosenSource, choose_source
 from onthedot.clock import SystemClock
 from onthedot.domain.workers.records import Resources
 from onthedot.ports import Performer
@@ -110,39 +110,39 @@ def worker(  # noqa: PLR0917 - one parameter for each option
     chosen = _WorkerOptions(
         cpu=_cpus() if cpu is None else cpu, memory_mb=_memory_mb() if memory_mb is None else memory_mb, **options
     )
-    home = find_home(chosen.pool, url=url, token=token, direct=direct, stage=stage)
-    tools = target_factories.TargetOptions(allow_private or home.allow_private, chosen.shell, chosen.app)
-    factories = _factories(tools, home, chosen)
+    origin = choose_source(chosen.pool, url=url, token=token, direct=direct, stage=stage)
+    target_options = target_factories.TargetOptions(allow_private or origin.allow_private, chosen.shell, chosen.app)
+    factories = _factories(target_options, origin, chosen)
     offer = _offer(chosen, list(factories))
-    ready = _ready(offer, home, as_json=as_json)
-    runtime = Runtime(home.source, TargetRouter(factories), offer, Pace(grace=grace), on_ready=ready)
+    ready = _ready(offer, origin, as_json=as_json)
+    runtime = Runtime(origin.source, TargetRouter(factories), offer, Pace(grace=grace), on_ready=ready)
     try:
         # A worker that uses the API only runs without the AWS packages.
-        with reaching(home.name) if home.engine else nullcontext():
+        with aws_errors_in_a_sentence(origin.name) if origin.engine else nullcontext():
             run_until_stopped(runtime)
     except NotAllowed as error:
         raise click.ClickException(str(error)) from error
 
 
 def _factories(
-    tools: target_factories.TargetOptions, home: Home, chosen: _WorkerOptions
+    target_options: target_factories.TargetOptions, origin: ChosenSource, chosen: _WorkerOptions
 ) -> dict[str, Callable[[], Performer]]:
     """Return a factory for each target type that this worker offers."""
-    factories = target_factories.factories(tools, SystemClock())
+    factories = target_factories.factories(target_options, SystemClock())
     if "grpc" in chosen.capability and "grpc" not in factories:
         raise MissingExtra("onthedot worker --capability grpc", "grpc")
-    graphs = {} if home.engine is None else target_factories.engine_factories(home.engine)
-    return {**factories, **graphs, **_aws(home, chosen)}
+    graphs = {} if origin.engine is None else target_factories.engine_factories(origin.engine)
+    return {**factories, **graphs, **_aws(origin, chosen)}
 
 
-def _aws(home: Home, chosen: _WorkerOptions) -> Any:
+def _aws(origin: ChosenSource, chosen: _WorkerOptions) -> Any:
     if not chosen.aws:
         return {}
-    if home.engine is None:
+    if origin.engine is None:
         raise click.UsageError("--aws needs a worker with AWS credentials of its own; add --direct")
     from onthedot.wiring.workers import aws_factories  # noqa: PLC0415 - needs the AWS packages
 
-    return aws_factories(home.engine)
+    return aws_factories(origin.engine)
 
 
 def _offer(chosen: _WorkerOptions, types: list[str]) -> Offer:
@@ -169,7 +169,7 @@ def _handlers(app: str | None) -> list[str]:
     return found
 
 
-def _ready(offer: Offer, home: Home, *, as_json: bool) -> Callable[[str], None]:
+def _ready(offer: Offer, origin: ChosenSource, *, as_json: bool) -> Callable[[str], None]:
     """Return a function that prints that the worker is ready."""
     capabilities, concurrency = sorted(offer.capabilities), offer.resources.concurrency
 
@@ -181,9 +181,9 @@ def _ready(offer: Offer, home: Home, *, as_json: bool) -> Callable[[str], None]:
                 "concurrency": concurrency,
                 "slots": concurrency,
             }
-            click.echo(json.dumps({"action": "ready", "worker_id": worker_id, **offered, "from": home.name}))
+            click.echo(json.dumps({"action": "ready", "worker_id": worker_id, **offered, "from": origin.name}))
         else:
             offered_text = f"pool {offer.pool}, concurrency {concurrency}, can {', '.join(capabilities)}"
-            click.echo(f"{worker_id} is ready: {offered_text}; work from {home.name}")
+            click.echo(f"{worker_id} is ready: {offered_text}; work from {origin.name}")
 
     return show

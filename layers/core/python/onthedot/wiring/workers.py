@@ -45,7 +45,7 @@ def aws_factories(engine: Engine) -> dict[str, Callable[[], Performer]]:
         return LambdaInvoker(allow_list=engine.deployment.allow_list, make=partial(make_client, "lambda"))
 
     def caller() -> Performer:
-        from onthedot.targets.aws.api import AwsCaller  # noqa: PLC0415 - as above
+        from onthedot.targets.aws.api_caller import AwsCaller  # noqa: PLC0415 - as above
         from onthedot.targets.aws.clients import make_client  # noqa: PLC0415 - as above
 
         return AwsCaller(allow_list=engine.deployment.allow_list, make=make_client)

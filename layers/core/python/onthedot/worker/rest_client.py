@@ -19,7 +19,7 @@ _CONNECT_SECONDS: Final = 3.0
 _PAUSES: Final = (0.3, 0.6)
 """Seconds between tries: at first, and at most."""
 _CONNECTIONS: Final = 16
-_PASSING: Final = frozenset({408, 425, 429})
+_TEMPORARY: Final = frozenset({408, 425, 429})
 """Statuses of temporary refusals. All statuses from 500 on are temporary too."""
 _ROLES: Final = {"GET": "a viewer's", "POST": "a worker's"}
 """The weakest role that may make the calls of each method."""
@@ -101,7 +101,7 @@ class RestClient:
 
 def _checked(method: str, status: int, data: bytes) -> Reply:
     """Return a reply that is JSON. Raise the error that another reply stands for."""
-    if status >= 500 or status in _PASSING:
+    if status >= 500 or status in _TEMPORARY:
         raise Unavailable(f"the API answered {status}: {_error_of(data)[1]}")
     if status == 401:
         raise NotAllowed("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")

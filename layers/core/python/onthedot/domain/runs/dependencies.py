@@ -47,7 +47,7 @@ def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: i
     )
 
 
-def adopt(parent: Record, child_id: str) -> Move:
+def link_child(parent: Record, child_id: str) -> Move:
     """Record a child in a parent that has not ended.
 
     This increments the parent's `dependents`, so a move that ends the parent without knowing this child is refused.
@@ -62,12 +62,12 @@ def adopt(parent: Record, child_id: str) -> Move:
     )
 
 
-def all_know(child: Record) -> Move:
+def linked_to_all(child: Record) -> Move:
     """Take a child out of its watch slot, because every parent knows of it now."""
     return Move(child.run_id, Expect(frozenset({Status.WAITING}), {"slot": child.slot}), Status.WAITING, {"slot": None})
 
 
-def parent_is_through(child_id: str, parent_id: str) -> Move:
+def remove_parent(child_id: str, parent_id: str) -> Move:
     """Remove one ended parent from the set that the child waits for."""
     return Move(
         child_id,
@@ -78,7 +78,7 @@ def parent_is_through(child_id: str, parent_id: str) -> Move:
     )
 
 
-def give_up(child: Record, parent: Record | None, parent_id: str, now: int, deployment: Deployment) -> Move:
+def end_by_policy(child: Record, parent: Record | None, parent_id: str, now: int, deployment: Deployment) -> Move:
     """End a child that does not run, because this parent did not succeed or is gone."""
     skips = child.on_parent_failure == OnParentFailure.SKIP
     why = _why(parent, parent_id)
@@ -97,7 +97,7 @@ def _why(parent: Record | None, parent_id: str) -> str:
     return f"its parent {name} ended {parent.status}{because}"[:300]
 
 
-def let_go(child: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
+def schedule(child: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
     """Schedule a child that has no parent left to wait for.
 
     A run is due now, or at its own time if that is later. A recurring job begins its schedule, an event job becomes
@@ -129,7 +129,7 @@ def _begin_schedule(child: Record, expect: Expect, now: int, deployment: Deploym
     return Move(child.run_id, expect, Status.ACTIVE, changes)
 
 
-def children_know(run: Record, now: int, deployment: Deployment) -> Move:
+def all_notified(run: Record, now: int, deployment: Deployment) -> Move:
     """Take an ended run out of its watch slot, because all its children are notified."""
     is_deleted = run.status is Status.DELETED
     expires_at = tombstone_expiry(now) if is_deleted else closed(now, deployment)["expires_at"]

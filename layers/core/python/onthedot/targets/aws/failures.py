@@ -24,7 +24,7 @@ from onthedot.targets.aws.clients import GarbledError
 
 MAX_ERROR: Final = 500
 MAX_RETRY_AFTER_SECONDS: Final = 24 * 60 * 60
-_PASSING: Final = TRANSIENT | {
+_TEMPORARY: Final = TRANSIENT | {
     "BandwidthLimitExceeded",
     "EC2ThrottledException",
     "ExpiredToken",  # the next attempt signs with fresh credentials
@@ -37,17 +37,17 @@ _PASSING: Final = TRANSIENT | {
     "ThrottledException",
     "TooManyRequestsException",
 }
-_PASSING_STATUSES: Final = frozenset({408, 429})
+_TEMPORARY_STATUSES: Final = frozenset({408, 429})
 
 
 AwsError = ClientError | BotoCoreError | GarbledError
 
 
-def judge(call: Call, error: AwsError, *, passing: frozenset[str] = frozenset()) -> Answer:
-    """Return the answer that a failure means. `passing` holds further codes of failures that may pass by themselves."""
+def judge(call: Call, error: AwsError, *, temporary: frozenset[str] = frozenset()) -> Answer:
+    """Return the answer that a failure means. `temporary` holds further codes of temporary failures."""
     match error:
         case ClientError():
-            return _answered(error, passing)
+            return _answered(error, temporary)
         case GarbledError():
             why = printable(f"the reply makes no sense ({error})", MAX_ERROR)
             return Answer(ok=False, error=why, error_class="protocol")
@@ -73,11 +73,11 @@ def _class_of(error: Exception) -> str:
             return type(error).__name__
 
 
-def _answered(error: ClientError, passing: frozenset[str]) -> Answer:
+def _answered(error: ClientError, temporary: frozenset[str]) -> Answer:
     code = error_code(error)
     metadata: Mapping[str, Any] = error.response.get("ResponseMetadata", {})
     status = int(metadata.get("HTTPStatusCode", 0))
-    retryable = code in _PASSING | passing or status >= 500 or status in _PASSING_STATUSES
+    retryable = code in _TEMPORARY | temporary or status >= 500 or status in _TEMPORARY_STATUSES
     message = printable(str(error.response.get("Error", {}).get("Message") or ""), MAX_ERROR)
     return Answer(
         ok=False,

@@ -18,7 +18,7 @@ from onthedot.targets.aws.uninterruptible import answer_in_time
 
 MAX_CONTEXT: Final = 3583
 """The most bytes of an encoded client context that Lambda accepts."""
-_PASSING: Final = frozenset(
+_TEMPORARY: Final = frozenset(
     # The function is being created, changed or woken up.
     {"ResourceConflictException", "ResourceNotReadyException", "SnapStartNotReadyException"}
 )
@@ -50,7 +50,7 @@ class LambdaInvoker(Performer):
             client = self._clients.client("lambda", call.timeout_ms)
             return _returned(send(client, "Invoke", _invocation(call, function)))
         except (ClientError, BotoCoreError, GarbledError) as error:
-            return judge(call, error, passing=_PASSING)
+            return judge(call, error, temporary=_TEMPORARY)
 
 
 def _invocation(call: Call, function: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def notify_children(engine: Engine, ended: Record, deadline: Deadline | None = N
             ended_child = notify_child(engine, child_id, parent.run_id, parent)
             if ended_child is not None:
                 to_notify.append(ended_child)
-        move = dependencies.children_know(parent, engine.clock.now(), engine.deployment)
+        move = dependencies.all_notified(parent, engine.clock.now(), engine.deployment)
         whole = isinstance(engine.store.move(move), Moved) and whole
     return whole
 
@@ -58,7 +58,7 @@ def notify_child(engine: Engine, child_id: str, parent_id: str, parent: Record |
             return _if_pending(child)
         if parent_id in child.waits_for and child.on_parent_failure != OnParentFailure.RUN:
             return _end_child(engine, child, parent, parent_id)
-    outcome = engine.store.move(dependencies.parent_is_through(child_id, parent_id))
+    outcome = engine.store.move(dependencies.remove_parent(child_id, parent_id))
     if isinstance(outcome, Moved) and outcome.run is not None and not outcome.run.waits_for:
         return schedule_child(engine, outcome.run)
     return None
@@ -72,7 +72,7 @@ def _if_pending(child: Record | None) -> Record | None:
 def _end_child(engine: Engine, child: Record, parent: Record | None, parent_id: str) -> Record | None:
     """End a child whose parent did not succeed. Return it if its own children are to be notified."""
     for _ in range(TRIES):
-        move = dependencies.give_up(child, parent, parent_id, engine.clock.now(), engine.deployment)
+        move = dependencies.end_by_policy(child, parent, parent_id, engine.clock.now(), engine.deployment)
         outcome = engine.store.move(move)
         if isinstance(outcome, Moved):
             return lifecycle.applied(child, move)
@@ -85,7 +85,7 @@ def _end_child(engine: Engine, child: Record, parent: Record | None, parent_id: 
 def schedule_child(engine: Engine, child: Record) -> Record | None:
     """Schedule a child whose parents have all ended. Return it if it ended instead and has children to notify."""
     now = engine.clock.now()
-    move = dependencies.let_go(child, now, generation=fresh_generation(), deployment=engine.deployment)
+    move = dependencies.schedule(child, now, generation=fresh_generation(), deployment=engine.deployment)
     outcome = engine.store.move(move)
     if isinstance(outcome, Refused):
         return None  # another process scheduled it first
@@ -106,7 +106,7 @@ def link_to_parents(engine: Engine, child: Record) -> None:
             ended_child = notify_child(engine, child.run_id, parent_id, parent)
             if ended_child is not None:
                 notify_children(engine, ended_child)
-    engine.store.move(dependencies.all_know(child))
+    engine.store.move(dependencies.linked_to_all(child))
 
 
 def _record_in_parent(engine: Engine, parent_id: str, child_id: str) -> Record | None:
@@ -116,7 +116,7 @@ def _record_in_parent(engine: Engine, parent_id: str, child_id: str) -> Record |
     """
     parent = engine.store.get(parent_id)
     while parent is not None and not dependencies.has_ended(parent):
-        outcome = engine.store.move(dependencies.adopt(parent, child_id))
+        outcome = engine.store.move(dependencies.link_child(parent, child_id))
         if isinstance(outcome, Moved):
             return outcome.run
         parent = outcome.current

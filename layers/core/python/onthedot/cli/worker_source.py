@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from onthedot.cli.where import LOCAL, TOKEN, URL, ApiPlace, checked_api, local_stack, reaching
+from onthedot.cli.where import LOCAL, TOKEN, URL, ApiPlace, aws_errors_in_a_sentence, checked_api, local_stack
 from onthedot.ports import Engine
 from onthedot.settings import BadSettings, WorkerSettings
 from onthedot.worker.rest_client import RestClient
@@ -24,7 +24,7 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ChosenSource:
     """A work source, and the settings of a worker that depend on where this source is."""
 
     name: str
@@ -35,8 +35,8 @@ class Home:
     """The engine of a worker with AWS credentials. None for a worker that uses the API."""
 
 
-def find_home(pool: str, *, url: str | None, token: str | None, direct: bool, stage: str | None) -> Home:
-    """Return the home that the options name, else the one that the environment names, else the local stack.
+def choose_source(pool: str, *, url: str | None, token: str | None, direct: bool, stage: str | None) -> ChosenSource:
+    """Return the source that the options name, else the one that the environment names, else the local stack.
 
     Remove the token from the environment, so that no program that the worker starts inherits it.
     """
@@ -55,13 +55,13 @@ def find_home(pool: str, *, url: str | None, token: str | None, direct: bool, st
     return _rest(checked_api(stack["api_url"], token or stack["token"], is_local=True))
 
 
-def _rest(api: ApiPlace) -> Home:
+def _rest(api: ApiPlace) -> ChosenSource:
     # A worker for an API on this machine may call other servers on this machine.
     here = api.is_local or urlsplit(api.url).hostname in LOOPBACK
-    return Home(api.url, RestWorkSource(RestClient(api.url, api.token)), allow_private=here)
+    return ChosenSource(api.url, RestWorkSource(RestClient(api.url, api.token)), allow_private=here)
 
 
-def _direct(pool: str, stage: str | None) -> Home:
+def _direct(pool: str, stage: str | None) -> ChosenSource:
     if stage is None and TABLE in os.environ:
         return _from_settings(pool, os.environ)
     if stage in {None, LOCAL_STAGE}:
@@ -81,7 +81,7 @@ def _settings_of(stage: str) -> Mapping[str, str]:
     from onthedot.wiring.aws import client  # noqa: PLC0415 - needs the AWS packages
 
     name = f"onthedot-{stage}-workers"
-    with reaching(name):
+    with aws_errors_in_a_sentence(name):
         stacks: Any = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
     for output in stacks[0].get("Outputs", []):
         if output["OutputKey"] == OUTPUT:
@@ -89,7 +89,7 @@ def _settings_of(stage: str) -> Mapping[str, str]:
     raise click.ClickException(f"{name} has no output {OUTPUT}; deploy it again with this version")
 
 
-def _from_settings(pool: str, environment: Mapping[str, str]) -> Home:
+def _from_settings(pool: str, environment: Mapping[str, str]) -> ChosenSource:
     from onthedot.wiring.workers import direct_source  # noqa: PLC0415 - as above
 
     try:
@@ -97,4 +97,4 @@ def _from_settings(pool: str, environment: Mapping[str, str]) -> Home:
     except BadSettings as error:
         raise click.ClickException(str(error)) from error
     source, engine = direct_source(settings, pool)
-    return Home(f"table {settings.table}", source, settings.allow_private_targets, engine)
+    return ChosenSource(f"table {settings.table}", source, settings.allow_private_targets, engine)
