@@ -18,7 +18,8 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 uv := $(VENV)/bin/uv --quiet
 # Tests that need a stack are left out here by tests/conftest.py: they run in one process.
-side_by_side := pytest --numprocesses=auto
+# One process more than cores: some tests wait for programs and time-outs.
+side_by_side := pytest --numprocesses=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
 compile := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 .PHONY: help

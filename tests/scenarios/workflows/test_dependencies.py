@@ -174,6 +174,7 @@ def test_a_submit_that_dies_strands_no_child(at: int, fault: Fault) -> None:
         family.check_promises([*parents, child])
 
 
+@pytest.mark.slow
 @each_point(6)
 @pytest.mark.parametrize("doomed", [False, True])
 def test_a_worker_that_dies_on_the_way_to_the_children_strands_none(at: int, fault: Fault, doomed: bool) -> None:

@@ -111,6 +111,7 @@ def test_the_effects_of_making_are_all_known() -> None:
         assert counted.seen == ["move to RUNNING", "create_many", "create_many", "send", "move to SUCCEEDED"]
 
 
+@pytest.mark.slow
 @each_point(EFFECTS_OF_MAKING)
 @pytest.mark.parametrize("recurs", [False, True])
 def test_a_maker_that_dies_leaves_a_graph_that_another_one_completes(at: int, fault: Fault, recurs: bool) -> None:
@@ -180,6 +181,7 @@ def test_all_tries_may_fail() -> None:
         clan.check_given_up(workflow, DIAMOND)
 
 
+@pytest.mark.slow
 @each_point(6)
 def test_whoever_dies_while_it_ends_the_jobs_strands_none(at: int, fault: Fault) -> None:
     """Start, finish, the missing ones stored as ended, the others ended, and what follows from that."""
@@ -194,6 +196,7 @@ def test_whoever_dies_while_it_ends_the_jobs_strands_none(at: int, fault: Fault)
         clan.check_given_up(workflow, DIAMOND)
 
 
+@pytest.mark.slow
 @each_point(4)
 @pytest.mark.parametrize("how", ["cancel", "delete"])
 def test_a_stop_that_dies_before_all_jobs_have_ended_strands_none(at: int, fault: Fault, how: str) -> None:
