@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from onthedot.cli import audit as command
 from onthedot.cli.main import main
+from onthedot.cli.operations import audit as command
 from onthedot.clock import SystemClock
 from onthedot.domain.runs.pass_progress import PassProgress
 from onthedot.domain.runs.slots import SlotKind

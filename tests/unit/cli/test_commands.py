@@ -64,7 +64,7 @@ def test_help_imports_no_command_and_no_heavy_package() -> None:
 
 
 def test_the_table_has_every_command_of_the_package() -> None:
-    modules = [import_module(f"onthedot.cli.{found.name}") for found in pkgutil.iter_modules(cli.__path__)]
+    modules = [import_module(found.name) for found in pkgutil.walk_packages(cli.__path__, "onthedot.cli.")]
     written = {
         id(command): f"{module.__name__}:{name}"
         for module in modules
@@ -114,6 +114,6 @@ def test_a_missing_package_is_answered_with_the_extra_to_install(monkeypatch: py
 
 
 def test_a_missing_module_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "onthedot.cli.preview", None)
+    monkeypatch.setitem(sys.modules, "onthedot.cli.jobs.preview", None)
     result = CliRunner().invoke(main, ["preview", "* * * * *"])
     assert isinstance(result.exception, ModuleNotFoundError)

@@ -14,8 +14,8 @@ from http.client import HTTPConnection
 import pytest
 from click.testing import CliRunner
 
-from onthedot.cli.listen import as_text
-from onthedot.cli.listen_server import MAX_BODY, Arrival
+from onthedot.cli.jobs.listen import as_text
+from onthedot.cli.jobs.listen_server import MAX_BODY, Arrival
 from onthedot.cli.main import main
 from onthedot.cli.text import printable
 from onthedot.clock import SystemClock

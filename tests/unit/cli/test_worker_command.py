@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from onthedot.cli.main import main
-from onthedot.cli.worker_source import choose_source
+from onthedot.cli.work.worker_source import choose_source
 from onthedot.wiring import aws as aws_wiring
 from onthedot.worker.direct_source import DirectWorkSource
 from onthedot.worker.rest_source import RestWorkSource

@@ -1,1 +1,1 @@
-"""The `onthedot` command line: one module for each command, loaded when the command is called."""
+"""The `onthedot` command line: the table of commands, and one folder for each section of the help."""

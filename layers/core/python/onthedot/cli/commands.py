@@ -8,23 +8,23 @@ class Entry(NamedTuple):
     """A command that is not loaded yet."""
 
     location: str
-    """Its module in this package and its name there, such as `worker:worker`."""
+    """Its module in this package and its name there, such as `work.worker:worker`."""
     summary: str
     """The first sentence of its help text, without the full stop."""
 
 
 SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
     "Jobs": {
-        "get": Entry("get:get", "Show one job"),
-        "preview": Entry("preview:preview", "Show when a schedule fires next"),
-        "listen": Entry("listen:listen", "Receive the HTTP calls of jobs and show how late they are"),
+        "get": Entry("jobs.get:get", "Show one job"),
+        "preview": Entry("jobs.preview:preview", "Show when a schedule fires next"),
+        "listen": Entry("jobs.listen:listen", "Receive the HTTP calls of jobs and show how late they are"),
     },
     "Operations": {
-        "audit": Entry("audit:audit", "Check that every recent fire time has one recorded outcome"),
-        "limits": Entry("limits:limits", "Show, set and lift the limits of tenants"),
+        "audit": Entry("operations.audit:audit", "Check that every recent fire time has one recorded outcome"),
+        "limits": Entry("operations.limits:limits", "Show, set and lift the limits of tenants"),
     },
     "Work": {
-        "worker": Entry("worker:worker", "Take runs from a pull pool and run them side by side"),
+        "worker": Entry("work.worker:worker", "Take runs from a pull pool and run them side by side"),
     },
     "Stacks": {
         "up": Entry("stacks:up", "Start the local AWS and deploy the stacks to it"),

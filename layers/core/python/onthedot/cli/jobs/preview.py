@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from onthedot.cli.preview_options import Options, read_options
+from onthedot.cli.jobs.preview_options import Options, read_options
 from onthedot.clock import SystemClock
 from onthedot.domain.errors import InvalidRequest
 from onthedot.domain.instants import format_instant

@@ -12,9 +12,9 @@ import click
 
 from onthedot.cli.extras import MissingExtra
 from onthedot.cli.where import aws_errors_in_a_sentence
-from onthedot.cli.worker_log import set_up_logging
-from onthedot.cli.worker_signals import run_until_stopped
-from onthedot.cli.worker_source import ChosenSource, choose_source
+from onthedot.cli.work.worker_log import set_up_logging
+from onthedot.cli.work.worker_signals import run_until_stopped
+from onthedot.cli.work.worker_source import ChosenSource, choose_source
 from onthedot.clock import SystemClock
 from onthedot.domain.workers.records import Resources
 from onthedot.ports import Performer

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.listen_server import Arrival, ListenServer
+from onthedot.cli.jobs.listen_server import Arrival, ListenServer
 from onthedot.cli.text import printable, short
 from onthedot.domain.instants import format_instant, moment_of
 

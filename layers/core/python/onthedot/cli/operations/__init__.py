@@ -1,0 +1,1 @@
+"""Commands for operators, which work on a table."""

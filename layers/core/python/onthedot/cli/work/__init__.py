@@ -1,0 +1,1 @@
+"""The command `onthedot worker`, and the parts that only it needs."""
