@@ -1,12 +1,13 @@
 """The one form of JSON that onthedot stores, signs and sends: without spaces and without escaped characters."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 
-def to_text(value: Any) -> str:
-    """Return the value as compact JSON text."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+def to_text(value: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """Return the value as compact JSON text. `default` converts values of types that JSON does not have."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=default)
 
 
 def to_bytes(value: Any) -> bytes:

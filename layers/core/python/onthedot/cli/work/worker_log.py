@@ -3,8 +3,9 @@
 import json
 import logging
 import sys
-from datetime import UTC, datetime
 from typing import Final
+
+from onthedot.domain.instants import format_instant
 
 _STANDARD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -15,7 +16,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line."""
         line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": format_instant(int(record.created * 1000)),
             "level": record.levelname,
             "message": record.getMessage(),
             **{name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS},

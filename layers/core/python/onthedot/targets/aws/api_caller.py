@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from onthedot.domain import compact_json
 from onthedot.domain.errors import OnthedotError
 from onthedot.domain.targets.allow_list import AllowList
 from onthedot.domain.targets.types import AwsTarget
@@ -91,7 +92,7 @@ def _tokens(operation: "OperationModel", run_id: str) -> dict[str, str]:
 
 def _as_json(response: Mapping[str, Any]) -> str | None:
     content = {name: value for name, value in response.items() if name != "ResponseMetadata"}
-    text = json.dumps(content, default=_plain, ensure_ascii=False, separators=(",", ":"))
+    text = compact_json.to_text(content, default=_plain)
     return result_text(text.encode("utf-8", errors="replace"))
 
 

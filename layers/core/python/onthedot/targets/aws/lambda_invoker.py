@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from onthedot.domain import compact_json
 from onthedot.domain.targets.allow_list import AllowList
 from onthedot.domain.targets.types import LambdaTarget
 from onthedot.ports import RESULT_BYTES, Answer, Call, Performer
@@ -63,7 +64,7 @@ def _invocation(call: Call, function: str) -> dict[str, Any]:
 
 
 def _client_context(call: Call) -> str:
-    text = base64.b64encode(json.dumps({"custom": dict(attempt_facts(call))}, separators=(",", ":")).encode()).decode()
+    text = base64.b64encode(compact_json.to_bytes({"custom": dict(attempt_facts(call))})).decode()
     assert len(text) <= MAX_CONTEXT, "ids are short"
     return text
 

@@ -39,4 +39,5 @@ def _envelope(event: Any) -> Any:
 
 
 def _dump(value: Any) -> str:
+    # In ASCII, because an event that is put here may have characters that UTF-8 cannot encode.
     return json.dumps(value, separators=(",", ":"))

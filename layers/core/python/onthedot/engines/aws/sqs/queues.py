@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
+from onthedot.domain import compact_json
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.errors import error_code, translated
@@ -175,7 +176,7 @@ def _entry(entry_id: str, message: RunMessage, now: int) -> dict[str, Any]:
 
 
 def message_body(message: RunMessage) -> str:
-    return json.dumps(
+    return compact_json.to_text(
         {
             "run": message.run_id,
             "generation": message.generation,
@@ -183,8 +184,7 @@ def message_body(message: RunMessage) -> str:
             "tenant": message.tenant,
             "priority": message.priority,
             "pool": message.pool,
-        },
-        separators=(",", ":"),
+        }
     )
 
 
