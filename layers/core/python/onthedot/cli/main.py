@@ -16,7 +16,8 @@ def main() -> None:
     """Jobs that fire on the dot.
 
     \b
-    Example, in two terminals:
+    Examples:
+      onthedot up
       onthedot listen
       onthedot preview "0 9 * * mon-fri" --timezone Europe/Berlin
     """
