@@ -137,10 +137,10 @@ def test_a_call_that_was_throttled_whole_is_made_again() -> None:
     assert len(bridge.calls) == 2
 
 
-def test_a_call_that_we_may_not_make_is_an_error_and_no_silence() -> None:
-    bus, _ = scripted(refusal("AccessDeniedException"))
-    with pytest.raises(ClientError, match="AccessDenied"):
-        bus.publish([an_event()], soon())
+def test_a_bus_that_we_may_not_use_is_not_called_again_until_the_next_batch() -> None:
+    bus, bridge = scripted(refusal("AccessDeniedException"))
+    assert bus.publish([an_event()], soon()) == [Undecided("no answer before the deadline")]
+    assert len(bridge.calls) == 1
 
 
 def test_a_call_never_has_more_than_ten_entries_nor_more_bytes_than_the_bus_takes() -> None:

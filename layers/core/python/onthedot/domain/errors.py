@@ -62,4 +62,4 @@ class Unavailable(OnthedotError):
 
 
 class Unreachable(Unavailable):
-    """The stage has no such queue, or may not use it. Trying again helps once an operator has changed the stage."""
+    """A queue, table, bucket or bus does not exist or may not be used. Trying again helps when that has changed."""
