@@ -10,7 +10,6 @@ from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.pass_progress import PassProgress
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.ports import (
-    Backlog,
     Deadline,
     Moved,
     Page,
@@ -136,8 +135,11 @@ class FaultyQueues:
             "send", lambda: self.inner.send(messages, deadline), lambda: self.inner.send(half, deadline)
         )
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
-        return self.inner.backlog(pool, priority)
+    def visible(self, pool: str, priority: Priority) -> int:
+        return self.inner.visible(pool, priority)
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        return self.inner.oldest_age_ms(pool, priority)
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0

@@ -82,3 +82,7 @@ class UnreadableRecord(OnthedotError):
 
 class Unavailable(OnthedotError):
     """A service that onthedot depends on throttles or fails. A write may have happened. Trying again later is right."""
+
+
+class Unreachable(Unavailable):
+    """The stage has no such queue, or may not use it. Trying again helps once an operator has changed the stage."""

@@ -9,7 +9,7 @@ from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
-from onthedot.ports.queues import Backlog, Received, RunMessage, RunQueues, Tick, TickQueue
+from onthedot.ports.queues import Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
     Moved,
@@ -28,7 +28,6 @@ from onthedot.ports.workers import WorkerRegistry
 __all__ = [
     "RESULT_BYTES",
     "Answer",
-    "Backlog",
     "Blobs",
     "Call",
     "Clock",

@@ -90,7 +90,7 @@ def _mark_throttled(work: Pass) -> None:
 
 
 def _sweep(work: Pass, slot: str) -> bool:
-    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline)
+    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues)
     work.counts.update(swept.counts)
     return swept.whole
 
