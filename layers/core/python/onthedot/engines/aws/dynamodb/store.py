@@ -168,19 +168,35 @@ class DynamoRunStore:
             return outcome
 
     def _execute_batches(self, statements: Mapping[str, Any], deadline: Deadline) -> Sequence[Outcome]:
-        """Execute one conditional statement for each run id. Repeat the statements whose failure may pass by itself."""
+        """Execute one conditional statement for each run id. Repeat the statements whose failure may pass by itself.
+
+        After the deadline no further batch begins. A refusal without its record (`DuplicateItem`) is completed by a
+        batch read.
+        """
         outcomes: dict[str, Outcome] = {}
+        unnamed: list[str] = []
 
         def attempt(pending: Sequence[str]) -> Sequence[str]:
             answers = self._answers([statements[run_id] for run_id in pending])
             for run_id, answer in zip(pending, answers, strict=True):
-                outcomes[run_id] = self._outcome(run_id, answer)
+                outcomes[run_id] = _outcome(run_id, answer)
+                if outcomes[run_id] == Refused(None):
+                    unnamed.append(run_id)
             return [run_id for run_id in pending if _may_pass(outcomes[run_id])]
 
-        for batch in _batches(list(statements), STATEMENTS_PER_BATCH):
-            for run_id in retry_leftovers(batch, attempt, self._clock, deadline):
-                outcomes.setdefault(run_id, Undecided("no answer before the deadline"))
-        return [outcomes[run_id] for run_id in statements]
+        for number, batch in enumerate(_batches(list(statements), STATEMENTS_PER_BATCH)):
+            if number and not deadline.allows(self._clock.now()):
+                break
+            retry_leftovers(batch, attempt, self._clock, deadline)
+        outcomes |= self._refusals(unnamed, deadline)
+        return [outcomes.get(run_id, Undecided("no answer before the deadline")) for run_id in statements]
+
+    def _refusals(self, run_ids: Sequence[str], deadline: Deadline) -> dict[str, Outcome]:
+        """Read the records that refused writes, many in a call."""
+        read = self.get_many(run_ids, deadline)
+        late = Undecided("refused by a record that was not read before the deadline")
+        refused = {run_id: Refused(read.found.get(run_id), read.unreadable.get(run_id)) for run_id in run_ids}
+        return {**refused, **dict.fromkeys(read.unread, late)}
 
     def _answers(self, statements: Sequence[Any]) -> Sequence[Mapping[str, Any]]:
         """Execute a batch and return one answer for each statement.
@@ -240,17 +256,18 @@ class DynamoRunStore:
         item: Any = error.response.get("Item")
         return to_run(item) if item else self.get(run_id)
 
-    def _outcome(self, run_id: str, answer: Mapping[str, Any]) -> Outcome:
-        error = answer.get("Error")
-        if error is None:
-            return Moved(None)
-        if error["Code"] in _REFUSALS:
-            return _refused(lambda: to_run(error["Item"]) if error.get("Item") else self.get(run_id))
-        if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
-            # One bad statement must not stop the other 24. It is logged, because otherwise it would look like a
-            # throttle.
-            _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
-        return Undecided(f"{error['Code']}: {error.get('Message', '')}", permanent=error["Code"] in _PERMANENT)
+
+def _outcome(run_id: str, answer: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of one statement. A refusal of an insert does not have the record."""
+    error = answer.get("Error")
+    if error is None:
+        return Moved(None)
+    if error["Code"] in _REFUSALS:
+        return _refused(lambda: to_run(error["Item"]) if error.get("Item") else None)
+    if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
+        # One bad statement must not stop the other 24. It is logged, because otherwise it would look like a throttle.
+        _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
+    return Undecided(f"{error['Code']}: {error.get('Message', '')}", permanent=error["Code"] in _PERMANENT)
 
 
 def _refused(read: Callable[[], Record | None]) -> Refused:
