@@ -16,6 +16,7 @@ from onthedot.ports import (
     PatternEntry,
     PatternStore,
     ProgressStore,
+    ReadRecords,
     Received,
     Refused,
     RunMessage,
@@ -97,7 +98,7 @@ class FaultyStore:
     def get(self, run_id: str) -> Record | None:
         return self.inner.get(run_id)
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Any:
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
         return self.inner.get_many(run_ids, deadline)
 
     def move(self, move: Move) -> Moved | Refused:
@@ -116,6 +117,9 @@ class FaultyStore:
 
     def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         return self.inner.read_slot(slot, cursor)
+
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        return self.faults.around("set aside", lambda: self.inner.set_aside(run_id, slot, why, now))
 
 
 @dataclass

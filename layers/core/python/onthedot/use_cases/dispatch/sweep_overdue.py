@@ -44,7 +44,7 @@ def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline, 
             sweep.whole = False
             return sweep
         ids = [entry.run_id for entry in entries]
-        runs = engine.store.get_many(ids, deadline)
+        runs = engine.store.get_many(ids, deadline).found
         sweep.whole = sweep.whole and len(runs) == len(ids)
         _sweep_runs(sweep, list(runs.values()))
     return sweep

@@ -41,7 +41,8 @@ def _parents(engine: Engine, job: Record) -> list[str]:
     Only the parents that are named are read.
     """
     waits = [parent for parent in job.parents if parent in job.waits_for]
-    found = engine.store.get_many(waits[:MOST_NAMED], Deadline.after(engine.clock.now(), PATIENCE_MS)) if waits else {}
+    deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
+    found = engine.store.get_many(waits[:MOST_NAMED], deadline).found if waits else {}
     return [_named(parent, found.get(parent)) for parent in waits]
 
 
