@@ -42,7 +42,7 @@ class QueueStates(RunQueues):
         return f"backpressure: {visible} messages wait in {queue_key(pool, priority)} (limit {limit})"
 
     def may_hold(self, run: Record, now: int) -> bool | None:
-        """Return whether the run's queue may still hold its message. None: the queue fails, so nobody knows."""
+        """Return whether the run's queue may still hold its message. None: the queue fails, so this is unknown."""
         visible = self._ask(run.pool, run.priority)
         if isinstance(visible, Unavailable) or (run.pool, run.priority) in self._closed:
             return None

@@ -12,7 +12,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def read_limits(engine: Engine) -> Limits:
-    """Return the limits. When they cannot be read and none are known, there are none: a limit must stop nobody else."""
+    """Return the limits, or none when they cannot be read: one tenant's limit must not stop the other tenants."""
     try:
         return engine.limits.read()
     except Unavailable as error:

@@ -56,7 +56,7 @@ class QueueSender:
     def send(
         self, urls: Mapping[str, str], messages: Mapping[str, Sequence[RunMessage]], deadline: Deadline
     ) -> list[RunMessage]:
-        """Send the messages, given by the name of their queue. Return those that were not sent."""
+        """Send the messages, given by the name of their queue. Return the messages that were not sent."""
         sendings = [_Sending(queue, urls.get(queue, ""), list(waiting)) for queue, waiting in messages.items()]
         self._send_in_rounds(sorted(sendings, key=lambda one: one.queue in self.failing), deadline)
         for one in sendings:
@@ -89,7 +89,7 @@ class QueueSender:
                     self._note(one)
 
     def _send_batch(self, one: _Sending, batch: Sequence[RunMessage]) -> list[RunMessage]:
-        """Send at most ten messages. Return those that SQS did not take and may take later."""
+        """Send at most ten messages. Return the messages that SQS did not take and may take later."""
         if not one.url:
             raise Unreachable(f"this stage has no queue {one.queue}")
         now = self.clock.now()
