@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.records import Record, Status
 from onthedot.ports import RunMessage, Undecided
 from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
@@ -102,3 +103,9 @@ class StormySimulation(Simulation):
         self.outages = Outages(world)
         self.calm = world
         self.world = self.outages.failing_world()
+
+    def calm_status(self, run: Record) -> Status:
+        """Return the status, also while the store fails for all parts."""
+        found = self.calm.store.get(run.run_id)
+        assert found is not None, f"{run.run_id} is gone"
+        return found.status

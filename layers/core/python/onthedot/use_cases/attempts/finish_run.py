@@ -73,9 +73,10 @@ def _finishing_move(
         return lifecycle.hand_back(
             run,
             now,
-            failure,
+            failure.error,
             generation=fresh_generation(),
             deployment=deployment,
+            error_class=failure.error_class or "released",
             after_ms=answer.retry_after_ms or 0,
         )
     decision = after_failure(
