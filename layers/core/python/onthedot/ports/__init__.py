@@ -19,6 +19,7 @@ from onthedot.ports.runs import (
     Refused,
     RunStore,
     SlotEntry,
+    TickLease,
     Undecided,
 )
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
@@ -52,6 +53,7 @@ __all__ = [
     "SigningStore",
     "SlotEntry",
     "Tick",
+    "TickLease",
     "TickQueue",
     "TokenStore",
     "Undecided",
