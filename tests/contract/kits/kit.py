@@ -14,6 +14,7 @@ from onthedot.ports import (
     RunMessage,
     RunQueues,
     RunStore,
+    ShardStore,
     SigningStore,
     Tick,
     TickQueue,
@@ -85,6 +86,8 @@ class Kit(Protocol):
     def store(self) -> RunStore: ...
 
     def progress(self) -> ProgressStore: ...
+
+    def shards(self) -> ShardStore: ...
 
     def limits(self) -> LimitsStore: ...
 

@@ -20,6 +20,7 @@ from onthedot.ports.runs import (
     SlotEntry,
     Undecided,
 )
+from onthedot.ports.shards import ShardStore
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
 from onthedot.ports.tenants import LimitsStore, Principal, SigningStore, TokenStore
 from onthedot.ports.workers import WorkerRegistry
@@ -48,6 +49,7 @@ __all__ = [
     "RunMessage",
     "RunQueues",
     "RunStore",
+    "ShardStore",
     "SigningStore",
     "SlotEntry",
     "Tick",

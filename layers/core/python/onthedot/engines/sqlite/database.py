@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS birth (only INTEGER PRIMARY KEY CHECK (only = 1), at 
 CREATE TABLE IF NOT EXISTS progress (
     shard_group INTEGER, kind TEXT, shard INTEGER, bucket INTEGER NOT NULL, PRIMARY KEY (shard_group, kind, shard)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS shards (only INTEGER PRIMARY KEY CHECK (only = 1), steps TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS tokens (
     token_hash TEXT PRIMARY KEY, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL, created_at INTEGER
 ) WITHOUT ROWID;
