@@ -22,6 +22,7 @@ from onthedot.ports.runs import (
     TickLease,
     Undecided,
 )
+from onthedot.ports.shards import ShardStore
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
 from onthedot.ports.tenants import LimitsStore, Principal, SigningStore, TokenStore
 from onthedot.ports.workers import WorkerRegistry
@@ -50,6 +51,7 @@ __all__ = [
     "RunMessage",
     "RunQueues",
     "RunStore",
+    "ShardStore",
     "SigningStore",
     "SlotEntry",
     "Tick",

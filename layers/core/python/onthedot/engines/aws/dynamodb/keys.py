@@ -11,6 +11,7 @@ RUN_PREFIX: Final = "run#"
 TOKEN_PREFIX: Final = "token#"  # noqa: S105 (a prefix, no secret)
 LIMITS_PARTITION: Final = "limits"
 PROGRESS_PREFIX: Final = "progress#"
+SHARDS_PARTITION: Final = "shards"
 WORKERS_PARTITION: Final = "workers"
 SIGNING_PREFIX: Final = "signing#"
 PATTERN_PREFIX: Final = "pattern#"
@@ -53,6 +54,10 @@ def progress_key(shard: int) -> Key:
 
 def progress_shard(item: Mapping[str, Any]) -> int:
     return int(str(item[PARTITION_KEY]["S"]).removeprefix(PROGRESS_PREFIX))
+
+
+def shards_key() -> Key:
+    return _key(SHARDS_PARTITION, "shards")
 
 
 def worker_key(worker_id: str) -> Key:
