@@ -50,7 +50,7 @@ def test_a_planner_that_may_not_read_the_table_goes_on(cloud: Cloud, load: Calla
 
 def test_a_tick_with_nothing_due_is_done_and_leaves_progress(dispatcher: ModuleType, cloud: Cloud) -> None:
     assert dispatcher.handle(tick_event(TICK), Context()) == {"batchItemFailures": []}
-    assert [item["pk"]["S"] for item in cloud.items()] == ["progress#0"]
+    assert [item["pk"]["S"] for item in cloud.items()] == ["progress#0", "progress#1"]
 
 
 def test_a_tick_that_could_not_send_all_is_given_back(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from onthedot.domain.runs.slots import (
     slot_name,
 )
 from onthedot.ports import Deadline, Engine, SlotEntry, Tick, Undecided
-from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.find_pool import has_pool, reroute_entries
+from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries, read_slot_pages

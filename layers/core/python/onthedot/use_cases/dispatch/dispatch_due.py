@@ -42,8 +42,8 @@ LEASE_SPARE_MS: Final = 10_000
 def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, deadline: Deadline) -> Counter[str]:
     """Do one tick and return its counts.
 
-    With `unsent` runs or a `slot_failed` the tick must be delivered again. With `out_of_time` another tick must follow
-    at once. With `busy` another tick of these shards is under way, and this one does nothing.
+    With `out_of_time` another tick must follow at once. With `busy` another tick of these shards is under way, and this
+    one does nothing.
     """
     now = engine.clock.now()
     lease = TickLease(tick.shards, tick.tick_id or fresh_generation(), deadline.at + LEASE_SPARE_MS)
@@ -58,6 +58,15 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
     _mark_throttled(work)
     work.counts["overtaken_progress"] += len(progress_store.finish(lease, before, after))
     return work.counts
+
+
+def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
+    """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
+
+    It is delivered again once. What fails then is left to the next ticks and the sweep: a queue that is gone must not
+    double the work of its group for ever.
+    """
+    return not tick.redelivered and bool(counts["unsent"] or counts["slot_failed"])
 
 
 def _first_progress(work: Pass, shard: int) -> ShardProgress:
@@ -153,7 +162,7 @@ def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
     """Do one step, and return its answer. A step that raises an error is counted and logged, and others follow."""
     try:
         return step()
-    except Exception as error:  # whatever is wrong with this slot, the other slots must be visited
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with this slot, the others must be visited
         work.counts["slot_failed"] += 1
         _LOG.exception("slot_failed", extra={"slot": what, "error": str(error)})
         return False

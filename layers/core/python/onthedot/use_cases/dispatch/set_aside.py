@@ -29,7 +29,8 @@ UNHANDLED_MS: Final = 3_600_000
 
 def set_aside(engine: Engine, counts: Counter[str], slot: str, faults: Mapping[str, str]) -> bool:
     """Set aside these records of a slot, each with its fault. Return whether none of them is left in the slot."""
-    return all([_set_one_aside(engine, counts, slot, run_id, why) for run_id, why in faults.items()])
+    done = [_set_one_aside(engine, counts, slot, run_id, why) for run_id, why in faults.items()]
+    return all(done)
 
 
 def faults_of(unreadable: Iterable[Unreadable]) -> dict[str, str]:
