@@ -19,6 +19,7 @@ from onthedot.ports.runs import (
     Refused,
     RunStore,
     SlotEntry,
+    TickLease,
     Undecided,
 )
 from onthedot.ports.shards import ShardStore
@@ -54,6 +55,7 @@ __all__ = [
     "SigningStore",
     "SlotEntry",
     "Tick",
+    "TickLease",
     "TickQueue",
     "TokenStore",
     "Undecided",

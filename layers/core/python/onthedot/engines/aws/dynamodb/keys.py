@@ -48,8 +48,12 @@ def limits_key(part: str = "limits") -> Key:
     return _key(LIMITS_PARTITION, part)
 
 
-def progress_key(group: int) -> Key:
-    return _key(f"{PROGRESS_PREFIX}{group}", "progress")
+def progress_key(shard: int) -> Key:
+    return _key(f"{PROGRESS_PREFIX}{shard}", "progress")
+
+
+def progress_shard(item: Mapping[str, Any]) -> int:
+    return int(str(item[PARTITION_KEY]["S"]).removeprefix(PROGRESS_PREFIX))
 
 
 def shards_key() -> Key:
