@@ -85,7 +85,7 @@ class StubbedAws:
     def _update_item(self, body: bytes) -> bytes:
         """Update as if the condition were true. `engines/aws/dynamodb/moves.py` names values `:to_…` and `:add_…`."""
         request = json.loads(body)
-        item = dict(self._items.get(_key(request["Key"]), {}))
+        item = dict(self._items[_key(request["Key"])])
         for name, value in request["ExpressionAttributeValues"].items():
             kind, _, field = name.removeprefix(":").partition("_")
             if kind in ("to", "add"):

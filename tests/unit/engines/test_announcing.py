@@ -77,11 +77,10 @@ def writes(world: World) -> dict[str, Callable[[RunStore], object]]:
         "create_many": lambda store: store.create_many([a_run(world.clock).build()], soon),
         "move": lambda store: store.move(claim),
         "move_many": lambda store: store.move_many([claim], soon),
-        "set_aside": lambda store: store.set_aside(run.run_id, run.slot or "", "test", world.clock.now()),
     }
 
 
-@pytest.mark.parametrize("write", ["create", "create_many", "move", "move_many", "set_aside"])
+@pytest.mark.parametrize("write", ["create", "create_many", "move", "move_many"])
 def test_no_write_goes_round_the_announcement(write: str) -> None:
     with a_world() as world:
         shards = Counted(world.shards)

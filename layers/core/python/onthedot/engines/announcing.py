@@ -69,10 +69,6 @@ class AnnouncingStore:
         self._announce()
         return self._store.move_many(moves, deadline)
 
-    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
-        self._announce()
-        return self._store.set_aside(run_id, slot, why, now)
-
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self._store.runs_of(job_id, limit, cursor)
 
@@ -84,6 +80,9 @@ class AnnouncingStore:
 
     def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         return self._store.read_slot(slot, cursor)
+
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        return self._store.set_aside(run_id, slot, why, now)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self._store.failed(tenant, limit, cursor)

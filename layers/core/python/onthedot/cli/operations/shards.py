@@ -24,7 +24,7 @@ from onthedot.use_cases.dispatch.retire_shards import Retirement, retire_shards
 def shards(retire: bool, as_json: bool, table: str | None, region: str | None, endpoint_url: str | None) -> None:
     """Show the numbers of shards that were used, and retire old ones.
 
-    Ticks go on for the largest number. `--retire` reads the whole due index four times and lowers the number to the
+    Ticks go on for the largest number. `--retire` reads the whole due index three times and lowers the number to the
     one that is used now. It refuses within a day after the larger number was used, and while a record is in a shard
     that would get no more ticks.
 
