@@ -9,7 +9,7 @@ progress of its shard does not pass it.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -24,6 +24,7 @@ from onthedot.domain.runs.pass_progress import (
 )
 from onthedot.domain.runs.records import Status
 from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
+from onthedot.domain.shard_history import UNUSED_AFTER
 from onthedot.ports import Deadline, Engine, ProgressStore, Tick, TickLease
 from onthedot.use_cases.dispatch.claim_slots import CLAIMS_PER_ROUND, Pass, claim_slot, send
 from onthedot.use_cases.dispatch.set_aside import is_time_to_look, take_up
@@ -53,7 +54,7 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
     work = Pass(engine, tick, now, deadline, f"{tick.tick_id}/{fresh_generation()}")
     if tick.redelivered:
         _send_claims_again(work)
-    progress = {shard: before.get(shard) or _first_progress(work, shard) for shard in tick.shards}
+    progress = {shard: _known(work, shard, before) or _first_progress(work, shard) for shard in tick.shards}
     after = _do_passes(work, progress)
     _mark_throttled(work)
     work.counts["overtaken_progress"] += len(progress_store.finish(lease, before, after))
@@ -126,6 +127,15 @@ def _early(work: Pass, shard: int, progress: ShardProgress, present: int) -> Sha
             break
         early = bucket
     return replace(progress, early=early)
+
+
+def _known(work: Pass, shard: int, before: Mapping[int, ShardProgress]) -> ShardProgress | None:
+    """Return the stored progress. A shard that was retired and is used again has none: it begins at its new writer."""
+    stored = before.get(shard)
+    if stored is None or bucket_of(work.now) - stored.fire < UNUSED_AFTER:
+        return stored
+    born = work.engine.shards.read().born(shard)
+    return None if born is not None and born > stored.fire else stored
 
 
 def _claim_large(work: Pass, shard: int, bucket: int) -> bool:
