@@ -27,6 +27,7 @@ from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, buck
 from onthedot.domain.shard_history import UNUSED_AFTER
 from onthedot.ports import Deadline, Engine, ProgressStore, Tick, TickLease
 from onthedot.use_cases.dispatch.claim_slots import CLAIMS_PER_ROUND, Pass, claim_slot, send
+from onthedot.use_cases.dispatch.read_limits import mark_throttled
 from onthedot.use_cases.dispatch.set_aside import is_time_to_look, take_up
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
@@ -190,7 +191,7 @@ def _mark_throttled(work: Pass) -> None:
     It costs a write only if some are throttled now, or were before.
     """
     if work.quota.throttled or work.quota.limits.throttled:
-        work.engine.limits.mark_throttled(work.tick.group, work.quota.throttled)
+        work.counts["not_marked"] += not mark_throttled(work.engine, work.tick.group, work.quota.throttled)
 
 
 def _send_claims_again(work: Pass) -> None:
