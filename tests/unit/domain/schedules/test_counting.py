@@ -48,6 +48,15 @@ def test_a_count_goes_through_changes_of_the_clocks(
     assert count_fires(schedule, NOON + start, NOON + start + length) == len(fires)
 
 
+@pytest.mark.parametrize("overlap", Overlap)
+@pytest.mark.parametrize("gap", Gap)
+@pytest.mark.parametrize("expression", ["30 2 * * *", "0,30 2,3 * * *", "45 2 * 3,10 0"])
+def test_a_count_knows_what_clocks_jump_over_and_show_twice(expression: str, gap: Gap, overlap: Overlap) -> None:
+    schedule = Schedule(CronSchedule(expression, "Europe/Berlin", DstPolicy(gap, overlap)))
+    fires = fires_between(schedule, NOON - YEAR, NOON + 9 * YEAR, 100_000)
+    assert count_fires(schedule, NOON - YEAR, NOON + 9 * YEAR) == len(fires)
+
+
 @settings(max_examples=150, deadline=None)
 @given(schedules(), instants, st.integers(0, 40 * DAY))
 def test_the_last_fire_is_the_last_of_all(schedule: Schedule, after: int, length: int) -> None:
