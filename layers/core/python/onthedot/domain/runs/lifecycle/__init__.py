@@ -25,9 +25,9 @@ from onthedot.domain.runs.lifecycle.ended import (
     CHANGED_WHY,
     PAUSED_WHY,
     delete,
-    grow_range,
     may_be_revived,
     redrive,
+    resize_range,
     revive,
 )
 from onthedot.domain.runs.lifecycle.sent import (
@@ -40,6 +40,7 @@ from onthedot.domain.runs.lifecycle.sent import (
     reroute,
     resend,
     skip,
+    skip_missed,
     undeliverable,
 )
 from onthedot.domain.runs.moves import applied
@@ -59,7 +60,6 @@ __all__ = [
     "delete",
     "extend_lease",
     "fail",
-    "grow_range",
     "hand_back",
     "lease_is_over",
     "look_later",
@@ -71,9 +71,11 @@ __all__ = [
     "repark",
     "reroute",
     "resend",
+    "resize_range",
     "retry",
     "revive",
     "skip",
+    "skip_missed",
     "start",
     "stop",
     "succeed",
