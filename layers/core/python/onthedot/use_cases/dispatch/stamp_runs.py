@@ -37,12 +37,14 @@ class Stamped:
 
     left: list[str] = field(default_factory=list)
     """The jobs that were left in their slots for the next tick."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """The jobs that cannot be read or planned, and stay in their slots too, with the reasons."""
     counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def whole(self) -> bool:
         """Whether no job was left."""
-        return not self.left
+        return not self.left and not self.failed
 
 
 @dataclass(slots=True)
@@ -80,8 +82,10 @@ def stamp_jobs(  # noqa: PLR0917
         if not work.has_time():
             work.result.left += job_ids[first:]
             break
-        jobs = engine.store.get_many(job_ids[first : first + JOBS_PER_READ], deadline)
-        active = [job for job in jobs.values() if (job.status, job.kind) == _RECURRING]
+        read = engine.store.get_many(job_ids[first : first + JOBS_PER_READ], deadline)
+        work.result.left += read.unread
+        work.result.failed |= {job_id: record.why for job_id, record in read.unreadable.items()}
+        active = [job for job in read.found.values() if (job.status, job.kind) == _RECURRING]
         now = engine.clock.now()
         behind += (job for job in active if has_missed(job, now))
         _stamp_in_chunks(work, deque(job for job in active if not has_missed(job, now)))
