@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.ids import extra_run_id, fresh_generation, is_scheduled, stamped_run_id
+from onthedot.domain.ids import extra_run_id, fresh_generation, is_scheduled, nominal_of, stamped_run_id
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import closed
 from onthedot.domain.runs.moves import Expect, Move
@@ -59,7 +59,7 @@ class Stamping:
 
 def has_missed(job: Record, now: int) -> bool:
     """Return whether the job has missed times. Then `plan_stamps` needs the records that exist."""
-    return job.fire_at < _missed_before(_recurrence(job), now)
+    return job.recurrence is not None and job.fire_at < _missed_before(job.recurrence, now)
 
 
 def plan_stamps(
@@ -70,17 +70,18 @@ def plan_stamps(
     deployment: Deployment,
     until: int | None = None,
     existing: Sequence[Record] = (),
+    unreadable: Sequence[str] = (),
 ) -> Stamping | None:
     """Plan all fire times from the job's position to the horizon, or to `until` if that is later.
 
-    `existing` has the job's records from its position on. It is needed only if the job has missed times. Return None
-    when there is nothing to plan yet.
+    `existing` has the job's records from its position on, and `unreadable` the ids of those that cannot be read. They
+    are needed only if the job has missed times. Return None when there is nothing to plan yet.
     """
     recurrence = _recurrence(job)
     until = max(until or 0, horizon(now, deployment.lookahead))
     if job.fire_at >= until:
         return None
-    runs, recorded = _recorded(job, existing)
+    runs, recorded = _recorded(job, existing, unreadable)
     missed = settle_missed(recurrence, job.fire_at, _missed_before(recurrence, now), recorded)
     due = _due(recurrence.schedule, job.fire_at, until, missed)
     kept, ended = _not_planned(runs, missed)
@@ -150,13 +151,14 @@ def _missed_before(recurrence: Recurrence, now: int) -> int:
     return now - recurrence.misfire.grace_seconds * 1000
 
 
-def _recorded(job: Record, existing: Sequence[Record]) -> tuple[dict[int, Record], Recorded]:
+def _recorded(job: Record, existing: Sequence[Record], unreadable: Sequence[str]) -> tuple[dict[int, Record], Recorded]:
     """Return the job's runs by time, and all recorded times, from the job's position on."""
     schedule = _recurrence(job).schedule
     ranges = tuple(_bounds(record) for record in existing if record.kind is Kind.SKIPPED_RANGE)
     own = (r for r in existing if is_scheduled(r.run_id) and r.nominal_at >= job.fire_at)
     runs = {run.nominal_at: run for run in own if contains(schedule, run.nominal_at)}
-    return runs, Recorded(frozenset(runs), ranges)
+    others = (nominal_of(run_id) for run_id in unreadable if is_scheduled(run_id))
+    return runs, Recorded(frozenset({*runs, *others}), ranges)
 
 
 def _due(schedule: Schedule, position: int, until: int, missed: Settled) -> list[int]:

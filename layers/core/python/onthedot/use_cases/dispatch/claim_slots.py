@@ -58,8 +58,11 @@ class Pass:
         return over
 
 
-def claim_slot(work: Pass, slot: str) -> bool:
-    """Claim and send all runs of a fire slot that the quota allows. Return False if any was left in it."""
+def claim_slot(work: Pass, slot: str, until: int | None = None) -> bool:
+    """Claim and send all runs of a fire slot that the quota allows. Return False if any was left in it.
+
+    Recurring jobs are stamped to the horizon, or to `until` if that is later.
+    """
     whole = True
     for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
         if work.out_of_time():
@@ -67,15 +70,20 @@ def claim_slot(work: Pass, slot: str) -> bool:
         jobs = [entry.run_id for entry in entries if entry.kind is Kind.RECURRING]
         runs = [entry for entry in entries if entry.kind is not Kind.RECURRING]
         whole = _claim_and_send(work, runs) and whole
-        whole = _stamp(work, jobs) and whole
+        whole = _stamp(work, jobs, until) and whole
     return whole
 
 
-def _stamp(work: Pass, job_ids: Sequence[str]) -> bool:
+def _stamp(work: Pass, job_ids: Sequence[str], until: int | None) -> bool:
     if not job_ids:
         return True
     stamped = stamp_jobs(
-        work.engine, job_ids, work.claim_token, work.deadline, allows=lambda run: bool(work.quota.choose([run]))
+        work.engine,
+        job_ids,
+        work.claim_token,
+        work.deadline,
+        allows=lambda run: bool(work.quota.choose([run])),
+        until=until,
     )
     work.counts.update(stamped.counts)
     return stamped.whole

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.domain.runs.stamping import has_missed, plan_stamps
-from onthedot.ports import Deadline, Engine
+from onthedot.domain.runs.stamping import Stamping, has_missed, plan_stamps
+from onthedot.ports import Deadline, Engine, Page
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
@@ -103,6 +104,7 @@ def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
         chunk = _plan_chunk(work, jobs)
         to_send = store_stamps(chunk)
         work.result.left += chunk.left
+        work.result.failed |= chunk.failed
         unsent = send_runs(work.engine, to_send, work.deadline) if to_send else 0
         work.result.counts.update(chunk.counts, sent=len(to_send) - unsent, unsent=unsent)
     work.result.left += [job.run_id for job in jobs]
@@ -114,18 +116,8 @@ def _plan_chunk(work: _Work, jobs: deque[Record]) -> Chunk:
     chunk = Chunk(engine, work.deadline.at_most(now + DECISION_MS))
     writes = 0
     while jobs and engine.clock.now() - now < PLANNING_MS:
-        existing = records_since(engine, jobs[0], work.deadline) if has_missed(jobs[0], now) else []
-        if existing is None:
-            break
-        plan = plan_stamps(
-            jobs[0],
-            now=now,
-            claim_token=work.claim_token,
-            deployment=engine.deployment,
-            until=work.until,
-            existing=existing,
-        )
-        writes += 0 if plan is None else plan.writes
+        plan = _plan(work, jobs[0], now)
+        writes += plan.writes if plan else 0
         if chunk.plans and writes > WRITES_PER_CHUNK:
             break
         job = jobs.popleft()
@@ -133,6 +125,27 @@ def _plan_chunk(work: _Work, jobs: deque[Record]) -> Chunk:
             runs = tuple(_with_slot(work, run, now) for run in plan.runs)
             chunk.plans[job.run_id] = (job, replace(plan, runs=runs))
     return chunk
+
+
+def _plan(work: _Work, job: Record, now: int) -> Stamping | None:
+    """Plan one job. A job for which this fails is left, with the reason, and stops no other."""
+    engine = work.engine
+    try:
+        known = records_since(engine, job, work.deadline) if has_missed(job, now) else Page([], None)
+        return plan_stamps(
+            job,
+            now=now,
+            claim_token=work.claim_token,
+            deployment=engine.deployment,
+            until=work.until,
+            existing=known.items,
+            unreadable=[record.run_id for record in known.unreadable],
+        )
+    except Unavailable:
+        work.result.left.append(job.run_id)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with this job, the others must go on
+        work.result.failed[job.run_id] = f"{type(error).__name__}: {error}"
+    return None
 
 
 def _with_slot(work: _Work, run: Record, now: int) -> Record:

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from onthedot.domain.errors import Unavailable, Unreadable
 from onthedot.domain.ids import fresh_generation, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.stamping import Stamping, has_missed, repair
-from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.ports import Deadline, Engine, Moved, Page, Refused, Undecided
 from onthedot.use_cases.outcomes import Outcome, is_record_written, is_written
 
 FIRST_PAGE: Final = 50
@@ -33,12 +34,9 @@ class Chunk:
     """For each job whose stamps are all stored, the runs that wait to be sent."""
     left: list[str] = field(default_factory=list)
     """The jobs that stay in their slots for the next tick."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """The jobs with a write that the store refuses whenever it is tried, with the reasons."""
     counts: Counter[str] = field(default_factory=Counter)
-
-    def leave(self, job_id: str) -> None:
-        """Leave a job to the next tick."""
-        if self.waiting.pop(job_id, None) is not None:
-            self.left.append(job_id)
 
 
 def store_stamps(chunk: Chunk) -> list[Record]:
@@ -52,17 +50,19 @@ def store_stamps(chunk: Chunk) -> list[Record]:
     return [run for job_id in advanced for run in chunk.waiting[job_id]]
 
 
-def records_since(engine: Engine, job: Record, deadline: Deadline) -> list[Record] | None:
-    """Read the job's records from its position on, and some before it. Return None when time runs out."""
+def records_since(engine: Engine, job: Record, deadline: Deadline) -> Page[Record]:
+    """Read the job's records from its position on, and some before it. Raise Unavailable when time runs out."""
     records: list[Record] = []
+    unreadable: list[Unreadable] = []
     cursor: str | None = None
     while deadline.allows(engine.clock.now()):
         page = engine.store.runs_of(job.job_id, RECORDS_PER_PAGE if cursor else FIRST_PAGE, cursor)
         records += page.items
+        unreadable += page.unreadable
         cursor = page.cursor
         if cursor is None or (records and records[-1].nominal_at < job.fire_at):
-            return records
-    return None
+            return Page(records, None, unreadable)
+    raise Unavailable(f"the records of {job.run_id} were not read in time")
 
 
 def _put(chunk: Chunk) -> list[tuple[Record, Record]]:
@@ -74,16 +74,28 @@ def _put(chunk: Chunk) -> list[tuple[Record, Record]]:
         if isinstance(outcome, Moved):
             chunk.counts["skipped" if record.status is Status.SKIPPED else "stamped"] += 1
         stored = record if isinstance(outcome, Moved) else _refusing(outcome)
+        if isinstance(outcome, Refused) and outcome.unreadable is not None:
+            continue  # the time has its record, which a version that can read it handles
         if stored is None:
-            chunk.leave(record.job_id)
+            _leave(chunk, record.job_id, outcome)
         elif record.kind is Kind.SKIPPED_RANGE and stored.skipped_until != record.skipped_until:
             _lose(chunk, record.job_id)  # another dispatcher skips other times, and the next plan must know them
-            chunk.leave(record.job_id)
+            _leave(chunk, record.job_id)
         elif stored.kind is Kind.STAMPED and stored.status is Status.SKIPPED and lifecycle.may_be_revived(stored):
             to_revive.append((stored, record))
         else:
             _wait_to_be_sent(chunk, stored)
     return to_revive
+
+
+def _leave(chunk: Chunk, job_id: str, outcome: Outcome | None = None) -> None:
+    """Leave a job to the next tick."""
+    if chunk.waiting.pop(job_id, None) is None:
+        return
+    if isinstance(outcome, Undecided) and outcome.permanent:
+        chunk.failed[job_id] = outcome.why
+    else:
+        chunk.left.append(job_id)
 
 
 def _wait_to_be_sent(chunk: Chunk, run: Record) -> None:
@@ -99,7 +111,7 @@ def _move(chunk: Chunk, to_revive: Sequence[tuple[Record, Record]]) -> None:
     outcomes = chunk.engine.store.move_many(moves, chunk.deadline) if moves else []
     for move, outcome in zip(moves, outcomes, strict=True):
         if isinstance(outcome, Undecided):
-            chunk.leave(job_id_of(move.run_id))
+            _leave(chunk, job_id_of(move.run_id), outcome)
     chunk.counts["skipped"] += sum(isinstance(outcome, Moved) for outcome in outcomes[: len(ends)])
     for (run, move), outcome in zip(revived, outcomes[len(ends) :], strict=True):
         written = lifecycle.applied(run, move)
@@ -129,7 +141,7 @@ def _advance(chunk: Chunk) -> list[str]:
     advanced = []
     for (job_id, plan), outcome in zip(plans.items(), outcomes, strict=True):
         if isinstance(outcome, Undecided):
-            chunk.leave(job_id)
+            _leave(chunk, job_id, outcome)
         elif is_written(outcome, lambda current: _is_past(current, plan)):  # noqa: B023
             if isinstance(outcome, Refused):
                 _lose(chunk, job_id)
@@ -152,16 +164,25 @@ def _is_past(current: Record, plan: Stamping) -> bool:
 
 def _lose(chunk: Chunk, job_id: str) -> None:
     """Undo what this plan and another dispatcher's plan both settled. This costs a read only if times were missed."""
-    (job, plan), engine = chunk.plans[job_id], chunk.engine
-    now = engine.clock.now()
-    records = records_since(engine, job, chunk.deadline) if has_missed(job, now) else []
-    if not records:
+    job, plan = chunk.plans[job_id]
+    if not has_missed(job, chunk.engine.clock.now()):
         return
-    undo = repair(job, plan, records, now, engine.deployment)
-    if undo.ranges:
-        engine.store.create_many(undo.ranges, chunk.deadline)
-    outcomes = engine.store.move_many(undo.moves, chunk.deadline) if undo.moves else []
-    undone = {move.run_id for move in undo.moves}
-    chunk.counts["repaired"] += len(outcomes)
+    try:
+        undone = _undo(chunk, job, plan)
+    except Unavailable:
+        undone = {run.run_id for run in plan.runs}  # not known to be good, so the sweep sends them
     if job_id in chunk.waiting:
         chunk.waiting[job_id] = [run for run in chunk.waiting[job_id] if run.run_id not in undone]
+
+
+def _undo(chunk: Chunk, job: Record, plan: Stamping) -> set[str]:
+    """Repair the records of a plan that lost. Return the ids of those that changed."""
+    store, now = chunk.engine.store, chunk.engine.clock.now()
+    records = records_since(chunk.engine, job, chunk.deadline).items
+    undo = repair(job, plan, records, now, chunk.engine.deployment)
+    if undo.ranges:
+        store.create_many(undo.ranges, chunk.deadline)
+    if undo.moves:
+        store.move_many(undo.moves, chunk.deadline)
+    chunk.counts["repaired"] += len(undo.moves)
+    return {move.run_id for move in undo.moves}
