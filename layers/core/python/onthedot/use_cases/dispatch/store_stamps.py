@@ -21,6 +21,8 @@ from onthedot.use_cases.outcomes import Outcome, is_record_written, is_written
 FIRST_PAGE: Final = 50
 """Records in the first page of a job. Most jobs have few after their position."""
 RECORDS_PER_PAGE: Final = 500
+UNDO_MS: Final = 5_000
+"""The time for a repair. The dispatcher that needs one is slow, so its own time may be over."""
 
 
 @dataclass(slots=True)
@@ -178,11 +180,12 @@ def _lose(chunk: Chunk, job_id: str) -> None:
 def _undo(chunk: Chunk, job: Record, plan: Stamping) -> set[str]:
     """Repair the records of a plan that lost. Return the ids of those that changed."""
     store, now = chunk.engine.store, chunk.engine.clock.now()
-    records = records_since(chunk.engine, job, chunk.deadline).items
+    deadline = Deadline.after(now, UNDO_MS)
+    records = records_since(chunk.engine, job, deadline).items
     undo = repair(job, plan, records, now, chunk.engine.deployment)
     if undo.ranges:
-        store.create_many(undo.ranges, chunk.deadline)
+        store.create_many(undo.ranges, deadline)
     if undo.moves:
-        store.move_many(undo.moves, chunk.deadline)
+        store.move_many(undo.moves, deadline)
     chunk.counts["repaired"] += len(undo.moves)
     return {move.run_id for move in undo.moves}
