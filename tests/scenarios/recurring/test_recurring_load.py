@@ -100,8 +100,8 @@ def test_a_job_that_cannot_be_planned_stops_no_other() -> None:
             world.engine, [job.run_id for job in (broken, *healthy)], "t", Deadline.after(world.clock.now(), 10_000)
         )
         assert stamped.counts["advanced"] == len(healthy)
-        assert list(stamped.failed) == [broken.run_id]
-        assert not stamped.whole
+        assert list(stamped.faults) == [broken.run_id]
+        assert stamped.left == []
 
 
 def test_a_job_whose_records_cannot_be_read_now_is_left_and_stops_no_other() -> None:

@@ -18,7 +18,9 @@ from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.stamping import Stamping, has_missed, plan_stamps
 from onthedot.ports import Deadline, Engine, Page
+from onthedot.use_cases.dispatch.find_pool import has_pool
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.dispatch.set_aside import UNHANDLED, faults_of
 from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
 
@@ -38,14 +40,14 @@ class Stamped:
 
     left: list[str] = field(default_factory=list)
     """The jobs that were left in their slots for the next tick."""
-    failed: dict[str, str] = field(default_factory=dict)
-    """The jobs that cannot be read or planned, and stay in their slots too, with the reasons."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """The jobs that cannot be read or handled, with the reasons. The claim pass sets them aside."""
     counts: Counter[str] = field(default_factory=Counter)
 
     @property
     def whole(self) -> bool:
         """Whether no job was left."""
-        return not self.left and not self.failed
+        return not self.left
 
 
 @dataclass(slots=True)
@@ -85,7 +87,7 @@ def stamp_jobs(  # noqa: PLR0917
             break
         read = engine.store.get_many(job_ids[first : first + JOBS_PER_READ], deadline)
         work.result.left += read.unread
-        work.result.failed |= {job_id: record.why for job_id, record in read.unreadable.items()}
+        work.result.faults |= faults_of(read.unreadable.values())
         active = [job for job in read.found.values() if (job.status, job.kind) == _RECURRING]
         now = engine.clock.now()
         behind += (job for job in active if has_missed(job, now))
@@ -104,7 +106,7 @@ def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
         chunk = _plan_chunk(work, jobs)
         to_send = store_stamps(chunk)
         work.result.left += chunk.left
-        work.result.failed |= chunk.failed
+        work.result.faults |= chunk.faults
         unsent = send_runs(work.engine, to_send, work.deadline) if to_send else 0
         work.result.counts.update(chunk.counts, sent=len(to_send) - unsent, unsent=unsent)
     work.result.left += [job.run_id for job in jobs]
@@ -144,9 +146,12 @@ def _plan(work: _Work, job: Record, now: int) -> Stamping | None:
     except Unavailable:
         work.result.left.append(job.run_id)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with this job, the others must go on
-        work.result.failed[job.run_id] = f"{type(error).__name__}: {error}"
+        work.result.faults[job.run_id] = f"{UNHANDLED}{type(error).__name__}: {error}"
     return None
 
 
 def _with_slot(work: _Work, run: Record, now: int) -> Record:
-    return run if run.status is not Status.DISPATCHED or work.allows(run) else left_to_claim_pass(work.engine, run, now)
+    """Return the run as it is placed: a run that may not be sent now, or whose pool is gone, waits in a fire slot."""
+    if run.status is not Status.DISPATCHED or (has_pool(work.engine, run) and work.allows(run)):
+        return run
+    return left_to_claim_pass(work.engine, run, now)

@@ -16,6 +16,7 @@ from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.stamping import Stamping, has_missed, repair
 from onthedot.ports import Deadline, Engine, Moved, Page, Refused, Undecided
+from onthedot.use_cases.dispatch.set_aside import fault_of
 from onthedot.use_cases.outcomes import Outcome, is_record_written, is_written
 
 FIRST_PAGE: Final = 50
@@ -36,8 +37,8 @@ class Chunk:
     """For each job whose stamps are all stored, the runs that wait to be sent."""
     left: list[str] = field(default_factory=list)
     """The jobs that stay in their slots for the next tick."""
-    failed: dict[str, str] = field(default_factory=dict)
-    """The jobs with a write that the store refuses whenever it is tried, with the reasons."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """The jobs that cannot be handled, with the reasons."""
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -94,8 +95,8 @@ def _leave(chunk: Chunk, job_id: str, outcome: Outcome | None = None) -> None:
     """Leave a job to the next tick."""
     if chunk.waiting.pop(job_id, None) is None:
         return
-    if isinstance(outcome, Undecided) and outcome.permanent:
-        chunk.failed[job_id] = outcome.why
+    if outcome is not None and (why := fault_of(outcome)) is not None:
+        chunk.faults[job_id] = why
     else:
         chunk.left.append(job_id)
 
@@ -142,7 +143,7 @@ def _advance(chunk: Chunk) -> list[str]:
     outcomes = chunk.engine.store.move_many(moves, chunk.deadline) if moves else []
     advanced = []
     for (job_id, plan), outcome in zip(plans.items(), outcomes, strict=True):
-        if isinstance(outcome, Undecided):
+        if fault_of(outcome) is not None or isinstance(outcome, Undecided):
             _leave(chunk, job_id, outcome)
         elif is_written(outcome, lambda current: _is_past(current, plan)):  # noqa: B023
             if isinstance(outcome, Refused):
