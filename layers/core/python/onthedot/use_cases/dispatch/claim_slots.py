@@ -18,8 +18,8 @@ from onthedot.domain.runs.slots import (
     slot_name,
 )
 from onthedot.ports import Deadline, Engine, SlotEntry, Tick, Undecided
-from onthedot.use_cases.dispatch.find_pool import has_pool, reroute_entries
 from onthedot.use_cases.dispatch.queue_states import QueueStates
+from onthedot.use_cases.dispatch.find_pool import has_pool, reroute_entries
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries, read_slot_pages
@@ -101,7 +101,7 @@ def _stamp(work: Pass, slot: str, job_ids: Sequence[str], until: int | None) -> 
     if not job_ids:
         return True
     stamped = stamp_jobs(
-        work.engine, job_ids, work.claim_token, work.deadline, allows=lambda run: bool(work.quota.choose([run]))
+        work.engine, job_ids, work.claim_token, work.deadline, lambda run: bool(work.quota.choose([run])), until
     )
     work.counts.update(stamped.counts)
     return work.set_aside(slot, stamped.faults) and stamped.whole

@@ -107,9 +107,17 @@ def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
         to_send = store_stamps(chunk)
         work.result.left += chunk.left
         work.result.faults |= chunk.faults
-        unsent = send_runs(work.engine, to_send, work.deadline) if to_send else 0
+        unsent = _send(work, to_send)
         work.result.counts.update(chunk.counts, sent=len(to_send) - unsent, unsent=unsent)
     work.result.left += [job.run_id for job in jobs]
+
+
+def _send(work: _Work, runs: Sequence[Record]) -> int:
+    """Send the runs. Return how many could not be sent. A queue that fails does not stop the other jobs."""
+    try:
+        return send_runs(work.engine, runs, work.deadline) if runs else 0
+    except Unavailable:
+        return len(runs)
 
 
 def _plan_chunk(work: _Work, jobs: deque[Record]) -> Chunk:
