@@ -7,7 +7,7 @@ from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.observability import emit, logger
 from onthedot.ports import Deadline
 from onthedot.settings import DispatcherSettings
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import continue_tick
 from onthedot.wiring.aws import dispatcher_engine, tick_queue
 
@@ -46,4 +46,4 @@ def _dispatch(record: dict[str, Any], deadline: Deadline) -> bool:
     emit(_settings.stage, "dispatcher", counts)
     if counts["out_of_time"]:
         continue_tick(_ticks, _engine.clock, tick)
-    return counts["unsent"] == 0
+    return not must_be_redelivered(tick, counts)

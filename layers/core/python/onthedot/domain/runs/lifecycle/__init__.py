@@ -1,9 +1,11 @@
 """The moves of a run's life, as pure functions: each one takes the facts that the caller knows and returns a `Move`.
 
 The use cases decide which move to make and the store applies it. `attempts` has the moves of a worker's attempt,
-`sent` those of a run that no worker has started yet, `ended` those of a run that has ended.
+`sent` those of a run that no worker has started yet, `ended` those of a run that has ended, `aside` those of a run that
+was set aside or whose pool is gone.
 """
 
+from onthedot.domain.runs.lifecycle.aside import change_pool, put_back, wait_for_pool
 from onthedot.domain.runs.lifecycle.attempts import (
     CLOCK_MARGIN_MS,
     KEPT_ATTEMPTS,
@@ -25,9 +27,9 @@ from onthedot.domain.runs.lifecycle.ended import (
     CHANGED_WHY,
     PAUSED_WHY,
     delete,
-    grow_range,
     may_be_revived,
     redrive,
+    resize_range,
     revive,
 )
 from onthedot.domain.runs.lifecycle.sent import (
@@ -40,6 +42,7 @@ from onthedot.domain.runs.lifecycle.sent import (
     reroute,
     resend,
     skip,
+    skip_missed,
     undeliverable,
 )
 from onthedot.domain.runs.moves import applied
@@ -55,11 +58,11 @@ __all__ = [
     "PAUSED_WHY",
     "Failure",
     "applied",
+    "change_pool",
     "claim",
     "delete",
     "extend_lease",
     "fail",
-    "grow_range",
     "hand_back",
     "lease_is_over",
     "look_later",
@@ -67,15 +70,19 @@ __all__ = [
     "may_be_revived",
     "name_last_started",
     "postpone",
+    "put_back",
     "redrive",
     "repark",
     "reroute",
     "resend",
+    "resize_range",
     "retry",
     "revive",
     "skip",
+    "skip_missed",
     "start",
     "stop",
     "succeed",
     "undeliverable",
+    "wait_for_pool",
 ]
