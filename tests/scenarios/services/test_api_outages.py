@@ -82,7 +82,7 @@ def test_a_child_is_accepted_when_it_cannot_be_linked_at_once(storm: StormySimul
     parent = api.job(delay=600)
     storm.outages.fail("store.move", seconds=30)
 
-    child = api.job(depends_on=[parent])
+    child = api.job(dependencies=[parent])
     storm.let_pass(20 * MINUTE)
 
     assert status_of(storm, child) is Status.SUCCEEDED
@@ -101,7 +101,7 @@ def test_explain_answers_with_the_facts_that_it_has(
 
     answer = api.get(f"/v1/jobs/{job_id}/explain")
 
-    assert (answer.status, len(answer.body["why"]) > 0) == (200, True)
+    assert (answer.status, len(answer.body["reasons"]) > 0) == (200, True)
 
 
 @pytest.mark.parametrize("call", ["limits.read", "queues.visible", "queues.send", "blobs.get", "registry.workers"])
@@ -111,10 +111,10 @@ def test_reading_and_changing_a_job_need_the_table_only(storm: StormySimulation,
 
     answers = [
         api.get(f"/v1/jobs/{job_id}"),
-        api.get("/v1/jobs"),
+        api.get("/v1/dead-letters"),
         api.send("POST", f"/v1/jobs/{job_id}/pause"),
         api.send("POST", f"/v1/jobs/{job_id}/resume"),
-        api.send("POST", f"/v1/jobs/{job_id}/cancel"),
+        api.send("PUT", f"/v1/jobs/{job_id}/cancel"),
     ]
 
     assert [answer.status for answer in answers] == [200] * 5

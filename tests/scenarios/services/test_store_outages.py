@@ -7,8 +7,11 @@ import pytest
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.fairness import TenantLimits
 from onthedot.domain.runs.records import Record, Status
+from onthedot.ports import Deadline
+from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_recent
 from tests.builders import a_run, a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
+from tests.scenarios.kits.recurring import cron, submit
 
 MINUTE = 60.0
 
@@ -61,9 +64,9 @@ def test_a_throttled_shard_of_the_due_index_holds_up_no_other_shard(storm: Storm
     runs = pending(storm, 40, due_in=10 * MINUTE)
     theirs = [run for run in runs if (run.slot or "").split("#")[1] == "0"]
     others = [run for run in runs if run not in theirs]
-    storm.outages.fail("store.read_slot", concerns=lambda slot, *_: slot.split("#")[1] == "0")
+    storm.outages.fail("store.read_slot", seconds=20 * MINUTE, concerns=lambda slot, *_: slot.split("#")[1] == "0")
 
-    storm.let_pass(HOUR - MINUTE)
+    storm.let_pass(19 * MINUTE)
     assert (statuses(storm, theirs), statuses(storm, others)) == ({Status.PENDING}, {Status.SUCCEEDED})
     assert lateness(storm, others) <= 3
 
@@ -90,3 +93,42 @@ def test_after_an_hour_without_the_table_every_accepted_run_starts(storm: Stormy
     storm.let_pass(15 * MINUTE)
     assert statuses(storm, [*due, *near]) == {Status.SUCCEEDED}
     assert {len(storm.target.times_of(run.run_id)) for run in (*due, *near)} == {1}
+
+
+@pytest.mark.parametrize(
+    "call", ["store.move_many", "store.create_many", "store.get_many", "progress.begin", "progress.finish"]
+)
+def test_after_an_hour_without_one_call_of_the_table_every_time_has_its_outcome(
+    storm: StormySimulation, call: str
+) -> None:
+    runs = pending(storm, 20, due_in=30 * MINUTE)
+    job = submit(storm, cron("*/5 * * * *"))
+    storm.outages.fail(call)
+
+    storm.let_pass(HOUR + 30 * MINUTE)
+
+    assert statuses(storm, runs) == {Status.SUCCEEDED}
+    assert audit_recent(storm.calm.engine, storm.stored(job)).holes == ()
+
+
+def test_without_the_tick_queue_near_runs_start_and_the_others_after_it(storm: StormySimulation) -> None:
+    far = pending(storm, 5, due_in=30 * MINUTE)
+    storm.outages.fail("ticks.send_ticks")
+
+    near = [storm.submit(20) for _ in range(5)]
+    storm.let_pass(HOUR - MINUTE)
+    assert (statuses(storm, near), statuses(storm, far)) == ({Status.SUCCEEDED}, {Status.PENDING})
+
+    storm.let_pass(2 * MINUTE)
+    assert statuses(storm, far) == {Status.SUCCEEDED}
+
+
+def test_one_slot_that_the_auditor_cannot_read_hides_no_other(storm: StormySimulation) -> None:
+    job = submit(storm, cron("*/5 * * * *"))
+    storm.let_pass(2 * MINUTE)
+    shard = (storm.stored(job).slot or "").split("#")[1]
+    storm.outages.fail("store.read_slot", concerns=lambda slot, *_: slot.split("#")[1] != shard)
+
+    counts = audit_due_jobs(storm.world.engine, range(2), Deadline.after(storm.clock.now(), 60_000))
+
+    assert (counts["jobs"], counts["unavailable"] > 0) == (1, True)
