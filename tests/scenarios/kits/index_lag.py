@@ -45,7 +45,9 @@ class LaggingIndex:
         self._store = SqliteRunStore(self._copy, clock, self.page_size)
         with self.world.database.transaction() as connection:
             connection.create_function("shown_at", 0, lambda: self.world.clock.now() + random_lag(self.chance))
-            connection.execute(f"CREATE TABLE writes (number INTEGER PRIMARY KEY, shown_at INTEGER, {_LISTED})")
+            connection.execute(
+                f"CREATE TABLE writes (number INTEGER PRIMARY KEY AUTOINCREMENT, shown_at INTEGER, {_LISTED})"
+            )
             connection.execute("CREATE INDEX writes_by_time ON writes (shown_at)")
             for event in ("INSERT", "UPDATE"):
                 connection.execute(

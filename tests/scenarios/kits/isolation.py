@@ -1,9 +1,10 @@
 """A random story of healthy tenants beside poisoned records, removed pools, failing services and outages."""
 
 import random
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import Unavailable
@@ -19,7 +20,7 @@ from onthedot.use_cases.workflows.submit_workflow import submit_workflow
 from tests.builders import NOON
 from tests.poison import READABLE, UNREADABLE
 from tests.scenarios.kits.latency import Trouble
-from tests.scenarios.kits.poisoning import poison_slot
+from tests.scenarios.kits.poisoning import poison_slot, raw_fields
 from tests.scenarios.kits.troubled_world import TickOutage, TroubledWorld
 from tests.scenarios.kits.workflows import DIAMOND
 
@@ -35,6 +36,15 @@ PRESENT: Final = Pools(
 )
 
 
+@dataclass(frozen=True)
+class Poisoned:
+    """A poisoned record as it was written."""
+
+    kind: str
+    run_id: str
+    stored: Mapping[str, Any]
+
+
 @dataclass
 class Story:
     """What happens in one seed, and what came of it."""
@@ -44,8 +54,9 @@ class Story:
     accepted: dict[str, Record] = field(default_factory=dict)
     """The jobs of healthy tenants, as the API answered."""
     accepted_at: dict[str, int] = field(default_factory=dict)
-    poisons: list[tuple[str, str]] = field(default_factory=list)
-    """Kind and id of each poisoned record."""
+    poisons: list[Poisoned] = field(default_factory=list)
+    waits: Counter[str] = field(default_factory=Counter)
+    """The reasons that `explain` gave for late runs of healthy tenants, by code."""
 
     def at(self, when: int, act: Callable[[], object]) -> None:
         self.troubled.clock.spawn(act, at=NOON + when)
@@ -108,7 +119,8 @@ class Story:
         shard = self.chance.randrange(world.deployment.shards)
 
         def write() -> None:
-            self.poisons.append((kind, poison_slot(world, kind, slot_kind, NOON + due, shard=shard)))
+            run_id = poison_slot(world, kind, slot_kind, NOON + due, shard=shard)
+            self.poisons.append(Poisoned(kind, run_id, raw_fields(world, run_id)))
 
         self.at(written, write)
 

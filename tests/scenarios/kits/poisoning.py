@@ -14,7 +14,12 @@ from tests.poison import poisoned
 def poison_slot(world: World, kind: str, slot_kind: SlotKind, fire_at: int, *, shard: int, tenant: str = "bad") -> str:
     """Store a record with this kind of poison in the slot of the shard at this time. Return its id."""
     run_id = id_in_shard(f"{kind} {slot_kind} {fire_at}", shard, world.deployment.shards)
-    run = a_run(world.clock, world.deployment).called(run_id).in_tenant(tenant).having(nominal_at=fire_at, fire_at=fire_at)
+    run = (
+        a_run(world.clock, world.deployment)
+        .called(run_id)
+        .in_tenant(tenant)
+        .having(nominal_at=fire_at, fire_at=fire_at)
+    )
     healthy = run.pending().build() if slot_kind is SlotKind.FIRE else run.dispatched().build()
     slot = slot_name(slot_kind, shard, bucket_of(fire_at))
     write_raw(world, poisoned({**encode(healthy), "slot": slot}, kind))

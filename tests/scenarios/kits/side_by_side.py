@@ -17,13 +17,20 @@ class Killed(Crash):
     """The time-out of a process is over, as that of a Lambda function, or the simulation ends."""
 
 
+def _closed_gate() -> threading.Lock:
+    """Return a lock as a gate: one thread waits by `acquire`, another lets it through once by `release`."""
+    gate = threading.Lock()
+    gate.acquire()
+    return gate
+
+
 @dataclass(order=True)
 class _Process:
     wakes_at: int
     number: int
     act: Callable[[], object] = field(compare=False)
     killed_at: int | None = field(compare=False)
-    turn: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0), compare=False)
+    turn: threading.Lock = field(default_factory=_closed_gate, compare=False)
     thread: threading.Thread | None = field(default=None, compare=False)
 
 
@@ -34,7 +41,7 @@ class SideClock(VirtualClock):
         super().__init__()
         self._sleeping: list[_Process] = []
         self._numbers = count()
-        self._stopped = threading.Semaphore(0)
+        self._stopped = _closed_gate()
         self._current: _Process | None = None
         self._error: BaseException | None = None
         self._ends = False

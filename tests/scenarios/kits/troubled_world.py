@@ -64,6 +64,9 @@ class TroubledWorld:
     errors: Counter[str] = field(default_factory=Counter)
     """The errors that ended ticks and attempts, which the platform would log."""
     ticks_at_work: int = 0
+    _asked: tuple[int, bool] | None = None
+    """The number of changes in the database when the messages were asked for last, and whether a tick can begin."""
+    _found: int | None = None
 
     @property
     def clock(self) -> SideClock:
@@ -81,7 +84,7 @@ class TroubledWorld:
         until = self.clock.now() + round(seconds * 1000)
         while self.clock.now() < until:
             self._deliver()
-            moment = min(until, self._next_minute(), self._next_message())
+            moment = min(until, self._next_minute(), max(self._next_message(), self.clock.now()))
             if not self.clock.run_next(moment):
                 self.clock.sleep_until(moment)
                 if moment % BUCKET_MS == 0:
@@ -99,6 +102,8 @@ class TroubledWorld:
 
     def _deliver(self) -> None:
         """Start a process for each message that is visible."""
+        if self._next_message() > self.clock.now():
+            return
         while self.ticks_at_work < self.dispatchers and (ticks := self.world.ticks.receive_ticks(1)):
             self.ticks_at_work += 1
             self.clock.spawn(lambda received=ticks[0]: self._dispatch(received), timeout_ms=DISPATCHER_MS)
@@ -107,12 +112,14 @@ class TroubledWorld:
                 self.clock.spawn(lambda received=received: self._work(received))
 
     def _next_message(self) -> int:
-        queues = [*(queue_key(pool, priority) for pool, priority in self._served())]
-        queues += ["ticks"] * (self.ticks_at_work < self.dispatchers)
-        query = f"SELECT min(visible_at) FROM messages WHERE queue IN ({', '.join('?' * len(queues))})"  # noqa: S608
+        """Return when a message becomes visible, or became so."""
         with self.world.database.transaction() as connection:
-            first = connection.execute(query, queues).fetchone()[0]
-        return self.clock.now() + BUCKET_MS if first is None else max(first, self.clock.now())
+            asked = (connection.total_changes, self.ticks_at_work < self.dispatchers)
+            if asked != self._asked:
+                queues = [queue_key(pool, priority) for pool, priority in self._served()] + ["ticks"] * asked[1]
+                query = f"SELECT min(visible_at) FROM messages WHERE queue IN ({', '.join('?' * len(queues))})"  # noqa: S608
+                self._asked, self._found = asked, connection.execute(query, queues).fetchone()[0]
+        return self.clock.now() + BUCKET_MS if self._found is None else self._found
 
     def _served(self) -> list[tuple[str, Any]]:
         pushed = (pool.name for pool in self.world.deployment.pools.all if pool.kind is PoolKind.PUSH)
