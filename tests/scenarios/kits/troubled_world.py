@@ -82,21 +82,20 @@ class TroubledWorld:
     def let_pass(self, seconds: float) -> None:
         """Play the parts for this long: a planner each minute, a dispatcher per tick, a worker per message."""
         until = self.clock.now() + round(seconds * 1000)
+        self.clock.spawn(lambda: self._plan_until(until))
         while self.clock.now() < until:
             self._deliver()
-            moment = min(until, self._next_minute(), max(self._next_message(), self.clock.now()))
+            moment = min(until, max(self._next_message(), self.clock.now()))
             if not self.clock.run_next(moment):
                 self.clock.sleep_until(moment)
-                if moment % BUCKET_MS == 0:
-                    self.clock.spawn(self._plan)
 
-    def _next_minute(self) -> int:
-        return (self.clock.now() // BUCKET_MS + 1) * BUCKET_MS
-
-    def _plan(self) -> None:
-        if not any(outage.group is None and outage.covers(self.clock.now(), 0) for outage in self.outages):
-            shards = self.world.deployment.shards
-            plan_ticks(self.world.ticks, self.clock, shards=shards, shards_per_group=self.shards_per_group)
+    def _plan_until(self, until: int) -> None:
+        """Be the planner, once a minute."""
+        while self.clock.now() < until:
+            self.clock.sleep_until((self.clock.now() // BUCKET_MS + 1) * BUCKET_MS)
+            if not any(outage.group is None and outage.covers(self.clock.now(), 0) for outage in self.outages):
+                shards = self.world.deployment.shards
+                plan_ticks(self.world.ticks, self.clock, shards=shards, shards_per_group=self.shards_per_group)
 
     # Messages
 
