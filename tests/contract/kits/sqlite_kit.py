@@ -1,5 +1,7 @@
 """The embedded engine, in memory and in virtual time."""
 
+from collections.abc import Mapping
+
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.sqlite.blobs import SqliteBlobs
@@ -26,6 +28,11 @@ class SqliteKit:
 
     def store(self) -> SqliteRunStore:
         return SqliteRunStore(self._database, self.clock, PAGE_SIZE)
+
+    def damage(self, run_id: str, fields: Mapping[str, str | int | None]) -> None:
+        changed = ", ".join(f'"{name}" = ?' for name in fields)
+        with self._database.transaction() as connection:
+            connection.execute(f"UPDATE runs SET {changed} WHERE run_id = ?", (*fields.values(), run_id))
 
     def progress(self) -> SqliteProgressStore:
         return SqliteProgressStore(self._database)

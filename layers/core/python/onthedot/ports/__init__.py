@@ -9,12 +9,13 @@ from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
-from onthedot.ports.queues import Backlog, Received, RunMessage, RunQueues, Tick, TickQueue
+from onthedot.ports.queues import Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
     Moved,
     Page,
     ProgressStore,
+    ReadRecords,
     Refused,
     RunStore,
     SlotEntry,
@@ -27,7 +28,6 @@ from onthedot.ports.workers import WorkerRegistry
 __all__ = [
     "RESULT_BYTES",
     "Answer",
-    "Backlog",
     "Blobs",
     "Call",
     "Clock",
@@ -42,6 +42,7 @@ __all__ = [
     "Performer",
     "Principal",
     "ProgressStore",
+    "ReadRecords",
     "Received",
     "RecordChange",
     "Refused",

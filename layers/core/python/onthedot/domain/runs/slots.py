@@ -23,6 +23,10 @@ DECISION_MS: Final = 30_000
 """A slot must be written within this time after it was computed, else it is computed again. Readers rely on it."""
 
 
+ASIDE: Final = "aside"
+"""The first part of the name of an aside slot."""
+
+
 class SlotKind(StrEnum):
     """The two kinds of slots."""
 
@@ -45,6 +49,11 @@ def shard_of(job_id: str, shards: int) -> int:
 def slot_name(kind: SlotKind, shard: int, bucket: int) -> str:
     """Return the name of a slot, which is its key in the due index."""
     return f"{kind}#{shard}#{bucket}"
+
+
+def aside_slot(shard: int) -> str:
+    """Return the slot of the records of a shard that no version could read or handle so far. No pass visits it."""
+    return f"{ASIDE}#{shard}"
 
 
 def slot_shard(slot: str) -> int:

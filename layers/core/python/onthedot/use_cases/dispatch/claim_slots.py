@@ -7,8 +7,7 @@ from typing import Final
 
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.fairness import Quota
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Kind, Priority, Record
+from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.runs.slots import (
     DECISION_MS,
     REREAD,
@@ -19,6 +18,7 @@ from onthedot.domain.runs.slots import (
     slot_name,
 )
 from onthedot.ports import Deadline, Engine, SlotEntry, Tick, Undecided
+from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
@@ -39,14 +39,16 @@ class Pass:
     claim_token: str
     counts: Counter[str] = field(default_factory=Counter)
     quota: Quota = field(init=False)
+    queues: QueueStates = field(init=False)
 
     def __post_init__(self) -> None:
+        self.queues = QueueStates(self.engine.queues)
         self.quota = Quota(
             limits=self.engine.limits.read(),
             share=len(self.tick.shards) / self.engine.deployment.shards,
             now=self.now,
             count_in_flight=lambda: _in_flight(self),
-            backlog=lambda pool, priority: _why_backlogged(self.engine, pool, priority),
+            backlog=lambda pool, priority: self.queues.why_closed(pool, priority, self.engine.deployment.backlog_limit),
         )
 
     def out_of_time(self) -> bool:
@@ -122,11 +124,3 @@ def _in_flight(work: Pass) -> Iterator[SlotEntry]:
     for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in work.tick.shards):
         for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
             yield from entries
-
-
-def _why_backlogged(engine: Engine, pool: str, priority: Priority) -> str | None:
-    waiting = engine.queues.backlog(pool, priority).visible
-    if waiting <= engine.deployment.backlog_limit:
-        return None
-    limit = engine.deployment.backlog_limit
-    return f"backpressure: {waiting} messages wait in {queue_key(pool, priority)} (limit {limit})"

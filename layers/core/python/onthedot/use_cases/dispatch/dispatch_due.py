@@ -90,7 +90,7 @@ def _mark_throttled(work: Pass) -> None:
 
 
 def _sweep(work: Pass, slot: str) -> bool:
-    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline)
+    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues)
     work.counts.update(swept.counts)
     return swept.whole
 
@@ -105,7 +105,7 @@ def _send_claims_again(work: Pass) -> None:
     for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in tick.shards):
         for entries in read_slot_entries(engine, slot, CLAIMS_PER_ROUND):
             mine = [e.run_id for e in entries if (e.claim_token or "").split("/")[0] == tick.tick_id]
-            runs = engine.store.get_many(mine, work.deadline) if mine else {}
+            runs = engine.store.get_many(mine, work.deadline).found if mine else {}
             waiting = [run for run in runs.values() if run.status is Status.DISPATCHED and run.slot == slot]
             work.counts["sent_again"] += len(waiting)
             send(work, waiting)

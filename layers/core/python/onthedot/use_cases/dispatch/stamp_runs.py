@@ -48,7 +48,7 @@ def stamp_jobs(
         limits = engine.limits.read()
         allows = lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None  # noqa: E731
     result = Stamped()
-    jobs = engine.store.get_many(job_ids, deadline)
+    jobs = engine.store.get_many(job_ids, deadline).found
     now = engine.clock.now()
     soon = deadline.at_most(now + DECISION_MS)
     plans: dict[str, Stamping] = {}

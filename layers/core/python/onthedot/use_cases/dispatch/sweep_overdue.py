@@ -10,10 +10,11 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import has_graph
-from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.domain.runs.sweep import Act, Leave, decide, is_backlogged
-from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
+from onthedot.domain.runs.sweep import Act, Leave, decide
+from onthedot.ports import Deadline, Engine, Moved, Undecided
+from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
@@ -29,21 +30,21 @@ class Sweep:
     slot: str
     claim_token: str
     deadline: Deadline
+    queues: QueueStates
     whole: bool = True
     """Whether no run was left in the slot that needs another sweep."""
     counts: Counter[str] = field(default_factory=Counter)
-    backlogs: dict[tuple[str, Priority], Backlog] = field(default_factory=dict)
 
 
-def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline) -> Sweep:
+def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline, queues: QueueStates) -> Sweep:
     """Check each run of a watch slot: resend it, move it to a later slot, declare its attempt lost, or end it."""
-    sweep = Sweep(engine, slot, claim_token, deadline)
+    sweep = Sweep(engine, slot, claim_token, deadline, queues)
     for entries in read_slot_entries(engine, slot, RUNS_PER_ROUND):
         if not deadline.allows(engine.clock.now()):
             sweep.whole = False
             return sweep
         ids = [entry.run_id for entry in entries]
-        runs = engine.store.get_many(ids, deadline)
+        runs = engine.store.get_many(ids, deadline).found
         sweep.whole = sweep.whole and len(runs) == len(ids)
         _sweep_runs(sweep, list(runs.values()))
     return sweep
@@ -57,11 +58,17 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
         if run.slot == sweep.slot and _must_notify(run):
             _notify(sweep, run)
             continue
+        waits = run.status is Status.DISPATCHED and run.slot == sweep.slot
+        backlogged = sweep.queues.may_hold(run, now) if waits else False
+        if backlogged is None:  # the queue cannot be asked, so a resend could not be sent either
+            sweep.whole = False
+            sweep.counts["left"] += 1
+            continue
         decision = decide(
             run,
             sweep.slot,
             now=now,
-            backlogged=run.status is Status.DISPATCHED and _backlogged(sweep, run, now),
+            backlogged=backlogged,
             claim_token=sweep.claim_token,
             generation=fresh_generation(),
             deployment=engine.deployment,
@@ -117,10 +124,3 @@ def _notify_children(sweep: Sweep, run: Record) -> None:
     if run.notify_pending is not None:
         with suppress(Unavailable):
             notify_children(sweep.engine, run, sweep.deadline)
-
-
-def _backlogged(sweep: Sweep, run: Record, now: int) -> bool:
-    key = (run.pool, run.priority)
-    if key not in sweep.backlogs:
-        sweep.backlogs[key] = sweep.engine.queues.backlog(*key)
-    return is_backlogged(now - run.fire_at, sweep.backlogs[key].visible, sweep.backlogs[key].oldest_age_ms)

@@ -92,7 +92,7 @@ def _count_sent(survey: _Survey, buckets: Sequence[int]) -> None:
 def _count_recurring(survey: _Survey, job_ids: Sequence[str]) -> None:
     survey.note(complete=len(job_ids) <= MOST_RECURRING)
     chosen = job_ids[:MOST_RECURRING]
-    jobs = survey.engine.store.get_many(chosen, survey.deadline) if chosen else {}
+    jobs = survey.engine.store.get_many(chosen, survey.deadline).found if chosen else {}
     survey.note(complete=len(jobs) == len(chosen))
     budget = MOST_FIRES
     for job in jobs.values():
