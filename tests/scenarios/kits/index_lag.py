@@ -51,7 +51,7 @@ class LaggingIndex:
             connection.execute("CREATE INDEX writes_by_time ON writes (shown_at)")
             for event in ("INSERT", "UPDATE"):
                 connection.execute(
-                    f"CREATE TRIGGER noted_{event} AFTER {event} ON runs BEGIN"  # noqa: S608 - field names only
+                    f"CREATE TRIGGER noted_{event} AFTER {event} ON runs BEGIN"
                     f" INSERT INTO writes (shown_at, {_LISTED}) VALUES (shown_at(), {_NEW}); END"
                 )
 
@@ -80,7 +80,7 @@ class LaggingIndex:
         copy.execute("DELETE FROM runs WHERE run_id = ?", (row["run_id"],))
         if row["slot"] is not None:
             copy.execute(
-                f"INSERT INTO runs ({_LISTED}) VALUES ({_PLACES})",  # noqa: S608 - field names only
+                f"INSERT INTO runs ({_LISTED}) VALUES ({_PLACES})",
                 [row[name] for name in _COLUMNS],
             )
 

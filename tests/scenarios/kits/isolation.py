@@ -13,7 +13,7 @@ from onthedot.domain.runs.slots import BUCKET_MS, SlotKind
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Recurrence
 from onthedot.domain.schedules.schedule import CronSchedule, EverySchedule, Schedule
 from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pool, Pools, PoolKind
+from onthedot.domain.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.use_cases.workflows.submit_workflow import submit_workflow

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import Unavailable, Unreachable
 from onthedot.domain.runs.queue_names import queue_key
-from onthedot.ports import Clock, Deadline, Engine, Undecided
+from onthedot.ports import Clock, Deadline, Engine, ReadRecords, Undecided
 
 CHUNKS: Final[Mapping[str, int]] = {"get_many": 100, "move_many": 25, "create_many": 25, "send": 10}
 """Entries that one request carries, by method."""
@@ -88,47 +88,49 @@ class Service:
 
     def _single(self, name: str, call: Callable[[], Any], arguments: Sequence[Any]) -> Any:
         first = arguments[0] if arguments else None
-        if self.port == "queues" and name in ("backlog", "visible", "oldest_age_ms") and first not in self._pools():
-            raise KeyError(queue_key(*arguments))
+        if name == "visible" and first not in self.services.pools:
+            raise Unreachable(f"this stage has no queue {queue_key(*arguments)}")
+        if name == "oldest_age_ms" and first not in self.services.pools:
+            return None
         trouble = self.services.fails(self.port, first)
+        if trouble is not None and trouble.denied:
+            raise Unreachable(f"{self.port}.{name} is denied")
         if trouble is not None:
-            self.services.wait(0 if trouble.denied else RETRIED_MS)
+            self.services.wait(RETRIED_MS)
             raise Unavailable(f"{self.port}.{name}")
         return call()
 
     def _batch(self, name: str, method: Callable[..., Any], entries: Sequence[Any], deadline: Deadline) -> Any:
         parts = [self._chunk(name, method, chunk, deadline) for chunk in self._chunks(name, entries)]
         if name == "get_many":
-            return _merged(parts, method([], deadline))
+            return _merged(parts)
         return [answer for part in parts for answer in part]
 
     def _chunks(self, name: str, entries: Sequence[Any]) -> list[Sequence[Any]]:
         """Return the entries of each request. A request sends to one queue."""
         queues: dict[object, list[Any]] = {}
         for entry in entries:
-            if name == "send" and entry.pool not in self._pools():
-                raise KeyError(queue_key(entry.pool, entry.priority))
             queues.setdefault((entry.pool, entry.priority) if name == "send" else None, []).append(entry)
         size = CHUNKS[name]
         return [queued[n : n + size] for queued in queues.values() for n in range(0, len(queued), size)]
 
     def _chunk(self, name: str, method: Callable[..., Any], chunk: Sequence[Any], deadline: Deadline) -> Any:
+        if name == "send" and chunk[0].pool not in self.services.pools:
+            return chunk
         clock, pause = self.services.clock, 50
         while (trouble := self.services.fails(self.port, chunk[0])) is not None:
             if trouble.denied or not deadline.allows(clock.now() + pause):
-                return self._left(name, chunk, method, deadline)
+                return _left(name, chunk)
             self.services.wait(pause)
             pause = min(2 * pause, 5_000)
         return method(chunk, deadline)
 
-    def _left(self, name: str, chunk: Sequence[Any], method: Callable[..., Any], deadline: Deadline) -> Any:
-        """Return the answer for entries that were not done in time."""
-        if name == "get_many":
-            return _unread(method([], deadline), chunk)
-        return chunk if name == "send" else [Undecided("throttled")] * len(chunk)
 
-    def _pools(self) -> frozenset[str]:
-        return self.services.pools
+def _left(name: str, chunk: Sequence[Any]) -> Any:
+    """Return the answer for entries that were not done in time."""
+    if name == "get_many":
+        return ReadRecords({}, unread=frozenset(chunk))
+    return chunk if name == "send" else [Undecided("throttled")] * len(chunk)
 
 
 def _pool_of(argument: object) -> object:
@@ -137,15 +139,9 @@ def _pool_of(argument: object) -> object:
     return getattr(message, "pool", message)
 
 
-def _merged(parts: Sequence[Any], nothing: Any) -> Any:
-    if isinstance(nothing, dict):
-        return {run_id: run for part in parts for run_id, run in part.items()}
-    return type(nothing)(
+def _merged(parts: Sequence[ReadRecords]) -> ReadRecords:
+    return ReadRecords(
         {run_id: run for part in parts for run_id, run in part.found.items()},
         {run_id: faulty for part in parts for run_id, faulty in part.unreadable.items()},
         frozenset(run_id for part in parts for run_id in part.unread),
     )
-
-
-def _unread(nothing: Any, chunk: Sequence[str]) -> Any:
-    return nothing if isinstance(nothing, dict) else replace(nothing, unread=frozenset(chunk))

@@ -116,7 +116,7 @@ class TroubledWorld:
             asked = (connection.total_changes, self.ticks_at_work < self.dispatchers)
             if asked != self._asked:
                 queues = [queue_key(pool, priority) for pool, priority in self._served()] + ["ticks"] * asked[1]
-                query = f"SELECT min(visible_at) FROM messages WHERE queue IN ({', '.join('?' * len(queues))})"  # noqa: S608
+                query = f"SELECT min(visible_at) FROM messages WHERE queue IN ({', '.join('?' * len(queues))})"
                 self._asked, self._found = asked, connection.execute(query, queues).fetchone()[0]
         return self.clock.now() + BUCKET_MS if self._found is None else self._found
 
