@@ -15,6 +15,7 @@ from onthedot.ports import (
     RunMessage,
     RunQueues,
     RunStore,
+    ShardStore,
     SigningStore,
     Tick,
     TickQueue,
@@ -90,6 +91,8 @@ class Kit(Protocol):
         ...
 
     def progress(self) -> ProgressStore: ...
+
+    def shards(self) -> ShardStore: ...
 
     def limits(self) -> LimitsStore: ...
 

@@ -18,6 +18,7 @@ from onthedot.engines.aws.dynamodb.moves import to_attribute
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
 from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
+from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import S3Blobs
@@ -58,6 +59,9 @@ class MiniStackKit:
 
     def progress(self) -> DynamoProgressStore:
         return DynamoProgressStore(self._clients.dynamodb, self._name)
+
+    def shards(self) -> DynamoShardStore:
+        return DynamoShardStore(self._clients.dynamodb, self._name, PAGE_SIZE)
 
     def limits(self) -> DynamoLimitsStore:
         return DynamoLimitsStore(self._clients.dynamodb, self._name)

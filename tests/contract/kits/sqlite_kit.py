@@ -12,6 +12,7 @@ from onthedot.engines.sqlite.patterns import SqlitePatternStore
 from onthedot.engines.sqlite.progress import SqliteProgressStore
 from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
+from onthedot.engines.sqlite.shards import SqliteShardStore
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from tests.builders import VirtualClock
@@ -36,6 +37,9 @@ class SqliteKit:
 
     def progress(self) -> SqliteProgressStore:
         return SqliteProgressStore(self._database)
+
+    def shards(self) -> SqliteShardStore:
+        return SqliteShardStore(self._database, PAGE_SIZE)
 
     def limits(self) -> SqliteLimitsStore:
         return SqliteLimitsStore(self._database)

@@ -19,8 +19,10 @@ from onthedot.ports.runs import (
     Refused,
     RunStore,
     SlotEntry,
+    TickLease,
     Undecided,
 )
+from onthedot.ports.shards import ShardStore
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
 from onthedot.ports.tenants import LimitsStore, Principal, SigningStore, TokenStore
 from onthedot.ports.workers import WorkerRegistry
@@ -49,9 +51,11 @@ __all__ = [
     "RunMessage",
     "RunQueues",
     "RunStore",
+    "ShardStore",
     "SigningStore",
     "SlotEntry",
     "Tick",
+    "TickLease",
     "TickQueue",
     "TokenStore",
     "Undecided",

@@ -6,7 +6,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from onthedot.domain.errors import Unreadable
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Kind, Priority, Record
 
 Item = TypeVar("Item")
@@ -162,13 +162,32 @@ class RunStore(Protocol):
         ...
 
 
-class ProgressStore(Protocol):
-    """A store of the progress of the passes, by shard group."""
+@dataclass(frozen=True, slots=True)
+class TickLease:
+    """The right to do the tick of some shards. At most one dispatcher has it at a time."""
 
-    def read_progress(self, group: int) -> PassProgress:
-        """Return the progress of a group."""
+    shards: tuple[int, ...]
+    tick_id: str
+    until: int
+    """The instant at which another tick may begin, if the dispatcher dies."""
+
+
+class ProgressStore(Protocol):
+    """A store of the progress of the passes, by shard."""
+
+    def begin(self, lease: TickLease, now: int) -> Mapping[int, ShardProgress] | None:
+        """Begin a tick, and return the progress of its shards. A shard that no tick has visited is missing.
+
+        Return None while another tick of the same first shard is under way. A tick that is delivered again has the same
+        id, and may begin.
+        """
         ...
 
-    def write_progress(self, group: int, progress: PassProgress) -> None:
-        """Replace the progress of a group."""
+    def finish(
+        self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
+    ) -> frozenset[int]:
+        """Replace the progress that was read, shard by shard, and end the tick.
+
+        Return the shards whose progress another tick has changed meanwhile. They keep the progress of that tick.
+        """
         ...

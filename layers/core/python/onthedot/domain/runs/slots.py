@@ -18,7 +18,9 @@ index lags."""
 REREAD: Final = 5
 """Each pass begins this many buckets before the last completed one."""
 DEEP_REREAD: Final = 24 * 60
-"""Once a day the pass of each shard begins this many buckets back."""
+"""After this many buckets a shard reads all of them a second time, for records that were written very late."""
+DEEP_BUCKETS: Final = 100
+"""Most buckets of a shard that one tick reads for it."""
 DECISION_MS: Final = 30_000
 """A slot must be written within this time after it was computed, else it is computed again. Readers rely on it."""
 
