@@ -13,7 +13,7 @@ CHUNKS: Final[Mapping[str, int]] = {"get_many": 100, "move_many": 25, "create_ma
 """Entries that one request carries, by method."""
 RETRIED_MS: Final = 2_000
 """A single request that fails is tried again for this long."""
-PORTS: Final = ("store", "queues", "limits", "registry", "blobs", "patterns", "signing")
+PORTS: Final = ("store", "queues", "limits", "registry", "blobs", "patterns", "signing", "shards")
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,11 @@ from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.plan_ticks import continue_tick, plan_ticks
+from onthedot.use_cases.dispatch.served_shards import ServedShards
 from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from tests.builders import World
 from tests.scenarios.kits.index_lag import LaggingIndex, LaggingStore
-from tests.scenarios.kits.latency import Services
+from tests.scenarios.kits.latency import Service, Services
 from tests.scenarios.kits.side_by_side import SideClock
 from tests.scenarios.kits.simulation import NoLeases
 
@@ -94,7 +95,7 @@ class TroubledWorld:
         while self.clock.now() < until:
             self.clock.sleep_until((self.clock.now() // BUCKET_MS + 1) * BUCKET_MS)
             if not any(outage.group is None and outage.covers(self.clock.now(), 0) for outage in self.outages):
-                shards = self.world.deployment.shards
+                shards = ServedShards(self.world.shards, self.world.deployment.shards).count()
                 plan_ticks(self.world.ticks, self.clock, shards=shards, shards_per_group=self.shards_per_group)
 
     # Messages
@@ -133,7 +134,8 @@ class TroubledWorld:
             if any(outage.covers(self.clock.now(), tick.group) for outage in self.outages):
                 return
             deadline = Deadline.after(self.clock.now(), DISPATCHER_MS - SPARE_MS)
-            counts = dispatch_due(self.engine(), self.world.progress, tick, deadline)
+            progress: Any = Service(self.world.progress, "store", self.services)
+            counts = dispatch_due(self.engine(), progress, tick, deadline)
             self.counts.update(counts)
             if counts["out_of_time"]:
                 continue_tick(self.world.ticks, self.clock, tick)
