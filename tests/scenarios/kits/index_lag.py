@@ -1,7 +1,9 @@
 """A due index that lags: `read_slot` shows each write some seconds later, while reads by id are consistent."""
 
 import random
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from onthedot.clock import VirtualClock
@@ -33,6 +35,8 @@ class LaggingIndex:
 
     world: World
     chance: random.Random
+    lag: Callable[[random.Random], int] = random_lag
+    """Returns the milliseconds until the index shows a write."""
     page_size: int = 10
     _copy: Database = field(init=False)
     _store: SqliteRunStore = field(init=False)
@@ -44,7 +48,7 @@ class LaggingIndex:
         self._copy = Database(clock)
         self._store = SqliteRunStore(self._copy, clock, self.page_size)
         with self.world.database.transaction() as connection:
-            connection.create_function("shown_at", 0, lambda: self.world.clock.now() + random_lag(self.chance))
+            connection.create_function("shown_at", 0, lambda: self.world.clock.now() + self.lag(self.chance))
             connection.execute(
                 f"CREATE TABLE writes (number INTEGER PRIMARY KEY AUTOINCREMENT, shown_at INTEGER, {_LISTED})"
             )
@@ -83,6 +87,15 @@ class LaggingIndex:
                 f"INSERT INTO runs ({_LISTED}) VALUES ({_PLACES})",
                 [row[name] for name in _COLUMNS],
             )
+
+
+@contextmanager
+def lagging(world: World, lag_ms: int) -> Iterator[World]:
+    """Return the world with an index that shows each write after the same time."""
+    index = LaggingIndex(world, random.Random(1), lambda _: lag_ms)
+    store: Any = LaggingStore(world.store, index)
+    yield replace(world, store=store)
+    index.close()
 
 
 @dataclass(frozen=True)
