@@ -27,9 +27,9 @@ from onthedot.domain.runs.lifecycle.ended import (
     CHANGED_WHY,
     PAUSED_WHY,
     delete,
-    grow_range,
     may_be_revived,
     redrive,
+    resize_range,
     revive,
 )
 from onthedot.domain.runs.lifecycle.sent import (
@@ -42,6 +42,7 @@ from onthedot.domain.runs.lifecycle.sent import (
     reroute,
     resend,
     skip,
+    skip_missed,
     undeliverable,
 )
 from onthedot.domain.runs.moves import applied
@@ -62,7 +63,6 @@ __all__ = [
     "delete",
     "extend_lease",
     "fail",
-    "grow_range",
     "hand_back",
     "lease_is_over",
     "look_later",
@@ -75,9 +75,11 @@ __all__ = [
     "repark",
     "reroute",
     "resend",
+    "resize_range",
     "retry",
     "revive",
     "skip",
+    "skip_missed",
     "start",
     "stop",
     "succeed",
