@@ -10,7 +10,8 @@ from onthedot.domain.workers.pools import Requirements
 from onthedot.domain.workers.records import Resources, WorkerRecord
 from onthedot.ports import Answer
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.lease_runs import LeasedRun, LeasedRuns, lease_runs
+from onthedot.use_cases.workers.lease_batch import LeasedRun, LeasedRuns
+from onthedot.use_cases.workers.lease_runs import lease_runs
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
 from onthedot.use_cases.workers.worker_registry import Offer, find_worker, register_worker
 from tests.scenarios.kits.faults import Faults

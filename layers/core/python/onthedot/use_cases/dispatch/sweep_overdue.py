@@ -1,5 +1,6 @@
 """Sweep a watch slot: handle the runs that were sent and have not ended by the time of the slot."""
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,12 +13,14 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import has_graph
 from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.domain.runs.sweep import Act, Leave, decide, is_backlogged
+from onthedot.domain.runs.sweep import Act, Leave, decide, is_backlogged, waits_long
 from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
-from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.attempts.lost_attempts import was_never_begun
+from onthedot.use_cases.dispatch.send_runs import message_for, send_runs
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
 
+_LOG: Final = logging.getLogger(__name__)
 RUNS_PER_ROUND: Final = 100
 
 
@@ -32,7 +35,7 @@ class Sweep:
     whole: bool = True
     """Whether no run was left in the slot that needs another sweep."""
     counts: Counter[str] = field(default_factory=Counter)
-    backlogs: dict[tuple[str, Priority], Backlog] = field(default_factory=dict)
+    backlogs: dict[tuple[str, Priority], Backlog | None] = field(default_factory=dict)
 
 
 def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline) -> Sweep:
@@ -65,6 +68,7 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
             claim_token=sweep.claim_token,
             generation=fresh_generation(),
             deployment=engine.deployment,
+            never_begun=was_never_begun(engine, run, now),
         )
         if isinstance(decision, Act):
             acts.append((run, decision))
@@ -104,12 +108,22 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
             sweep.counts[act.what] += 1
+            if waits_long(run, sweep.engine.clock.now()):
+                sweep.counts["waiting_long"] += 1
             _notify_children(sweep, lifecycle.applied(run, act.move))
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     if to_send:
-        # A run that stays unsent is found again in the watch slot to which it was just moved.
-        sweep.counts["unsent_by_sweep"] += send_runs(sweep.engine, to_send, deadline)
+        _send(sweep, to_send, deadline)
+
+
+def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:
+    """Send runs. A run that stays unsent is found again in its new watch slot, and this resend does not count."""
+    unsent = {message.run_id for message in sweep.engine.queues.send([message_for(run) for run in runs], deadline)}
+    sweep.counts["unsent_by_sweep"] += len(unsent)
+    not_resent = [run for run in runs if run.run_id in unsent and run.resends]
+    if not_resent:
+        sweep.engine.store.move_many([lifecycle.uncount_resend(run) for run in not_resent], deadline)
 
 
 def _notify_children(sweep: Sweep, run: Record) -> None:
@@ -119,8 +133,14 @@ def _notify_children(sweep: Sweep, run: Record) -> None:
             notify_children(sweep.engine, run, sweep.deadline)
 
 
-def _backlogged(sweep: Sweep, run: Record, now: int) -> bool:
+def _backlogged(sweep: Sweep, run: Record, now: int) -> bool | None:
+    """Return whether the run's message may still wait in its queue. None: the queue cannot be asked now."""
     key = (run.pool, run.priority)
     if key not in sweep.backlogs:
-        sweep.backlogs[key] = sweep.engine.queues.backlog(*key)
-    return is_backlogged(now - run.fire_at, sweep.backlogs[key].visible, sweep.backlogs[key].oldest_age_ms)
+        try:
+            sweep.backlogs[key] = sweep.engine.queues.backlog(*key)
+        except Unavailable as error:
+            _LOG.warning("queue_unavailable", extra={"pool": run.pool, "priority": run.priority, "why": str(error)})
+            sweep.backlogs[key] = None
+    backlog = sweep.backlogs[key]
+    return None if backlog is None else is_backlogged(now - run.fire_at, backlog.visible, backlog.oldest_age_ms)

@@ -9,6 +9,7 @@ from onthedot.domain.runs.lifecycle.attempts import (
     KEPT_ATTEMPTS,
     LEASE_MS,
     MAX_LOSSES,
+    NEVER_BEGUN,
     Failure,
     extend_lease,
     fail,
@@ -20,6 +21,7 @@ from onthedot.domain.runs.lifecycle.attempts import (
     start,
     stop,
     succeed,
+    take_back,
 )
 from onthedot.domain.runs.lifecycle.ended import (
     CHANGED_WHY,
@@ -37,9 +39,11 @@ from onthedot.domain.runs.lifecycle.sent import (
     look_later,
     name_last_started,
     postpone,
+    renew,
     reroute,
     resend,
     skip,
+    uncount_resend,
     undeliverable,
 )
 from onthedot.domain.runs.moves import applied
@@ -52,6 +56,7 @@ __all__ = [
     "LONGEST_LOOK_MS",
     "MAX_LOSSES",
     "MAX_RESENDS",
+    "NEVER_BEGUN",
     "PAUSED_WHY",
     "Failure",
     "applied",
@@ -68,6 +73,7 @@ __all__ = [
     "name_last_started",
     "postpone",
     "redrive",
+    "renew",
     "repark",
     "reroute",
     "resend",
@@ -77,5 +83,7 @@ __all__ = [
     "start",
     "stop",
     "succeed",
+    "take_back",
+    "uncount_resend",
     "undeliverable",
 ]
