@@ -27,7 +27,10 @@ def may_be_never_begun(run: Record) -> bool:
 
 
 def is_never_begun(run: Record, worker: WorkerRecord | None) -> bool:
-    """Return whether the worker lived on after the lease and did not have the run."""
-    if worker is None or run.started_at is None:
+    """Return whether the worker lived on after the lease and did not have the run.
+
+    A worker that registered after the start may be a new process with the id of one that died with the run.
+    """
+    if worker is None or run.started_at is None or worker.registered_at > run.started_at:
         return False
     return worker.heartbeat_at > run.started_at + LEASE_REPLY_MS and run.run_id not in worker.load.running

@@ -118,12 +118,14 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
 
 
 def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:
-    """Send runs. A run that stays unsent is found again in its new watch slot, and this resend does not count."""
-    unsent = {message.run_id for message in sweep.engine.queues.send([message_for(run) for run in runs], deadline)}
+    """Send runs. A run that stays unsent is found again in a later watch slot, and this resend does not count."""
+    engine, now = sweep.engine, sweep.engine.clock.now()
+    unsent = {message.run_id for message in engine.queues.send([message_for(run) for run in runs], deadline)}
     sweep.counts["unsent_by_sweep"] += len(unsent)
     not_resent = [run for run in runs if run.run_id in unsent and run.resends]
     if not_resent:
-        sweep.engine.store.move_many([lifecycle.uncount_resend(run) for run in not_resent], deadline)
+        moves = [lifecycle.uncount_resend(run, now, engine.deployment) for run in not_resent]
+        engine.store.move_many(moves, deadline)
 
 
 def _notify_children(sweep: Sweep, run: Record) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain
 from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record, Status
@@ -29,9 +30,12 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     now = engine.clock.now()
     latest = _latest_due(engine, job, now) if job.kind in STAMPING else None
     run = latest or job
-    backlog, limit = _backlog(engine, run, now), _limit(engine, run, now)
-    workers = _workers(engine, run, run.definition or job.definition, now)
-    return Explained(job, explain(job, now, backlog, latest, limit, workers=workers, parents=_parents(engine, job)))
+    limit = _limit(engine, run, now)
+    waits = [*_pool(engine, run), *_workers(engine, run, run.definition or job.definition, now)]
+    backlog = _backlog(engine, run, now)
+    if isinstance(backlog, Reason):
+        waits, backlog = [*waits, backlog], None
+    return Explained(job, explain(job, now, backlog, latest, limit, workers=waits, parents=_parents(engine, job)))
 
 
 def _parents(engine: Engine, job: Record) -> list[str]:
@@ -65,12 +69,23 @@ def _limit(engine: Engine, run: Record, now: int) -> str | None:
     return engine.limits.read().why_throttled(run.tenant, run.pool, run.priority)
 
 
-def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
-    """Read the backlog of the run's queue, but only where it explains something."""
-    if not _waits_in_queue(run, now):
+def _backlog(engine: Engine, run: Record, now: int) -> QueueState | Reason | None:
+    """Read the backlog of the run's queue, but only where it explains something. A Reason: it cannot be read."""
+    if not _waits_in_queue(run, now) or engine.deployment.pools.get(run.pool) is None:
         return None
-    backlog = engine.queues.backlog(run.pool, run.priority)
+    try:
+        backlog = engine.queues.backlog(run.pool, run.priority)
+    except Unavailable as error:
+        return Reason("queue_unavailable", f"its queue cannot be read now: {error}")
     return QueueState(backlog.visible, backlog.oldest_age_ms)
+
+
+def _pool(engine: Engine, run: Record) -> list[Reason]:
+    """Say that the stage no longer has the pool of a waiting run."""
+    if run.status not in SCHEDULED or engine.deployment.pools.get(run.pool) is not None:
+        return []
+    stage = ", ".join(pool.name for pool in engine.deployment.pools.all)
+    return [Reason("no_pool", f"this stage has no pool {run.pool!r} any more; it has {stage}")]
 
 
 def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:
@@ -78,13 +93,13 @@ def _workers(engine: Engine, run: Record, definition: Definition | None, now: in
     pool = engine.deployment.pools.get(run.pool)
     if definition is None or pool is None or pool.kind is not PoolKind.PULL or not _waits_in_queue(run, now):
         return []
-    workers = [worker for worker in engine.registry.workers() if worker.tenant in (None, run.tenant)]
-    turn = whose_turn(run.run_id, workers, now)
+    workers = engine.registry.workers()
+    turn = whose_turn(run.run_id, [worker for worker in workers if worker.tenant in (None, run.tenant)], now)
     if turn is not None:
         return [Reason("assigned", turn)]
     needs = worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
-    lacking = why_no_worker(pool.name, needs, workers, now)
-    return [] if lacking is None else [Reason("no_worker", lacking)]
+    lacking = why_no_worker(pool.name, run.tenant, needs, workers, now, alone=run.losses > 0)
+    return [] if lacking is None else [lacking]
 
 
 def _waits_in_queue(run: Record, now: int) -> bool:

@@ -1,5 +1,6 @@
 """The moves of a run that the dispatcher claims and sends, and that no worker has started yet."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
@@ -53,11 +54,6 @@ def resend(run: Record, now: int, *, claim_token: str, deployment: Deployment) -
     )
 
 
-def uncount_resend(run: Record) -> Move:
-    """Count one resend less, because the message could not be sent. The run stays in its new watch slot."""
-    return Move(run.run_id, _not_started(run), Status.DISPATCHED, {"resends": run.resends - 1})
-
-
 def renew(run: Record, generation: str) -> Move:
     """Make all messages of a waiting run stale except the one that carries this new generation."""
     return Move(run.run_id, _sent(run.generation), Status.DISPATCHED, {"generation": generation})
@@ -71,6 +67,12 @@ def look_later(run: Record, now: int, deployment: Deployment) -> Move:
     wait = min(max(now - run.fire_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_LOOK_MS)
     slot = _watch_slot_after(run, now, wait, deployment)
     return Move(run.run_id, _not_started(run), Status.DISPATCHED, {"slot": slot})
+
+
+def uncount_resend(run: Record, now: int, deployment: Deployment) -> Move:
+    """Count one resend less, because the message could not be sent, and look later."""
+    later = look_later(run, now, deployment)
+    return replace(later, changes={**later.changes, "resends": run.resends - 1})
 
 
 def undeliverable(run: Record, now: int, deployment: Deployment) -> Move:
