@@ -13,7 +13,7 @@ PATIENCE_MS: Final = 10 * 60_000
 """While a queue has a backlog, the sweep leaves a run in its slot for this long, which costs one read a minute. After
 that it moves the run to later slots at growing intervals, which costs a write each time."""
 LONG_WAIT_MS: Final = 60 * 60_000
-"""A run that waits for a worker for longer than this is counted, and an alarm tells of it."""
+"""A run that waits for a worker for longer than this is counted for an alarm."""
 
 
 @dataclass(frozen=True, slots=True)

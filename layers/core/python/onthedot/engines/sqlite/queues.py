@@ -21,7 +21,7 @@ MAX_MESSAGES: Final = 10
 LOOK_EVERY_MS: Final = 100
 """The interval at which a waiting receiver asks for a message."""
 RUN_RECEIVES: Final = MOST_RECEIVES[PoolKind.PULL]
-"""One number for all queues: the embedded engine does not tell push queues from pull queues."""
+"""One number for all queues: the embedded engine does not know which queues are pull queues."""
 TICK_VISIBILITY_MS: Final = 100_000
 TICK_RECEIVES: Final = 5
 _TICKS: Final = "ticks"

@@ -1,4 +1,4 @@
-"""Find out whether an attempt whose lease is over was lost, or was never begun because its worker never heard of it."""
+"""Find out whether an attempt whose lease is over was lost, or was never begun because its worker never knew of it."""
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs import lifecycle
