@@ -15,7 +15,8 @@ from onthedot.engines.sqlite.queues import SqliteRunQueues
 from onthedot.ports import Backlog, Deadline, RunMessage
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.workers.give_back import RENEW_AFTER
+from onthedot.use_cases.workers.give_back import RENEW_AFTER, RENEWED_DELAY_MS
+from onthedot.use_cases.workers.lease_runs import lease_runs
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.pulling import POOL, PullWorker, a_shell_job, a_worker
@@ -175,6 +176,27 @@ def test_a_message_that_was_given_back_often_is_renewed_and_its_copies_vanish() 
         simulation.clock.advance(61)
         able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
         assert able.work_until_idle() == [run.run_id]
+
+
+class SlowQueues(SqliteRunQueues):
+    """Queues that take long to confirm a send."""
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        unsent = super().send(messages, deadline)
+        self._clock.sleep_until(self._clock.now() + RENEWED_DELAY_MS)
+        return unsent
+
+
+def test_a_renewed_message_that_may_have_arrived_already_is_not_relied_on() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        run = a_shell_job(simulation, requirements=GPU)
+        received_often(world, run)
+        engine = replace(world.engine, queues=SlowQueues(world.database, world.clock))
+        assert lease_runs(engine, a_worker(simulation).record, most=1).leases == []
+        assert simulation.stored(run).generation == run.generation, "its old message is the valid one"
+        able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+        assert work_within(able, 61) == [run.run_id]
 
 
 NEVER = Deadline(0)

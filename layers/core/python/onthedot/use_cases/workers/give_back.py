@@ -20,8 +20,9 @@ from onthedot.use_cases.outcomes import is_record_written
 
 RENEW_AFTER: Final = MOST_RECEIVES[PoolKind.PULL] // 5
 """Deliveries of a message after which it is renewed."""
-RENEWED_DELAY_MS: Final = 60_000
-"""The delay of a renewed message. It arrives when the run has its new generation."""
+RENEWED_DELAY_MS: Final = 30_000
+"""The delay of a renewed message. It must not arrive before the run has its new generation, so half of it is for that
+write."""
 
 
 def give_back(engine: Engine, received: Received, after_ms: int | None) -> None:
@@ -57,6 +58,7 @@ def _renew(engine: Engine, message: RunMessage) -> bool:
     move = lifecycle.renew(run, fresh_generation())
     renewed = lifecycle.applied(run, move)
     sent = replace(message_for(renewed), fire_at=now + RENEWED_DELAY_MS)
-    if engine.queues.send([sent], Deadline.after(now, patience.SEND_MS)):
+    unsent = engine.queues.send([sent], Deadline.after(now, patience.SEND_MS))
+    if unsent or engine.clock.now() > now + RENEWED_DELAY_MS // 2:
         return False
     return is_record_written(renewed, engine.store.move(move))
