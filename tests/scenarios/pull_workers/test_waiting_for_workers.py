@@ -12,7 +12,7 @@ from onthedot.domain.runs.sweep import LONG_WAIT_MS
 from onthedot.domain.workers.pools import Requirements
 from onthedot.domain.workers.records import Resources
 from onthedot.engines.sqlite.queues import SqliteRunQueues
-from onthedot.ports import Backlog, Deadline, RunMessage
+from onthedot.ports import Deadline, RunMessage
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.workers.give_back import RENEW_AFTER, RENEWED_DELAY_MS
@@ -114,10 +114,10 @@ class Queues(SqliteRunQueues):
     closed = False
     sent = 0
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
+    def visible(self, pool: str, priority: Priority) -> int:
         if self.silent:
-            raise Unavailable("backlog")
-        return super().backlog(pool, priority)
+            raise Unavailable("visible")
+        return super().visible(pool, priority)
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
         self.sent += len(messages)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
 from onthedot.domain.reports.explain import QueueState, Reason, explain
 from onthedot.domain.runs.coming_fire import coming_fire
 from onthedot.domain.runs.fairness import throttled_queue
@@ -14,8 +13,7 @@ from onthedot.domain.runs.records import Kind, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
 from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
-from onthedot.engines.sqlite.queues import SqliteRunQueues
-from onthedot.ports import Answer, Backlog
+from onthedot.ports import Answer
 from onthedot.use_cases.jobs.explain_job import explain_job
 from tests.builders import NOON, VirtualClock, World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
@@ -246,18 +244,6 @@ def test_a_run_of_a_pool_that_the_stage_no_longer_has_says_so(api: Api, world: W
     assert explain_job(without.engine, "acme", job_id).reasons[0] == Reason(
         "no_pool", "this stage has no pool 'pull' any more; it has default, long"
     )
-
-
-def test_a_run_whose_queue_cannot_be_read_says_so(api: Api, world: World) -> None:
-    class Away(SqliteRunQueues):
-        def backlog(self, pool: str, priority: Priority) -> Backlog:
-            raise Unavailable("backlog")
-
-    job_id = api.job()
-    engine = replace(world.engine, queues=Away(world.database, world.clock))
-    found = explain_job(engine, "acme", job_id).reasons
-    assert [reason.code for reason in found] == ["queue_unavailable", "queued"]
-    assert found[0].message == "its queue cannot be read now: backlog"
 
 
 def test_a_run_that_was_handed_to_a_worker_says_so(api: Api, world: World) -> None:

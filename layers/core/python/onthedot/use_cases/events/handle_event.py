@@ -92,9 +92,10 @@ def _jobs(
     """Return the jobs that wait for the event as they are now: the index may be out of date."""
     read = engine.store.get_many(list(found), deadline)
     # A job that is missing here may exist: perhaps it was not read in time.
-    jobs = {job_id: read.get(job_id) or engine.store.get(job_id) for job_id in found}
+    jobs = {i: read.found.get(i) or (engine.store.get(i) if i in read.unread else None) for i in found}
     for job_id, entry in found.items():
-        pattern_index.clear_left_over(engine, tenant, entry, jobs[job_id])
+        if job_id not in read.unreadable:
+            pattern_index.clear_left_over(engine, tenant, entry, jobs[job_id])
     return [job for job in jobs.values() if job is not None and _waits_for(job, tenant, event)]
 
 

@@ -33,8 +33,6 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     limit = _limit(engine, run, now)
     waits = [*_pool(engine, run), *_workers(engine, run, run.definition or job.definition, now)]
     backlog = _backlog(engine, run, now)
-    if isinstance(backlog, Reason):
-        waits, backlog = [*waits, backlog], None
     return Explained(job, explain(job, now, backlog, latest, limit, workers=waits, parents=_parents(engine, job)))
 
 
@@ -44,7 +42,8 @@ def _parents(engine: Engine, job: Record) -> list[str]:
     Only the parents that are named are read.
     """
     waits = [parent for parent in job.parents if parent in job.waits_for]
-    found = engine.store.get_many(waits[:MOST_NAMED], Deadline.after(engine.clock.now(), PATIENCE_MS)) if waits else {}
+    deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
+    found = engine.store.get_many(waits[:MOST_NAMED], deadline).found if waits else {}
     return [_named(parent, found.get(parent)) for parent in waits]
 
 
@@ -69,15 +68,15 @@ def _limit(engine: Engine, run: Record, now: int) -> str | None:
     return engine.limits.read().why_throttled(run.tenant, run.pool, run.priority)
 
 
-def _backlog(engine: Engine, run: Record, now: int) -> QueueState | Reason | None:
-    """Read the backlog of the run's queue, but only where it explains something. A Reason: it cannot be read."""
+def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
+    """Read the backlog of the run's queue, but only where it explains something."""
     if not _waits_in_queue(run, now) or engine.deployment.pools.get(run.pool) is None:
         return None
     try:
-        backlog = engine.queues.backlog(run.pool, run.priority)
-    except Unavailable as error:
-        return Reason("queue_unavailable", f"its queue cannot be read now: {error}")
-    return QueueState(backlog.visible, backlog.oldest_age_ms)
+        visible = engine.queues.visible(run.pool, run.priority)
+    except Unavailable:
+        return QueueState(None)
+    return QueueState(visible, engine.queues.oldest_age_ms(run.pool, run.priority) if visible else None)
 
 
 def _pool(engine: Engine, run: Record) -> list[Reason]:

@@ -20,10 +20,10 @@ def check_parents(engine: Engine, tenant: str, job_id: str, parents: Sequence[st
     if not parents:
         return
     deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
-    found = engine.store.get_many(list(dict.fromkeys(parents)), deadline)
-    if not deadline.allows(engine.clock.now()):
+    read = engine.store.get_many(list(dict.fromkeys(parents)), deadline)
+    if read.unread:
         raise Unavailable("the parents could not be read in time")
-    troubles = [(n, _trouble(parent, job_id, found.get(parent), tenant)) for n, parent in enumerate(parents)]
+    troubles = [(n, _trouble(parent, job_id, read.found.get(parent), tenant)) for n, parent in enumerate(parents)]
     problems = [Problem(f"{FIELD}.{n}", what) for n, what in troubles if what is not None]
     if problems:
         raise InvalidRequest(*problems)

@@ -55,10 +55,10 @@ def end_graph(engine: Engine, run: Record, how: Status, deadline: Deadline) -> E
 def _stored_jobs(engine: Engine, workflow: Workflow, run: Record, how: Status, deadline: Deadline) -> list[Record]:
     """Return the jobs that exist. Store the others as ended, unless the whole graph was made once."""
     if was_made(run):
-        found = engine.store.get_many(list(ids_of(workflow, run.run_id).values()), deadline)
-        if not deadline.allows(engine.clock.now()):
+        read = engine.store.get_many(list(ids_of(workflow, run.run_id).values()), deadline)
+        if read.unread:
             raise Unavailable(f"the jobs of {run.run_id} could not be read in time")
-        return list(found.values())
+        return list(read.found.values())
     now = engine.clock.now()
     keys = [member.key for member in workflow.members]
     because = _because(run, how)

@@ -101,10 +101,10 @@ def _is_workflow_of(tenant: str, record: Record) -> bool:
 
 def _members(engine: Engine, ids: Mapping[str, str]) -> dict[str, Record]:
     deadline = Deadline.after(engine.clock.now(), patience.READ_WORKFLOW_MS)
-    found = engine.store.get_many(list(ids.values()), deadline) if ids else {}
-    if len(found) < len(ids) and not deadline.allows(engine.clock.now()):
+    read = engine.store.get_many(list(ids.values()), deadline)
+    if read.unread:
         raise Unavailable("the jobs could not be read in time")
-    return {key: found[job_id] for key, job_id in ids.items() if job_id in found}
+    return {key: read.found[job_id] for key, job_id in ids.items() if job_id in read.found}
 
 
 def _shown(job: Record) -> str:

@@ -1,9 +1,11 @@
 """The moves of a run's life, as pure functions: each one takes the facts that the caller knows and returns a `Move`.
 
 The use cases decide which move to make and the store applies it. `attempts` has the moves of a worker's attempt,
-`sent` those of a run that no worker has started yet, `ended` those of a run that has ended.
+`sent` those of a run that no worker has started yet, `ended` those of a run that has ended, `aside` those of a run that
+was set aside or whose pool is gone.
 """
 
+from onthedot.domain.runs.lifecycle.aside import change_pool, put_back, wait_for_pool
 from onthedot.domain.runs.lifecycle.attempts import (
     CLOCK_MARGIN_MS,
     KEPT_ATTEMPTS,
@@ -27,9 +29,9 @@ from onthedot.domain.runs.lifecycle.ended import (
     CHANGED_WHY,
     PAUSED_WHY,
     delete,
-    grow_range,
     may_be_revived,
     redrive,
+    resize_range,
     revive,
 )
 from onthedot.domain.runs.lifecycle.sent import (
@@ -43,6 +45,7 @@ from onthedot.domain.runs.lifecycle.sent import (
     reroute,
     resend,
     skip,
+    skip_missed,
     uncount_resend,
     undeliverable,
 )
@@ -60,11 +63,11 @@ __all__ = [
     "PAUSED_WHY",
     "Failure",
     "applied",
+    "change_pool",
     "claim",
     "delete",
     "extend_lease",
     "fail",
-    "grow_range",
     "hand_back",
     "lease_is_over",
     "look_later",
@@ -72,18 +75,22 @@ __all__ = [
     "may_be_revived",
     "name_last_started",
     "postpone",
+    "put_back",
     "redrive",
     "renew",
     "repark",
     "reroute",
     "resend",
+    "resize_range",
     "retry",
     "revive",
     "skip",
+    "skip_missed",
     "start",
     "stop",
     "succeed",
     "take_back",
     "uncount_resend",
     "undeliverable",
+    "wait_for_pool",
 ]

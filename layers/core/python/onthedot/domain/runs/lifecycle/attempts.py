@@ -117,15 +117,15 @@ def stop(run: Record, now: int, failure: Failure, deployment: Deployment) -> Mov
 
 
 def hand_back(
-    run: Record, now: int, why: str, *, generation: str, deployment: Deployment, error_class: str = "released"
+    run: Record, now: int, failure: Failure, *, generation: str, deployment: Deployment, after_ms: int = 0
 ) -> Move:
-    """Give back an attempt of a worker that has to end before its target does.
+    """Give back an attempt that ended before its target did: the worker had to end, or the call could not be made.
 
-    Another worker tries again at once. The attempt counts neither as a failure nor as a loss.
+    Another worker tries again, at once or `after_ms`. The attempt counts neither as a failure nor as a loss.
     """
-    placed = place(run.job_id, now, now, deployment)
-    ended = _ended(run, now, "released", Failure(why, error_class))
-    changes = {**ended, **rescheduled(now, generation, placed), "reason": why}
+    placed = place(run.job_id, now + after_ms, now, deployment)
+    ended = _ended(run, now, "released", Failure(failure.error, failure.error_class or "released"))
+    changes = {**ended, **rescheduled(now + after_ms, generation, placed), "reason": failure.error}
     return Move(run.run_id, _this_attempt(run, cancel_requested=None), placed.status, changes)
 
 
@@ -135,7 +135,7 @@ def take_back(run: Record, now: int, *, generation: str, deployment: Deployment)
     Another worker tries again at once. The attempt counts neither as a failure nor as a loss.
     """
     why = f"worker {run.worker} never began attempt {run.attempt}: the reply to its lease was lost"
-    move = hand_back(run, now, why, generation=generation, deployment=deployment, error_class=NEVER_BEGUN)
+    move = hand_back(run, now, Failure(why, NEVER_BEGUN), generation=generation, deployment=deployment)
     return replace(move, expect=_this_attempt(run, lease_until=run.lease_until, cancel_requested=None))
 
 

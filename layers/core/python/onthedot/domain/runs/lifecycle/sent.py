@@ -7,7 +7,7 @@ from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.endings import all_children, closed, concluded, dead, has_graph
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place, rescheduled
-from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.records import SCHEDULED, Record, Status
 from onthedot.domain.runs.slots import (
     BUCKET_MS,
     WATCH_DISTANCE,
@@ -115,6 +115,12 @@ def skip(
         # A run with this reason is not revived later, because the jobs of its graph end with it.
         ended, why = concluded(half_done, now, deployment), f"{why}, before all jobs of its graph were made"
     return Move(run_id, _sent(generation), Status.SKIPPED, {**ended, "reason": why})
+
+
+def skip_missed(run: Record, now: int, why: str, deployment: Deployment) -> Move:
+    """End a stamped run that has not started, because its time was missed and the misfire policy does not run it."""
+    expect = Expect(SCHEDULED, {"generation": run.generation})
+    return Move(run.run_id, expect, Status.SKIPPED, {**closed(now, deployment), "reason": why})
 
 
 def name_last_started(job: Record, run_id: str) -> Move:
