@@ -26,6 +26,10 @@ class ShownPayload:
     link: str | None
 
 
+class PayloadMissing(Unavailable):
+    """The blob of a payload is gone. Only a change of the job brings it back."""
+
+
 def store_payload(blobs: Blobs, definition: Definition) -> Definition:
     """Return the definition with a large payload moved to a blob.
 
@@ -45,7 +49,7 @@ def load_payload(blobs: Blobs, definition: Definition) -> bytes:
         return _as_json(definition)
     content = blobs.get(definition.payload_ref)
     if content is None:
-        raise Unavailable(f"payload {definition.payload_ref} is missing")
+        raise PayloadMissing(f"payload {definition.payload_ref} is missing")
     return content
 
 
