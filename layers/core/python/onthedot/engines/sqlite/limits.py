@@ -30,7 +30,7 @@ class SqliteLimitsStore:
                     throttled |= registry_codec.throttled_of(content)
                 else:
                     tenants[name] = registry_codec.limits_of(content)
-            except (KeyError, TypeError, ValueError) as error:
+            except registry_codec.DAMAGED as error:
                 # One damaged row must not stop the runs of all tenants.
                 _LOG.error("limits_unreadable", extra={"item": name, "why": repr(error)})
         return Limits(tenants, throttled)

@@ -95,7 +95,7 @@ def _worker(connection: sqlite3.Connection, row: sqlite3.Row) -> WorkerRecord | 
     assigned = [run_id for (run_id,) in connection.execute(query, (row["worker_id"],))]
     try:
         return registry_codec.worker_of(row["worker_id"], row["about"], row["heartbeat_at"], row["load"], assigned)
-    except (KeyError, TypeError, ValueError) as error:
+    except registry_codec.DAMAGED as error:
         _LOG.error("worker_unreadable", extra={"worker": row["worker_id"], "why": repr(error)})
         return None
 

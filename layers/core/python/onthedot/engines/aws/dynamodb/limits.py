@@ -37,7 +37,7 @@ class DynamoLimitsStore:
                     throttled |= registry_codec.throttled_of(item[_THROTTLED]["S"])
                 else:
                     tenants[name.removeprefix(_TENANT_PREFIX)] = registry_codec.limits_of(item[_LIMITS]["S"])
-            except (KeyError, TypeError, ValueError) as error:
+            except registry_codec.DAMAGED as error:
                 # One damaged item must not stop the runs of all tenants.
                 _LOG.error("limits_unreadable", extra={"item": name, "why": repr(error)})
         return Limits(tenants, throttled)

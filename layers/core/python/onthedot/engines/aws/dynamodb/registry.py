@@ -175,7 +175,7 @@ def _readable(items: Iterable[Mapping[str, Any]], now: int) -> Iterator[WorkerRe
         try:
             if not _has_expired(item, now):
                 yield _to_worker(item)
-        except (KeyError, TypeError, ValueError) as error:
+        except registry_codec.DAMAGED as error:
             _LOG.error("worker_unreadable", extra={"worker": str(item[SORT_KEY]["S"]), "why": repr(error)})
 
 
