@@ -16,6 +16,7 @@ from components.schedule_role import schedule_role
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
 from components.timing import DISPATCHER_TIMEOUT, TICK_MAX_AGE
+from components.worker_grants import reading_shards
 from onthedot import schema
 from onthedot.observability import NAMESPACE
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings
@@ -60,12 +61,14 @@ class DispatchStack(Stack):
     def _planner(self) -> lambda_.Function:
         settings = PlannerSettings(
             stage=self._config.stage,
+            table=self._data.table.table_name,
             shards=self._config.shards,
             shards_per_group=self._config.shards_per_group,
             tick_queue_url=self._queues.tick.queue_url,
         )
         planner = self._functions.make("planner", settings, PLANNER)
         allow(planner, ["sqs:SendMessage"], [self._queues.tick.queue_arn])
+        planner.add_to_role_policy(reading_shards(self._data))
         # Scheduler only delivers the event. Lambda retries a planner that failed.
         planner.configure_async_invoke(
             retry_attempts=1,
@@ -117,6 +120,7 @@ class DispatchStack(Stack):
         table = self._data.table.table_arn
         allow(auditor, ["dynamodb:Query"], [table, self._data.index_arn(schema.DUE)])
         allow(auditor, ["dynamodb:BatchGetItem"], [table])
+        auditor.add_to_role_policy(reading_shards(self._data))
         auditor.configure_async_invoke(retry_attempts=1, max_event_age=AUDIT_MAX_AGE)
         return auditor
 

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from onthedot.clock import SystemClock
+from onthedot.engines.announcing import announce
+from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.ports import Tick
 from onthedot.settings import DispatcherSettings, PlannerSettings
-from tests.handlers.conftest import Cloud, Context
+from tests.handlers.conftest import TABLE, Cloud, Context
 
 
 def tick_event(body: str, receives: int = 1) -> dict[str, Any]:
@@ -27,10 +30,22 @@ def dispatcher(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
 
 
 def test_the_planner_sends_a_tick_for_each_group_of_shards(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
-    settings = PlannerSettings(stage="test", shards=5, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    settings = PlannerSettings(stage="test", table=TABLE, shards=5, shards_per_group=2, tick_queue_url=cloud.tick_url)
     assert load("planner", settings).handle({}, Context()) == {"ticks": 3}
     ticks = [json.loads(message["Body"]) for message in cloud.messages(cloud.tick_url)]
     assert sorted(tick["shards"] for tick in ticks) == [[0, 1], [2, 3], [4]]
+
+
+def test_the_planner_serves_the_shards_of_a_writer_that_has_more(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
+    settings = PlannerSettings(stage="test", table=TABLE, shards=2, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    planner = load("planner", settings)
+    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 6, SystemClock().now())
+    assert planner.handle({}, Context()) == {"ticks": 3}
+
+
+def test_a_planner_that_may_not_read_the_table_goes_on(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
+    settings = PlannerSettings(stage="test", table="gone", shards=4, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    assert load("planner", settings).handle({}, Context()) == {"ticks": 2}
 
 
 def test_a_tick_with_nothing_due_is_done_and_leaves_progress(dispatcher: ModuleType, cloud: Cloud) -> None:

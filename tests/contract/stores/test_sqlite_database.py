@@ -14,7 +14,7 @@ from onthedot.domain.runs.endings import TOMBSTONE_DAYS
 from onthedot.engines.sqlite import database as database_module
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Backlog, Deadline, RunMessage
+from onthedot.ports import Deadline, RunMessage
 from tests.builders import NOON, VISIBILITY_MS, VirtualClock, World, a_run, a_world
 
 DIE_AFTER_CREATE = """
@@ -144,4 +144,5 @@ def test_a_queue_is_as_far_behind_as_its_first_message_has_been_waiting() -> Non
         message = a_message_in(world, due_in=60)
         world.clock.advance(75)
 
-        assert world.queues.backlog(message.pool, message.priority) == Backlog(1, 15_000)
+        assert world.queues.visible(message.pool, message.priority) == 1
+        assert world.queues.oldest_age_ms(message.pool, message.priority) == 15_000

@@ -10,13 +10,13 @@ from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.pass_progress import PassProgress
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.ports import (
-    Backlog,
     Deadline,
     Moved,
     Page,
     PatternEntry,
     PatternStore,
     ProgressStore,
+    ReadRecords,
     Received,
     Refused,
     RunMessage,
@@ -98,7 +98,7 @@ class FaultyStore:
     def get(self, run_id: str) -> Record | None:
         return self.inner.get(run_id)
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Any:
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
         return self.inner.get_many(run_ids, deadline)
 
     def move(self, move: Move) -> Moved | Refused:
@@ -118,6 +118,9 @@ class FaultyStore:
     def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         return self.inner.read_slot(slot, cursor)
 
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        return self.faults.around("set aside", lambda: self.inner.set_aside(run_id, slot, why, now))
+
 
 @dataclass
 class FaultyQueues:
@@ -132,8 +135,11 @@ class FaultyQueues:
             "send", lambda: self.inner.send(messages, deadline), lambda: self.inner.send(half, deadline)
         )
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
-        return self.inner.backlog(pool, priority)
+    def visible(self, pool: str, priority: Priority) -> int:
+        return self.inner.visible(pool, priority)
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        return self.inner.oldest_age_ms(pool, priority)
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0

@@ -17,8 +17,7 @@ from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.audit import Finding, Report
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
 from onthedot.domain.runs.records import Kind, Record
-from onthedot.domain.runs.slots import SlotKind
-from onthedot.ports import Deadline, Engine, ProgressStore
+from onthedot.ports import Deadline, Engine
 from onthedot.settings import AuditorSettings
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_recent
 
@@ -77,15 +76,15 @@ def audit(job_id: str | None, table: str | None, region: str | None, endpoint_ur
     sys.exit(HOLES_FOUND if found.counts["holes"] else NOT_WHOLE if found.left_out else 0)
 
 
-def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
+def _engine(table: str, connection: dict[str, Any]) -> Engine:
     from onthedot.wiring.aws import auditor_engine  # noqa: PLC0415 - needs the AWS packages
 
     # The command does not know how long this deployment keeps its history. No deployment keeps it for less time than
-    # this.
+    # this. It reads the number of shards from the table.
     settings = AuditorSettings(
         stage="",
         table=table,
-        shards=shards,
+        shards=1,
         lookahead=0,
         history_days=TOMBSTONE_DAYS,
         backlog_limit=0,
@@ -111,25 +110,13 @@ def _audit_one(table: str, connection: dict[str, Any], job_id: str) -> Audited:
 
 
 def _audit_due(table: str, connection: dict[str, Any]) -> Audited:
-    from onthedot.wiring.aws import progress_store  # noqa: PLC0415 - as above
-
-    shards = _shards(progress_store(table, **connection))
+    engine = _engine(table, connection)
+    shards = engine.shards.read().used
     if not shards:
-        raise NotAudited(f"{table}: no tick has looked at this table yet")
-    engine = _engine(table, connection, len(shards))
+        raise NotAudited(f"{table}: no job was stored in this table yet")
     found = Audited()
-    found.counts = audit_due_jobs(engine, shards, Deadline.after(engine.clock.now(), PATIENCE_MS), found.add)
+    found.counts = audit_due_jobs(engine, range(shards), Deadline.after(engine.clock.now(), PATIENCE_MS), found.add)
     return found
-
-
-def _shards(progress: ProgressStore) -> list[int]:
-    """Return the shards that are dispatched, from the progress of their groups."""
-    shards: set[int] = set()
-    group = 0
-    while done := progress.read_progress(group).done:
-        shards.update(done.get(SlotKind.FIRE, {}))
-        group += 1
-    return sorted(shards)
 
 
 def _view(job: Record, report: Report) -> dict[str, Any]:

@@ -28,8 +28,8 @@ class Reason:
 class QueueState:
     """The backlog of the queue that a run waits in."""
 
-    visible: int
-    """Number of messages that wait there."""
+    visible: int | None
+    """Number of messages that wait there. None when the queue cannot be asked."""
     oldest_age_ms: int | None = None
     """Age of the oldest message. None when it is not known."""
 
@@ -122,6 +122,8 @@ def _waiting(run: Record, now: int, backlog: QueueState | None) -> Reason:
 def _behind(backlog: QueueState | None) -> str:
     if backlog is None:
         return ""
+    if backlog.visible is None:
+        return "; that queue does not answer now"
     age = "" if backlog.oldest_age_ms is None else f", the oldest for {backlog.oldest_age_ms / 1000:.1f} s"
     return f"; {backlog.visible} waiting there{age}"
 

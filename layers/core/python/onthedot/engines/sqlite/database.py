@@ -20,9 +20,10 @@ _TRANSIENT: Final = frozenset(
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS birth (only INTEGER PRIMARY KEY CHECK (only = 1), at INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS progress (
-    shard_group INTEGER, kind TEXT, shard INTEGER, bucket INTEGER NOT NULL, PRIMARY KEY (shard_group, kind, shard)
+CREATE TABLE IF NOT EXISTS shard_progress (
+    shard INTEGER PRIMARY KEY, done TEXT, tick_id TEXT, busy_until INTEGER
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS shards (only INTEGER PRIMARY KEY CHECK (only = 1), steps TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS tokens (
     token_hash TEXT PRIMARY KEY, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL, created_at INTEGER
 ) WITHOUT ROWID;

@@ -12,7 +12,7 @@ from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import Counts, Delivery, Letter, MessageTable
-from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage, Tick
+from onthedot.ports import Clock, Deadline, Received, RunMessage, Tick
 
 _LOG: Final = logging.getLogger(__name__)
 MAX_DELAY_SECONDS: Final = 900
@@ -65,8 +65,11 @@ class SqliteRunQueues:
     def hide(self, received: Received, milliseconds: int) -> None:
         self._messages.hide(received.receipt, milliseconds)
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
-        return self._messages.backlog(queue_key(pool, priority))
+    def visible(self, pool: str, priority: Priority) -> int:
+        return self._messages.visible(queue_key(pool, priority))
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        return self._messages.oldest_age_ms(queue_key(pool, priority))
 
     def counts(self, pool: str, priority: Priority) -> Counts:
         return self._messages.counts(queue_key(pool, priority))

@@ -106,7 +106,7 @@ class _Round:
         for entries in read_slot_entries(self.engine, slot, JOBS_AT_ONCE):
             new = {entry.run_id for entry in entries if entry.kind is Kind.RECURRING} - self.seen
             self.seen |= new
-            jobs = self.engine.store.get_many(sorted(new), self.deadline) if new else {}
+            jobs = self.engine.store.get_many(sorted(new), self.deadline).found if new else {}
             for job in jobs.values():
                 if self._out_of_time():
                     return False

@@ -17,6 +17,7 @@ from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.stamping import Stamping, plan_stamps
 from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.dispatch.set_aside import faults_of
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
 from onthedot.use_cases.outcomes import Outcome, is_written
 
@@ -29,6 +30,8 @@ class Stamped:
 
     whole: bool = True
     """Whether no job was left for the next tick."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """The jobs that cannot be read or handled, with the reasons. The claim pass sets them aside."""
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -48,7 +51,10 @@ def stamp_jobs(
         limits = engine.limits.read()
         allows = lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None  # noqa: E731
     result = Stamped()
-    jobs = engine.store.get_many(job_ids, deadline)
+    read = engine.store.get_many(job_ids, deadline)
+    jobs = read.found
+    result.whole = not read.unread
+    result.faults |= faults_of(read.unreadable.values())
     now = engine.clock.now()
     soon = deadline.at_most(now + DECISION_MS)
     plans: dict[str, Stamping] = {}

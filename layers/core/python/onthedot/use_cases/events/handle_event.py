@@ -128,11 +128,13 @@ def _jobs(
 ) -> Iterator[Record]:
     """Yield the jobs of the entries as they are now: the index may be out of date."""
     read = engine.store.get_many(list(found), deadline)
+    handled.unreadable |= {job_id: unreadable.why for job_id, unreadable in read.unreadable.items()}
     for job_id, entry in found.items():
         job = None
+        if job_id in read.unreadable:
+            continue
         with handled.apart(job_id):
-            # A job that is missing here may exist: perhaps it was not read in time.
-            job = read.get(job_id) or engine.store.get(job_id)
+            job = read.found.get(job_id) or (engine.store.get(job_id) if job_id in read.unread else None)
             pattern_index.clear_left_over(engine, tenant, entry, job)
         if job is not None:
             yield job

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain
 from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record, Status
@@ -40,7 +41,8 @@ def _parents(engine: Engine, job: Record) -> list[str]:
     Only the parents that are named are read.
     """
     waits = [parent for parent in job.parents if parent in job.waits_for]
-    found = engine.store.get_many(waits[:MOST_NAMED], Deadline.after(engine.clock.now(), PATIENCE_MS)) if waits else {}
+    deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
+    found = engine.store.get_many(waits[:MOST_NAMED], deadline).found if waits else {}
     return [_named(parent, found.get(parent)) for parent in waits]
 
 
@@ -69,8 +71,11 @@ def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
     """Read the backlog of the run's queue, but only where it explains something."""
     if not _waits_in_queue(run, now):
         return None
-    backlog = engine.queues.backlog(run.pool, run.priority)
-    return QueueState(backlog.visible, backlog.oldest_age_ms)
+    try:
+        visible = engine.queues.visible(run.pool, run.priority)
+    except Unavailable:
+        return QueueState(None)
+    return QueueState(visible, engine.queues.oldest_age_ms(run.pool, run.priority) if visible else None)
 
 
 def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:

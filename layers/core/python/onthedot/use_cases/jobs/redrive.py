@@ -39,7 +39,7 @@ def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
     """Run these dead letters again. Each id that is no dead letter of the tenant is refused, the others are run."""
     asked = list(dict.fromkeys(run_ids))
     deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
-    found = engine.store.get_many(asked, deadline)
+    found = engine.store.get_many(asked, deadline).found
     result = Redriven()
     runs: list[Record] = []
     for run_id in asked:
@@ -108,7 +108,7 @@ def _still_scheduled(engine: Engine, runs: Sequence[Record], result: Redriven, d
     job_ids = list(dict.fromkeys(run.job_id for run in runs if run.kind is Kind.STAMPED))
     if not job_ids:
         return runs
-    jobs = engine.store.get_many(job_ids, deadline)
+    jobs = engine.store.get_many(job_ids, deadline).found
     scheduled: list[Record] = []
     for run in runs:
         job = jobs.get(run.job_id)

@@ -42,11 +42,11 @@ class ParentCheck:
         if not parents:
             return
         deadline = Deadline.after(self._engine.clock.now(), patience.READ_MS)
-        found = self._engine.store.get_many(list(dict.fromkeys(parents)), deadline)
-        if not deadline.allows(self._engine.clock.now()):
+        read = self._engine.store.get_many(list(dict.fromkeys(parents)), deadline)
+        if read.unread:
             raise Unavailable("the parents could not be read in time")
-        self._known |= found
-        self._absent |= set(parents) - found.keys()
+        self._known |= read.found
+        self._absent |= set(parents) - read.found.keys()
 
     def _trouble(self, parent_id: str, job_id: str) -> str | None:
         parent = self._known.get(parent_id)

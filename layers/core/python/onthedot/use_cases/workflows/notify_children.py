@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.domain.errors import OnthedotError, Unavailable
+from onthedot.domain.errors import OnthedotError, Unavailable, UnreadableRecord
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import dependencies, lifecycle
 from onthedot.domain.runs.dependencies import OnParentFailure
@@ -85,7 +85,10 @@ def _notify_all(engine: Engine, parent: Record, deadline: Deadline) -> _Notified
     children = sorted(parent.children)
     with notified.apart(parent.run_id):
         if has_graph(parent) and parent.status is not Status.SUCCEEDED:
-            notified.to_notify += end_graph(engine, parent, parent.status, deadline).to_notify
+            ended = end_graph(engine, parent, parent.status, deadline)
+            notified.to_notify += ended.to_notify
+            if ended.unreadable is not None:
+                raise UnreadableRecord(ended.unreadable)
     with notified.apart(parent.run_id):
         children = _not_notified(engine, parent, deadline) if len(children) > MANY else children
     for child_id in children:
@@ -101,7 +104,9 @@ def _notify_all(engine: Engine, parent: Record, deadline: Deadline) -> _Notified
 def _not_notified(engine: Engine, parent: Record, deadline: Deadline) -> list[str]:
     """Return the children of a run with many, without those that an earlier try notified: so each try gets further."""
     read = engine.store.get_many(sorted(parent.children), deadline)
-    return [child_id for child_id in sorted(parent.children) if not _is_notified(read.get(child_id), parent.run_id)]
+    return [
+        child_id for child_id in sorted(parent.children) if not _is_notified(read.found.get(child_id), parent.run_id)
+    ]
 
 
 def _is_notified(child: Record | None, parent_id: str) -> bool:
@@ -135,10 +140,18 @@ def notify_child(engine: Engine, child_id: str, parent_id: str, parent: Record |
             return _end_child(
                 engine, child, lambda child: dependencies.end_by_policy(child, parent, parent_id, now, deployment)
             )
-    outcome = engine.store.move(dependencies.remove_parent(child_id, parent_id))
+    outcome = _move(engine, dependencies.remove_parent(child_id, parent_id))
     if isinstance(outcome, Moved) and outcome.run is not None and not outcome.run.waits_for:
         return schedule_child(engine, outcome.run)
     return None
+
+
+def _move(engine: Engine, move: Move) -> Moved | Refused:
+    """Apply a move. Raise UnreadableRecord when the record that refuses it cannot be read."""
+    outcome = engine.store.move(move)
+    if isinstance(outcome, Refused) and outcome.unreadable is not None:
+        raise UnreadableRecord(outcome.unreadable)
+    return outcome
 
 
 def _if_pending(child: Record | None) -> Record | None:
@@ -150,7 +163,7 @@ def _end_child(engine: Engine, child: Record, end: Callable[[Record], Move]) -> 
     """End a child that must not run. Return it if its own children are to be notified."""
     for _ in range(TRIES):
         move = end(child)
-        outcome = engine.store.move(move)
+        outcome = _move(engine, move)
         if isinstance(outcome, Moved):
             return _if_pending(lifecycle.applied(child, move))
         if outcome.current is None or outcome.current.status is not Status.WAITING:
@@ -163,7 +176,7 @@ def schedule_child(engine: Engine, child: Record) -> Record | None:
     """Schedule a child whose parents have all ended. Return it if it ended instead and has children to notify."""
     now = engine.clock.now()
     move = dependencies.schedule(child, now, generation=fresh_generation(), deployment=engine.deployment)
-    outcome = engine.store.move(move)
+    outcome = _move(engine, move)
     if isinstance(outcome, Refused):
         return None  # another process scheduled it first
     scheduled = lifecycle.applied(child, move)
@@ -205,7 +218,7 @@ def _record_in_parent(engine: Engine, parent_id: str, child_id: str) -> Record |
     for _ in range(TRIES):
         if parent is None or dependencies.has_ended(parent) or not dependencies.needs_link(parent, child_id):
             return parent
-        outcome = engine.store.move(dependencies.link_child(parent, child_id))
+        outcome = _move(engine, dependencies.link_child(parent, child_id))
         if isinstance(outcome, Moved):
             return outcome.run
         parent = outcome.current

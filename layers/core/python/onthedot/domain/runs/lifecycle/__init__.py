@@ -1,9 +1,11 @@
 """The moves of a run's life, as pure functions: each one takes the facts that the caller knows and returns a `Move`.
 
 The use cases decide which move to make and the store applies it. `attempts` has the moves of a worker's attempt,
-`sent` those of a run that no worker has started yet, `ended` those of a run that has ended.
+`sent` those of a run that no worker has started yet, `ended` those of a run that has ended, `aside` those of a run that
+was set aside or whose pool is gone.
 """
 
+from onthedot.domain.runs.lifecycle.aside import change_pool, put_back, wait_for_pool
 from onthedot.domain.runs.lifecycle.attempts import (
     CLOCK_MARGIN_MS,
     KEPT_ATTEMPTS,
@@ -55,6 +57,7 @@ __all__ = [
     "PAUSED_WHY",
     "Failure",
     "applied",
+    "change_pool",
     "claim",
     "delete",
     "extend_lease",
@@ -67,6 +70,7 @@ __all__ = [
     "may_be_revived",
     "name_last_started",
     "postpone",
+    "put_back",
     "redrive",
     "repark",
     "reroute",
@@ -78,4 +82,5 @@ __all__ = [
     "stop",
     "succeed",
     "undeliverable",
+    "wait_for_pool",
 ]

@@ -8,14 +8,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from onthedot.domain import compact_json
+from onthedot.domain.errors import Unreachable
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH, retry_leftovers, tens
-from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage
+from onthedot.ports import Clock, Deadline, Received, RunMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
@@ -52,6 +53,7 @@ class SqsRunQueues:
         self._queue_urls = queue_urls
         self._clock = clock
         self._poll_seconds = poll_seconds
+        self._age_unknown = False
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
         by_queue: dict[str, list[RunMessage]] = defaultdict(list)
@@ -70,12 +72,29 @@ class SqsRunQueues:
         sent = {int(entry["Id"]) for entry in reply.get("Successful", [])}
         return [message for number, message in enumerate(messages) if number not in sent]
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
-        url = self._url(pool, priority)
-        with translated("backlog"):
-            reply = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
-        visible = int(reply["Attributes"]["ApproximateNumberOfMessages"])
-        return Backlog(visible, 0 if visible == 0 else self._oldest_age(url.rsplit("/", 1)[-1]))
+    def visible(self, pool: str, priority: Priority) -> int:
+        with _reached(queue_key(pool, priority)):
+            reply = self._client.get_queue_attributes(
+                QueueUrl=self._url(pool, priority), AttributeNames=["ApproximateNumberOfMessages"]
+            )
+        return int(reply["Attributes"]["ApproximateNumberOfMessages"])
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        """Read the age from CloudWatch, its only source. The value is some minutes old.
+
+        A CloudWatch that fails or denies is an unknown age. It is logged once until it answers again.
+        """
+        if self._cloudwatch is None:
+            return None
+        try:
+            age = self._read_age(self._cloudwatch(), self._url(pool, priority).rsplit("/", 1)[-1])
+        except (BotoCoreError, ClientError, Unreachable) as error:
+            if not self._age_unknown:
+                _LOG.warning("age_unknown", extra={"queue": queue_key(pool, priority), "error": str(error)})
+            self._age_unknown = True
+            return None
+        self._age_unknown = False
+        return age
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
@@ -111,12 +130,12 @@ class SqsRunQueues:
         return self._url(received.message.pool, received.message.priority)
 
     def _url(self, pool: str, priority: Priority) -> str:
-        return self._queue_urls[queue_key(pool, priority)]
+        url = self._queue_urls.get(queue_key(pool, priority))
+        if url is None:
+            raise Unreachable(f"this stage has no queue {queue_key(pool, priority)}")
+        return url
 
-    def _oldest_age(self, queue_name: str) -> int | None:
-        """Read the age of the oldest message from CloudWatch, its only source. The value is some minutes old."""
-        if self._cloudwatch is None:
-            return None
+    def _read_age(self, cloudwatch: "CloudWatchClient", queue_name: str) -> int | None:
         end = datetime.fromtimestamp(self._clock.now() / 1000, UTC)
         metric = {
             "Namespace": "AWS/SQS",
@@ -124,12 +143,19 @@ class SqsRunQueues:
             "Dimensions": [{"Name": "QueueName", "Value": queue_name}],
         }
         query: Any = {"Id": "age", "MetricStat": {"Metric": metric, "Period": 60, "Stat": "Maximum"}}
-        with translated("oldest age"):
-            reply = self._cloudwatch().get_metric_data(
-                MetricDataQueries=[query], StartTime=end - timedelta(minutes=5), EndTime=end
-            )
+        reply = cloudwatch.get_metric_data(MetricDataQueries=[query], StartTime=end - timedelta(minutes=5), EndTime=end)
         values = [value for result in reply["MetricDataResults"] for value in result["Values"]]
         return int(values[0] * 1000) if values else None
+
+
+@contextmanager
+def _reached(queue: str) -> Iterator[None]:
+    """Raise Unavailable when the queue does not answer, and Unreachable when it is gone or denied."""
+    try:
+        with translated(f"queue {queue}"):
+            yield
+    except ClientError as error:
+        raise Unreachable(f"queue {queue} cannot be used: {error_code(error)}") from error
 
 
 @contextmanager
