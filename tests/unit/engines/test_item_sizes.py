@@ -14,24 +14,25 @@ from onthedot.api.core.fields import MAX_TEXT
 from onthedot.api.jobs.fields import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS
 from onthedot.api.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
 from onthedot.api.workers.fields import MAX_CAPABILITIES, MAX_RUNNING
+from onthedot.domain import shard_history
 from onthedot.domain.events import patterns
 from onthedot.domain.ids import event_run_id
 from onthedot.domain.runs.dependencies import MOST_CHILDREN
 from onthedot.domain.runs.fairness import TenantLimits
 from onthedot.domain.runs.lifecycle import KEPT_ATTEMPTS
 from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import SlotKind
+from onthedot.domain.shard_history import ShardHistory
 from onthedot.domain.workers.records import MOST_ASSIGNED
 from onthedot.domain.workflows.graph import MAX_JOBS
 from onthedot.engines.aws.dynamodb import keys
 from onthedot.engines.aws.dynamodb.items import to_item
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
+from onthedot.engines.progress_text import progress_text
 from onthedot.ports import Moved, PatternEntry, Principal
 from onthedot.use_cases.access.issue_token import LONGEST_NAME, issue_token
 from tests.builders import World, a_world
@@ -233,19 +234,22 @@ def test_the_signing_keys_of_a_tenant_that_rotates_for_ever(api: Api, world: Wor
     assert table.largest < 2 * 1024
 
 
-def test_a_token_the_progress_and_the_memory_of_an_event(world: World) -> None:
+def test_a_token_the_memory_of_an_event_the_progress_and_the_numbers_of_shards(world: World) -> None:
     table = Table()
     issue_token(DynamoTokenStore(table, "t"), world.clock, Principal(TENANT, TENANT, TENANT))  # type: ignore[arg-type]
     DynamoPatternStore(table, "t", world.clock).first_time(TENANT, WIDE * MAX_TEXT, 10**15, 10**12)  # type: ignore[arg-type]
-    done = {kind: dict.fromkeys(range(10_000, 10_256), 10**9) for kind in SlotKind}
-    DynamoProgressStore(table, "t").write_progress(99, PassProgress(done))  # type: ignore[arg-type]
-    assert table.largest < 16 * 1024
+    assert table.largest < 2 * 1024
+    assert len(progress_text(ShardProgress(*[10**9] * 5))) < 1024
+    history = ShardHistory()
+    for number in range(1, 1_025):
+        history = history.announced(number, 10**9)
+    assert len(shard_history.to_text(history)) < 2 * 1024
 
 
 def test_this_file_knows_every_kind_of_item() -> None:
     """A new kind needs its largest item here."""
-    known = {"run_key", "token_key", "limits_key", "progress_key", "worker_key", "signing_key", "pattern_key"}
-    assert {name for name in vars(keys) if name.endswith("_key") and name != "_key"} == {*known, "event_key"}
+    known = {"run", "token", "limits", "progress", "shards", "worker", "signing", "pattern", "event"}
+    assert {name for name in vars(keys) if name.endswith("_key")} == {"_key", *(f"{kind}_key" for kind in known)}
 
 
 def test_a_call_of_aws_may_have_an_input_of_the_same_size() -> None:

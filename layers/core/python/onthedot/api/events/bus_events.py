@@ -47,6 +47,7 @@ def take_event(engine: Engine, tenant: str, document: Any, deadline: Deadline) -
         return [_unless_refused(lambda: _cancel(engine, tenant, event))]
     if document["detail-type"].startswith(COMMANDS):
         raise BadEvent(f"unknown command {echo(document['detail-type'])}; give {SUBMIT} or {CANCEL}")
+    _refuse_unfit({"detail": document.get("detail")})  # the detail of a command is checked as a body of REST is
     handled = handle_event(engine, tenant, event, deadline)
     if handled.unreadable:
         raise BadEvent(f"{len(handled.runs)} jobs have their run, these cannot be read: {_named(handled.unreadable)}")
@@ -56,15 +57,19 @@ def take_event(engine: Engine, tenant: str, document: Any, deadline: Deadline) -
 def _read(document: Any) -> Event:
     if not isinstance(document, dict) or not all(isinstance(document.get(name), str) for name in _ENVELOPE):
         raise BadEvent(f"no event: an object with {', '.join(_ENVELOPE)} and detail was expected")
-    try:
-        # A value that JSON in UTF-8 cannot express, such as half of a surrogate pair, could be stored nowhere.
-        check_values(document)
-    except ApiError as error:
-        raise BadEvent(error.message) from error
+    _refuse_unfit({name: value for name, value in document.items() if name != "detail"})
     try:
         return Event(document["id"], parse_instant(document["time"]), document)
     except ValueError as error:
         raise BadEvent(f"time: {error}") from error
+
+
+def _refuse_unfit(document: Any) -> None:
+    """Raise BadEvent for a value that JSON in UTF-8 cannot express, such as half of a surrogate pair."""
+    try:
+        check_values(document)
+    except ApiError as error:
+        raise BadEvent(error.message) from error
 
 
 def _submit(engine: Engine, tenant: str, event: Event) -> str:
