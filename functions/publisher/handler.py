@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from onthedot.domain.errors import UnreadableRecord
 from onthedot.engines.aws.dynamodb.stream import is_of_a_run, read_change
 from onthedot.observability import emit, logger
 from onthedot.ports import Deadline, RecordChange
@@ -38,6 +39,6 @@ def _readable(records: list[dict[str, Any]]) -> Iterator[RecordChange]:
             continue
         try:
             yield read_change(record)
-        except (ValueError, KeyError, TypeError) as error:
+        except (UnreadableRecord, ValueError, KeyError, TypeError) as error:
             keys = record["dynamodb"]["Keys"]
             _log.error("unreadable_record", extra={"keys": keys, "error": repr(error)})

@@ -156,7 +156,7 @@ def test_an_event_cancels_a_job_once_however_often_it_comes(handler: ModuleType)
         (event({}, source="\ud800"), "source: has half of a surrogate pair"),
         (event({}, "\ud800"), "detail-type: has half of a surrogate pair"),
         (event({}, resources=["\ud800"]), "resources.0: has half of a surrogate pair"),
-        (event({}, **{"\ud800": 1}), "?: has half of a surrogate pair"),
+        ({**event({}), "\ud800": 1}, "?: has half of a surrogate pair"),
         (submit(name="\ud800"), "bad_json: name: has half of a surrogate pair"),
         (event({"job_id": "\ud800"}, "onthedot.job.cancel"), "job_id: Input should be a valid string"),
         (event({"n": float("inf")}), "detail.n: is not a number JSON can carry"),

@@ -1,20 +1,18 @@
 """A job with very many children: refused by name, also by the write itself, and notified step by step."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pytest
 
-from onthedot.domain.errors import InvalidRequest, OnthedotError, Unavailable
-from onthedot.domain.runs import changes
+from onthedot.domain.errors import InvalidRequest, OnthedotError
 from onthedot.domain.runs.dependencies import MOST_CHILDREN
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import bucket_of
 from onthedot.domain.workflows.graph import MAX_JOBS
-from onthedot.ports import Deadline, Engine, Moved, Refused, RunStore
+from onthedot.ports import Deadline, Moved, RunStore
 from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
-from onthedot.use_cases.workflows.notify_children import MANY, link_to_parents, notify_children
+from onthedot.use_cases.workflows.notify_children import link_to_parents
 from tests.builders import World, a_world
 from tests.scenarios.kits.family import Family
 from tests.scenarios.kits.faults import Fault, Faults
@@ -143,86 +141,6 @@ def test_a_reply_that_was_lost_at_the_last_place_is_no_refusal() -> None:
         with_children(family, parent, MOST_CHILDREN - 1)
         child = family.job(parent, faults=Faults(1, Fault.LOST_REPLY))
         assert (child.status, child.run_id in family.stored(parent).children) == (Status.WAITING, True)
-
-
-@dataclass
-class HardStore:
-    """A store in which every move takes time, and moves of chosen records fail."""
-
-    world: World
-    move_s: float = 0
-    errors: dict[str, OnthedotError] = field(default_factory=dict)
-    moved: list[str] = field(default_factory=list)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.world.store, name)
-
-    def move(self, move: Move) -> Moved | Refused:
-        self.moved.append(move.run_id)
-        self.world.clock.advance(self.move_s)
-        if move.run_id in self.errors:
-            raise self.errors[move.run_id]
-        return self.world.store.move(move)
-
-
-def an_ended_parent(family: Family, number: int) -> tuple[Record, list[Record]]:
-    """A run that ended and has notified none of its children."""
-    parent = family.job(delay_s=3600)
-    children = [family.job(parent) for _ in range(number)]
-    cancelled = changes.cancel(family.stored(parent), family.world.clock.now(), family.world.engine.deployment)
-    assert cancelled is not None
-    assert isinstance(family.world.store.move(cancelled), Moved)
-    return family.stored(parent), children
-
-
-def on(world: World, store: HardStore) -> Engine:
-    return replace(world.engine, store=store)  # type: ignore[arg-type]
-
-
-def test_notifying_stops_at_the_deadline_and_the_next_try_goes_on_there() -> None:
-    with a_world() as world:
-        family = Family(world)
-        parent, children = an_ended_parent(family, MANY + 20)
-        store = HardStore(world, move_s=0.1)
-        assert notify_children(on(world, store), parent, Deadline.after(world.clock.now(), 5_000)) is False
-        assert len(store.moved) <= 51, "it looks at the deadline before each child"
-        assert family.stored(parent).notify_pending == 1
-        first = set(store.moved)
-        store.moved.clear()
-        assert notify_children(on(world, store), parent, Deadline.after(world.clock.now(), 60_000)) is True
-        assert not first & set(store.moved), "it begins with the children that are left"
-        assert family.stored(parent).notify_pending is None
-        assert {family.status(child) for child in children} == {Status.FAILED}
-
-
-def test_a_child_that_the_store_cannot_reach_stops_no_other() -> None:
-    with a_world() as world:
-        family = Family(world)
-        parent, children = an_ended_parent(family, 5)
-        first = min(child.run_id for child in children)
-        store = HardStore(world, errors={first: Unavailable("throttled")})
-        with pytest.raises(Unavailable, match="throttled"):
-            notify_children(on(world, store), parent)
-        assert sorted(family.statuses(children)) == [*[Status.FAILED] * 4, Status.WAITING]
-        assert family.stored(parent).notify_pending == 1
-        assert family.stored(parent).slot == parent.slot, "the sweep tries again"
-        family.let_pass(300)
-        family.check_promises([parent, *children])
-
-
-def test_a_child_that_cannot_be_read_is_tried_again_an_hour_later() -> None:
-    with a_world() as world:
-        family = Family(world)
-        parent, children = an_ended_parent(family, 5)
-        first = min(child.run_id for child in children)
-        store = HardStore(world, errors={first: OnthedotError("it has format 2")})
-        assert notify_children(on(world, store), parent) is True, "nothing is left in this slot"
-        assert sorted(family.statuses(children)) == [*[Status.FAILED] * 4, Status.WAITING]
-        assert (
-            family.stored(parent).slot == f"{str(parent.slot).rpartition('#')[0]}#{bucket_of(world.clock.now()) + 62}"
-        )
-        family.let_pass(3600 + 300)
-        family.check_promises([parent, *children])
 
 
 def all_runs(world: World) -> list[Record]:

@@ -1,7 +1,7 @@
 """Publish changes of jobs and runs to the event bus: each at least once, and those of one record in their order."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,7 +27,7 @@ class PublishResult:
 
     published: int
     refused: int
-    """Number of events that the bus will never take."""
+    """Number of events that the bus will never take, or that cannot be made."""
     again_from: str | None
     """The position of the first change that was not published. The batch is published again from there on."""
 
@@ -40,7 +40,7 @@ def publish_changes(
     The first change that was not published is published again, together with all changes that follow it. Subscribers
     recognise a repeated event by its version. An event that the bus will never take is logged, and delays no other.
     """
-    made = list(_events(changes, options))
+    made, unmade = _events(changes, options)
     answers = bus.publish([event for _, event in made], deadline)
     unpublished: list[str] = []
     refused = 0
@@ -52,14 +52,26 @@ def publish_changes(
         elif isinstance(answer, Unpublishable):
             refused += 1
             _LOG.error("unpublishable", extra={**about, "why": answer.why})
-    return PublishResult(len(made) - len(unpublished) - refused, refused, unpublished[0] if unpublished else None)
+    published = len(made) - len(unpublished) - refused
+    return PublishResult(published, refused + unmade, unpublished[0] if unpublished else None)
 
 
-def _events(changes: Sequence[RecordChange], options: PublishOptions) -> Iterator[tuple[RecordChange, LifecycleEvent]]:
-    """Yield the changes that make an event, each with its event."""
+def _events(
+    changes: Sequence[RecordChange], options: PublishOptions
+) -> tuple[list[tuple[RecordChange, LifecycleEvent]], int]:
+    """Return the changes that make an event, each with its event, and the number of events that cannot be made."""
+    made: list[tuple[RecordChange, LifecycleEvent]] = []
+    refused = 0
     for change in changes:
-        event = event_of(
-            change.old, change.new, change.at, every_change=options.every_change, with_results=options.with_results
-        )
+        try:
+            event = event_of(
+                change.old, change.new, change.at, every_change=options.every_change, with_results=options.with_results
+            )
+        except Exception as error:  # noqa: BLE001 - one record must not hold up the changes of all others
+            refused += 1
+            run_id = None if change.new is None else change.new.run_id
+            _LOG.error("unpublishable", extra={"run": run_id, "why": repr(error)})
+            continue
         if event is not None:
-            yield change, event
+            made.append((change, event))
+    return made, refused

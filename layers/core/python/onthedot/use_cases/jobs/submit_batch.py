@@ -131,9 +131,13 @@ def _with_entered_patterns(engine: Engine, records: Sequence[Accepted]) -> list[
 
 
 def _leave_refused(engine: Engine, records: Sequence[Accepted], stored_now: Mapping[str, Record | Unavailable]) -> None:
-    """Remove the patterns of jobs whose id was in use, unless the stored job needs the same entries."""
+    """Remove the patterns of jobs whose id was in use, unless the stored job needs the same entries.
+
+    Entries for which there is no time are harmless, and an event removes them later.
+    """
+    deadline = Deadline.after(engine.clock.now(), patience.SEND_BATCH_MS)
     for record in records:
-        if isinstance(record, Record) and _waits_for_events(record):
+        if isinstance(record, Record) and _waits_for_events(record) and deadline.allows(engine.clock.now()):
             found = stored_now[record.run_id]
             if isinstance(found, Record):
                 pattern_index.leave(engine, record, found)

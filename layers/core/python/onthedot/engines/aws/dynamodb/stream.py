@@ -17,7 +17,7 @@ def is_of_a_run(record: Mapping[str, Any]) -> bool:
 
 
 def read_change(record: Mapping[str, Any]) -> RecordChange:
-    """Raise ValueError, KeyError or TypeError when the item is not a job or run."""
+    """Raise UnreadableRecord, ValueError, KeyError or TypeError when the item is not a job or run that can be read."""
     change = record["dynamodb"]
     return RecordChange(
         position=str(change["SequenceNumber"]),
