@@ -28,7 +28,7 @@ from onthedot.use_cases.workflows.end_graph import end_graph
 _LOG: Final = logging.getLogger(__name__)
 TRIES: Final = 8
 MANY: Final = 100
-"""With more children, those that are notified already are found by reads of so many at once."""
+"""With more children than this, the children that are notified already are read first and left out."""
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ def _notify_all(engine: Engine, parent: Record, deadline: Deadline) -> _Notified
 
 
 def _not_notified(engine: Engine, parent: Record, deadline: Deadline) -> list[str]:
-    """Return the children of a run with many, without those that an earlier try notified: so each try gets further."""
+    """Return the children that no earlier try has notified. So each try gets further, however many children there are."""
     read = engine.store.get_many(sorted(parent.children), deadline)
     return [
         child_id for child_id in sorted(parent.children) if not _is_notified(read.found.get(child_id), parent.run_id)
