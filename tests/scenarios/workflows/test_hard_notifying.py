@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from onthedot.domain.errors import OnthedotError, Unavailable, UnreadableRecord
-from onthedot.domain.ids import job_id_for_key
 from onthedot.domain.runs import changes
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import bucket_of
 from onthedot.ports import Deadline, Engine, Moved, Refused
-from onthedot.use_cases.jobs.accept_jobs import accept_job
+from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
 from onthedot.use_cases.jobs.payloads import load_payload
 from onthedot.use_cases.workflows.end_graph import end_graph
 from onthedot.use_cases.workflows.notify_children import MANY, notify_children
@@ -128,14 +127,25 @@ def test_a_parent_of_a_newer_version_is_not_taken_for_one_that_is_gone() -> None
         parent = family.job(delay_s=3600)
         request = family.request(parent, key="child")
         faults = Faults(0, Fault.MEANWHILE, lambda: newer(world, parent.run_id))
-        with pytest.raises(UnreadableRecord):
-            accept_job(family.engine(faults), "acme", request, world.clock.now())
-        child = world.store.get(job_id_for_key("acme", "child"))
-        assert child is not None
+        child = accept_job(family.engine(faults), "acme", request, world.clock.now())
         assert (child.status, child.waits_for) == (Status.WAITING, frozenset({parent.run_id}))
         newer(world, parent.run_id, None)
         family.let_pass(3 * 3600)
         family.check_promises([parent, child])
+
+
+def test_a_child_that_cannot_be_linked_now_is_accepted_and_fails_no_other_job_of_its_batch() -> None:
+    with a_world() as world:
+        family = Family(world)
+        bad, good = family.job(delay_s=600), family.job(delay_s=600)
+        store = HardStore(world, errors={bad.run_id: Unavailable("throttled")})
+        requests = [family.request(bad), family.request(good), family.request(bad, good)]
+        answers = accept_batch(on(world, store), "acme", requests, world.clock.now())
+        children = [answer for answer in answers if isinstance(answer, Record)]
+        assert len(children) == 3, "they are stored, so each is accepted"
+        assert len(family.stored(good).children) == 1
+        family.let_pass(1200)
+        family.check_promises([bad, good, *children])
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{", b'{"jobs":[{}]}', b'{"jobs":[{"key":"a","a_newer_field":1}]}'])

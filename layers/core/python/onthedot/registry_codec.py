@@ -16,7 +16,7 @@ from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 DAMAGED: Final = (AttributeError, KeyError, TypeError, ValueError)
 """The errors that reading a damaged text raises."""
 MOST_THROTTLED_BYTES: Final = 100 * 1024
-"""Most bytes of the marks of one shard group, which are one item. Without a mark only the claim pass limits a tenant."""
+"""Most bytes of the marks of one shard group. Only the claim pass limits a tenant without a mark."""
 
 
 def about(worker: WorkerRecord) -> str:

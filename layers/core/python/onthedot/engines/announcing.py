@@ -1,6 +1,6 @@
 """A store of runs that announces its number of shards before it writes, so that ticks serve all shards that it uses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
@@ -8,7 +8,18 @@ from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
 from onthedot.domain.shard_history import RENEWED_AFTER
-from onthedot.ports import Clock, Deadline, Moved, Page, Refused, RunStore, ShardStore, SlotEntry, Undecided
+from onthedot.ports import (
+    Clock,
+    Deadline,
+    Moved,
+    Page,
+    ReadRecords,
+    Refused,
+    RunStore,
+    ShardStore,
+    SlotEntry,
+    Undecided,
+)
 
 MOST_TRIES: Final = 10
 """Each try that fails means that another process has announced its number."""
@@ -64,11 +75,14 @@ class AnnouncingStore:
     def get(self, run_id: str) -> Record | None:
         return self._store.get(run_id)
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
         return self._store.get_many(run_ids, deadline)
 
     def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         return self._store.read_slot(slot, cursor)
+
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        return self._store.set_aside(run_id, slot, why, now)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self._store.failed(tenant, limit, cursor)

@@ -16,6 +16,7 @@ from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.stamping import Stamping, plan_stamps
 from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import faults_of
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
@@ -48,7 +49,7 @@ def stamp_jobs(
     tenants and queues that are throttled now are refused.
     """
     if allows is None:
-        limits = engine.limits.read()
+        limits = read_limits(engine)
         allows = lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None  # noqa: E731
     result = Stamped()
     read = engine.store.get_many(job_ids, deadline)

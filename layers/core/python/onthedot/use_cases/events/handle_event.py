@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import PayloadGone, Unavailable
 from onthedot.domain.events.index import lookup_keys
 from onthedot.domain.events.patterns import matches
 from onthedot.domain.ids import event_run_id
@@ -24,7 +24,6 @@ from onthedot.ports import Deadline, Engine, Moved, PatternEntry
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.events.event_payloads import Payloads, PayloadTooLarge
-from onthedot.use_cases.jobs.payloads import PayloadMissing
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
 from onthedot.use_cases.outcomes import record_after_create
 
@@ -153,7 +152,7 @@ def _run(engine: Engine, job: Record, event: Event, payloads: Payloads, limits: 
     run = new_run(job, run_id, event.time, now, now=now, deployment=engine.deployment, trigger=TRIGGER)
     try:
         run = payloads.added_to(run, job)
-    except (PayloadTooLarge, PayloadMissing) as error:
+    except (PayloadTooLarge, PayloadGone) as error:
         return replace(
             run, status=Status.SKIPPED, reason=str(error), claim_token=None, **closed(now, engine.deployment)
         )

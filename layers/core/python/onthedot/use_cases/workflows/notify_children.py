@@ -102,7 +102,7 @@ def _notify_all(engine: Engine, parent: Record, deadline: Deadline) -> _Notified
 
 
 def _not_notified(engine: Engine, parent: Record, deadline: Deadline) -> list[str]:
-    """Return the children that no earlier try has notified. So each try gets further, however many children there are."""
+    """Return the children that no earlier try has notified. So each try gets further than the one before."""
     read = engine.store.get_many(sorted(parent.children), deadline)
     return [
         child_id for child_id in sorted(parent.children) if not _is_notified(read.found.get(child_id), parent.run_id)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from onthedot import codec
-from onthedot.domain.errors import Unreadable, UnreadableRecord
+from onthedot.domain.errors import PayloadGone, Unreadable, UnreadableRecord
 from onthedot.domain.ids import fresh_generation, node_job_id
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.endings import cut
@@ -58,10 +58,13 @@ def from_payload(content: bytes) -> Workflow:
 
 def graph_of(engine: Engine, job: Record, definition: Definition) -> Workflow:
     """Return the workflow that a job defines. Raise Unavailable, and UnreadableRecord when it cannot be read."""
-    content = load_payload(engine.blobs, definition)
+    try:
+        content = load_payload(engine.blobs, definition)
+    except PayloadGone as error:
+        raise UnreadableRecord(Unreadable(job.run_id, f"its graph is gone: {error}", job.tenant)) from error
     try:
         return from_payload(content)
-    except Exception as error:
+    except Exception as error:  # a damaged graph, or that of a newer version, can raise anything
         why = f"its graph cannot be read: {type(error).__name__}: {error}"
         raise UnreadableRecord(Unreadable(job.run_id, cut(why), job.tenant)) from error
 
