@@ -1,14 +1,15 @@
 """Schedule a job that was just stored or changed at once, because the next tick may be too late for it.
 
-If the process dies before this, or a service fails, the run is late but not lost: the job stays in its slot, and a tick
-or the sweep finds it. So a failure here is no failure of the request.
+If the process dies before this, the run is late but not lost: the job stays in its slot, and a tick or the sweep finds
+it.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
 
-from onthedot.domain.errors import Unavailable, UnreadableRecord
+from onthedot.domain.errors import OnthedotError
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import horizon
@@ -20,13 +21,15 @@ from onthedot.use_cases.workflows.notify_children import link_to_parents
 
 _LOG: Final = logging.getLogger(__name__)
 STAMPED_AT_ONCE: Final = 25
-Result = TypeVar("Result")
 
 
 def schedule_soon(engine: Engine, job: Record) -> Record:
     """Send, link or stamp one job, and return it as it is stored then."""
     touched = schedule_all_soon(engine, [job], patience.SEND_MS)
-    return (_try(lambda: engine.store.get(job.run_id)) or job) if touched else job
+    stored = None
+    with _left_to_a_pass(job.run_id):
+        stored = engine.store.get(job.run_id) if touched else None
+    return stored or job
 
 
 def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) -> bool:
@@ -43,22 +46,24 @@ def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) 
     active = (job for job in jobs if job.kind is Kind.RECURRING and job.status is Status.ACTIVE)
     recurring = [job.run_id for job in active if job.fire_at < until]
     if near:
-        _try(lambda: send_runs(engine, near, deadline))
+        with _left_to_a_pass(near[0].run_id):
+            send_runs(engine, near, deadline)
     for child in waiting:
-        if deadline.allows(engine.clock.now()):
-            _try(lambda: link_to_parents(engine, child))  # noqa: B023
+        with _left_to_a_pass(child.run_id):
+            if deadline.allows(engine.clock.now()):
+                link_to_parents(engine, child)
     claim_token = f"api/{fresh_generation()}"
     for first in range(0, len(recurring), STAMPED_AT_ONCE):
-        if deadline.allows(engine.clock.now()):
-            chunk = recurring[first : first + STAMPED_AT_ONCE]
-            _try(lambda: stamp_jobs(engine, chunk, claim_token, deadline))  # noqa: B023
+        with _left_to_a_pass(recurring[first]):
+            if deadline.allows(engine.clock.now()):
+                stamp_jobs(engine, recurring[first : first + STAMPED_AT_ONCE], claim_token, deadline)
     return bool(waiting or recurring)
 
 
-def _try(step: Callable[[], Result]) -> Result | None:
-    """Do a step and return its answer. When a service fails or a record cannot be read, return None."""
+@contextmanager
+def _left_to_a_pass(run_id: str) -> Iterator[None]:
+    """Leave a step that fails to a tick or the sweep: the jobs are stored, so the client must not get an error."""
     try:
-        return step()
-    except (Unavailable, UnreadableRecord) as error:
-        _LOG.warning("not_scheduled_soon", extra={"error": str(error)})
-        return None
+        yield
+    except OnthedotError as error:
+        _LOG.warning("left_to_a_pass", extra={"run": run_id, "error": str(error)})
