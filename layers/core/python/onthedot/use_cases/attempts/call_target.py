@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import PayloadGone, Unavailable
 from onthedot.domain.runs.records import Definition, Record
 from onthedot.domain.targets.http_rules import body_of
 from onthedot.domain.targets.types import HttpTarget
@@ -11,7 +11,7 @@ from onthedot.ports import Answer, Call, Engine, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.access.signing_keys import keys_of
 from onthedot.use_cases.attempts.parents_results import with_parents
-from onthedot.use_cases.jobs.payloads import PayloadMissing, load_payload
+from onthedot.use_cases.jobs.payloads import load_payload
 
 _FIRST_PAUSE_MS: Final = 2_000
 _LONGEST_PAUSE_MS: Final = 30_000
@@ -60,7 +60,7 @@ def not_made(error: Unavailable, attempt: int) -> Answer:
     The run is handed back and tried again later, for as long as the service fails: no outage may end a run. A payload
     that is gone stays gone, so that is a failure of the run.
     """
-    if isinstance(error, PayloadMissing):
+    if isinstance(error, PayloadGone):
         return Answer(ok=False, error=str(error), error_class="unavailable")
     wait = min(_FIRST_PAUSE_MS << min(attempt - 1, 10), _LONGEST_PAUSE_MS)
     return Answer(ok=False, error=str(error), error_class="unavailable", handed_back=True, retry_after_ms=wait)

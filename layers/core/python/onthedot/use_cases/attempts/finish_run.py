@@ -73,10 +73,9 @@ def _finishing_move(
         return lifecycle.hand_back(
             run,
             now,
-            failure.error,
+            failure,
             generation=fresh_generation(),
             deployment=deployment,
-            error_class=failure.error_class or "released",
             after_ms=answer.retry_after_ms or 0,
         )
     decision = after_failure(
