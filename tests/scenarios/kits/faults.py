@@ -1,13 +1,13 @@
 """Faults at chosen effects: die before or after one, halfway through a batch, or lose its reply."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.ports import (
     Deadline,
@@ -23,6 +23,7 @@ from onthedot.ports import (
     RunQueues,
     RunStore,
     SlotEntry,
+    TickLease,
     Undecided,
 )
 
@@ -188,8 +189,10 @@ class FaultyProgress:
     inner: ProgressStore
     faults: Faults
 
-    def read_progress(self, group: int) -> PassProgress:
-        return self.inner.read_progress(group)
+    def begin(self, lease: TickLease, now: int) -> Mapping[int, ShardProgress] | None:
+        return self.faults.around("begin the tick", lambda: self.inner.begin(lease, now))
 
-    def write_progress(self, group: int, progress: PassProgress) -> None:
-        self.faults.around("write progress", lambda: self.inner.write_progress(group, progress))
+    def finish(
+        self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
+    ) -> frozenset[int]:
+        return self.faults.around("write progress", lambda: self.inner.finish(lease, before, after))

@@ -33,16 +33,17 @@ class SqliteProgressStore:
         self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
     ) -> frozenset[int]:
         with self._database.transaction() as connection:
-            overtaken = frozenset(
+            release = "UPDATE shard_progress SET tick_id = NULL, busy_until = NULL WHERE shard = ? AND tick_id = ?"
+            owned = connection.execute(release, (lease.shards[0], lease.tick_id)).rowcount
+            changes = {shard: progress for shard, progress in after.items() if owned or shard != lease.shards[0]}
+            kept = {
                 shard
-                for shard, progress in after.items()
-                if not connection.execute(
+                for shard, progress in changes.items()
+                if connection.execute(
                     _REPLACE, (shard, progress_text(progress), progress_text(before.get(shard)))
                 ).rowcount
-            )
-            release = "UPDATE shard_progress SET tick_id = NULL, busy_until = NULL WHERE shard = ? AND tick_id = ?"
-            connection.execute(release, (lease.shards[0], lease.tick_id))
-        return overtaken
+            }
+        return frozenset(after) - kept
 
 
 def _read(connection: sqlite3.Connection, shards: tuple[int, ...]) -> dict[int, ShardProgress]:
