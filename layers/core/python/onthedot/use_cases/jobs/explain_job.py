@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain
+from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
+from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain, unreadable_reason
 from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record, Status
 from onthedot.domain.runs.slots import is_near
@@ -20,13 +20,17 @@ PATIENCE_MS: Final = 3_000
 class Explained:
     """A job, and the reasons for its status."""
 
-    job: Record
+    job: Record | Unreadable
+    """The job, or the facts about one that cannot be read."""
     reasons: list[Reason]
 
 
 def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     """Return the reasons for the job's status. Raise JobNotFound."""
-    job = read_job(engine, tenant, job_id)
+    try:
+        job = read_job(engine, tenant, job_id)
+    except UnreadableRecord as error:
+        return Explained(error.record, [unreadable_reason(error.record)])
     now = engine.clock.now()
     latest = _latest_due(engine, job, now) if job.kind in STAMPING else None
     run = latest or job
