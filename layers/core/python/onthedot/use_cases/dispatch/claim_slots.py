@@ -105,7 +105,7 @@ def _stamp(work: Pass, slot: str, job_ids: Sequence[str], until: int | None) -> 
     if not job_ids:
         return True
     stamped = stamp_jobs(
-        work.engine, job_ids, work.claim_token, work.deadline, allows=lambda run: bool(work.quota.choose([run]))
+        work.engine, job_ids, work.claim_token, work.deadline, lambda run: bool(work.quota.choose([run])), until
     )
     work.counts.update(stamped.counts)
     return work.set_aside(slot, stamped.faults) and stamped.whole
