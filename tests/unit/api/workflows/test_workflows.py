@@ -337,16 +337,3 @@ def test_the_description_knows_workflows(api: Api) -> None:
     described = api.get("/openapi.json").body
     assert {"get"} == set(described["paths"]["/v1/workflows/{id}"])
     assert "depends_on" in described["components"]["schemas"]["NodeFields"]["properties"]
-
-
-@pytest.mark.parametrize("poison", ["UPDATE runs SET format = 99", "UPDATE blobs SET content = x'5b5d'"])
-def test_a_workflow_that_cannot_be_read_is_shown_as_such_to_its_tenant_only(api: Api, poison: str) -> None:
-    long = [node(f"n{number}") for number in range(20)]
-    workflow_id = a_workflow(api, long, delay=3600)
-    with api.world.database.transaction() as connection:
-        connection.execute(poison)
-    answer = api.get(f"/v1/workflows/{workflow_id}")
-    assert answer.body["error"]["code"] == "unreadable"
-    foreign = api.called_by("other").get(f"/v1/workflows/{workflow_id}")
-    missing = api.called_by("other").get("/v1/workflows/job_missing")
-    assert (foreign.status, foreign.body) == (missing.status, missing.body) == (404, missing.body)
