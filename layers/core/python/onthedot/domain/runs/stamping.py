@@ -74,8 +74,8 @@ def plan_stamps(
 ) -> Stamping | None:
     """Plan all fire times from the job's position to the horizon, or to `until` if that is later.
 
-    `existing` has the job's records from its position on, and `unreadable` the ids of those that cannot be read. They
-    are needed only if the job has missed times. Return None when there is nothing to plan yet.
+    `existing` has the job's records from its position on, and `unreadable` the ids of records that cannot be read.
+    They are needed only if the job has missed times. Return None when there is nothing to plan yet.
     """
     recurrence = _recurrence(job)
     until = max(until or 0, horizon(now, deployment.lookahead))
@@ -168,7 +168,7 @@ def _due(schedule: Schedule, position: int, until: int, missed: Settled) -> list
 
 
 def _not_planned(runs: Mapping[int, Record], missed: Settled) -> tuple[int, list[Record]]:
-    """Return how many runs of missed times stay beside the plan, and those that must end without a start."""
+    """Return how many runs of missed times stay beside the plan, and the runs that must end without a start."""
     last = -1 if missed.last is None else missed.last
     others = [run for at, run in runs.items() if at <= last and at not in missed.run]
     ended = [run for run in others if run.status in SCHEDULED and run.attempt == 0]
