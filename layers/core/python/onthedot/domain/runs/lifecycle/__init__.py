@@ -37,7 +37,7 @@ from onthedot.domain.runs.lifecycle.ended import (
 from onthedot.domain.runs.lifecycle.sent import (
     LONGEST_LOOK_MS,
     MAX_RESENDS,
-    QUEUE_AWAY_LOOK_MS,
+    QUEUE_AWAY_PART,
     claim,
     look_later,
     name_last_started,
@@ -62,7 +62,7 @@ __all__ = [
     "MAX_RESENDS",
     "NEVER_BEGUN",
     "PAUSED_WHY",
-    "QUEUE_AWAY_LOOK_MS",
+    "QUEUE_AWAY_PART",
     "Failure",
     "applied",
     "change_pool",
