@@ -197,21 +197,6 @@ def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> li
     return sorted({*fires_between(schedule, after, until, limit), *skipped_between(schedule, after, until, limit)})
 
 
-def given_up(before: Record, after: Record, now: int, deployment: Deployment) -> Record | None:
-    """Return the record of fire times that were past and not settled when the job was changed or stopped.
-
-    Return None when there are none, or when the job keeps its schedule and will settle them itself.
-    """
-    if before.recurrence is None or before.status is not Status.ACTIVE or after.status is Status.PAUSED:
-        return None
-    if after.status is Status.ACTIVE and after.schedule_version == before.schedule_version:
-        return None
-    missed = fires_between(before.recurrence.schedule, before.fire_at - 1, now + 1, MISSED_PER_PASS)
-    what = "changed" if after.status is Status.ACTIVE else "stopped"
-    why = f"the job was {what} before these missed times were settled"
-    return skipped_range(before, missed, why, now, deployment) if missed else None
-
-
 def _recurrence(job: Record) -> Recurrence:
     if job.recurrence is None:
         raise ValueError(f"{job.run_id} does not recur")

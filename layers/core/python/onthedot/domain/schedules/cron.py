@@ -64,14 +64,14 @@ class Cron:
     def first_from(self, wall: int) -> int | None:
         """Return the first matching wall at or after this one, or None if there is none within SEARCH_YEARS."""
         day, minute = divmod(wall, DAY_WALLS)
-        found = self._day_from(day)
+        found = self.day_from(day)
         if found == day:
             if rest := self.times >> minute:
                 return wall + _lowest(rest)
-            found = self._day_from(day + 1)
+            found = self.day_from(day + 1)
         return None if found is None else found * DAY_WALLS + _lowest(self.times)
 
-    def _day_from(self, day: int) -> int | None:
+    def day_from(self, day: int) -> int | None:
         """Return the first matching day at or after this one, both counted from 1970-01-01."""
         if day + _EPOCH > date.max.toordinal():
             return None

@@ -6,10 +6,11 @@ it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Kind, Record, Status
@@ -17,6 +18,7 @@ from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.stamping import Stamping, plan_stamps
 from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.jobs.given_up import store_given_up
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
 from onthedot.use_cases.outcomes import Outcome, is_written
 
@@ -52,7 +54,7 @@ def stamp_jobs(
     now = engine.clock.now()
     soon = deadline.at_most(now + DECISION_MS)
     plans: dict[str, Stamping] = {}
-    for job_id, job in jobs.items():
+    for job_id, job in _without_given_up(engine, jobs, result):
         if (job.status, job.kind) == _RECURRING:
             stamping = plan_stamps(job, now=now, claim_token=claim_token, deployment=engine.deployment)
             if stamping is not None:
@@ -64,6 +66,15 @@ def stamp_jobs(
     unsent = send_runs(engine, to_send, deadline) if to_send else 0
     result.counts.update(sent=len(to_send) - unsent, unsent=unsent)
     return result
+
+
+def _without_given_up(engine: Engine, jobs: Mapping[str, Record], result: Stamped) -> Iterator[tuple[str, Record]]:
+    """Yield the jobs. First record the times that a job has given up, because the process that changed it died."""
+    for job_id, job in jobs.items():
+        try:
+            yield job_id, store_given_up(engine, job)
+        except Unavailable:
+            result.whole = False
 
 
 def _with_slot(engine: Engine, run: Record, now: int, allows: Callable[[Record], bool]) -> Record:

@@ -16,6 +16,7 @@ from onthedot.domain.runs.sweep import Act, Leave, decide, is_backlogged
 from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
+from onthedot.use_cases.jobs.given_up import store_given_up
 from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
 
 RUNS_PER_ROUND: Final = 100
@@ -54,6 +55,9 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
     now = engine.clock.now()
     acts: list[tuple[Record, Act]] = []
     for run in runs:
+        if run.slot == sweep.slot and run.given_up is not None:
+            _store_given_up(sweep, run)
+            continue
         if run.slot == sweep.slot and _must_notify(run):
             _notify(sweep, run)
             continue
@@ -73,6 +77,15 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
             sweep.counts["left"] += 1
     if acts:
         _apply(sweep, acts, sweep.deadline.at_most(now + DECISION_MS))
+
+
+def _store_given_up(sweep: Sweep, job: Record) -> None:
+    """Store the times that a job has given up, because the process that changed the job died."""
+    try:
+        store_given_up(sweep.engine, job)
+        sweep.counts["given_up"] += 1
+    except Unavailable:
+        sweep.whole = False
 
 
 def _must_notify(run: Record) -> bool:

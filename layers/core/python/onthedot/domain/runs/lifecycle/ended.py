@@ -57,11 +57,15 @@ def grow_range(record: Record, until: int | None, count: int | None) -> Move:
 
 
 def delete(run: Record, now: int, generation: str, deployment: Deployment) -> Move:
-    """Turn the record into a tombstone that keeps its id taken. Messages and attempts under way are fenced off."""
+    """Turn the record into a tombstone that keeps its id taken. Messages and attempts under way are fenced off.
+
+    A recurring job must be as it was read, because its position says which times it gives up.
+    """
+    as_read = {} if run.recurrence is None else {"version": run.version, "fire_at": run.fire_at}
     tombstone = {"slot": None, "expires_at": tombstone_expiry(now)}
     return Move(
         run.run_id,
-        Expect(frozenset(Status) - {Status.DELETED}, all_children(run)),
+        Expect(frozenset(Status) - {Status.DELETED}, {**all_children(run), **as_read}),
         Status.DELETED,
         {
             **(notifying(run, now, deployment) if must_notify(run) else tombstone),
