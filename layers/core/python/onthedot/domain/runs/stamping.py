@@ -10,7 +10,7 @@ from typing import Final
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import extra_run_id, fresh_generation, stamped_run_id
-from onthedot.domain.runs.endings import closed
+from onthedot.domain.runs.endings import closed, completed
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place
 from onthedot.domain.runs.records import Kind, Record, Status
@@ -186,7 +186,7 @@ def _advance(  # noqa: PLR0917
     count = {"stamped": (job.stamped or 0) + stamped, "accounted_until": last or job.accounted_until}
     if following is None:
         behind_the_last = job.fire_at if last is None else last + 1
-        changes = {**count, **closed(now, deployment), "fire_at": behind_the_last}
+        changes = {**count, **completed(now, deployment), "fire_at": behind_the_last}
         return Move(job.run_id, expect, Status.COMPLETED, changes)
     slot = fire_slot(shard_of(job.job_id, deployment.shards), following, now)
     return Move(job.run_id, expect, Status.ACTIVE, {**count, "fire_at": following, "slot": slot})

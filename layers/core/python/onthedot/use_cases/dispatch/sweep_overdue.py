@@ -14,6 +14,7 @@ from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.sweep import Act, Leave, decide, is_backlogged
 from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
+from onthedot.use_cases.dispatch.keep_jobs import keep_jobs_of
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.jobs.given_up import store_given_up
@@ -120,6 +121,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             _notify_children(sweep, lifecycle.applied(run, act.move))
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
+    keep_jobs_of(sweep.engine, [run for run, act in acts if act.what == "waits"], deadline)
     if to_send:
         # A run that stays unsent is found again in the watch slot to which it was just moved.
         sweep.counts["unsent_by_sweep"] += send_runs(sweep.engine, to_send, deadline)
