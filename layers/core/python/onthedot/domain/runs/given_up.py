@@ -114,7 +114,7 @@ def _given_up(job: Record, recorded: Sequence[Record], now: int) -> GivenUp | No
 
 
 def _many(schedule: Schedule, left: Sequence[int], computed: int, runs: Collection[int], until: int) -> GivenUp:
-    """Count the times behind those that were computed, which may be millions."""
+    """Count the times behind the last computed one too, which may be millions."""
     last = last_fire(schedule, left[-1], until) or left[-1]
     beyond = count_fires(schedule, computed, until) - sum(at > computed for at in runs)
     return GivenUp(left[0], last, len(left) + beyond)
