@@ -19,7 +19,10 @@ WAITED_MS: Final = 86_400_000
 
 
 def keep_jobs(engine: Engine, jobs: Iterable[Record], deadline: Deadline) -> None:
-    """Extend the expiry of these jobs, if they have ended and expire soon. The next start or sweep repeats a failed write."""
+    """Extend the expiry of these jobs, if they have ended and expire soon.
+
+    The next start, redrive or sweep repeats a write that failed.
+    """
     now = engine.clock.now()
     moves = [lifecycle.keep_for_run(job, now, engine.deployment) for job in jobs]
     if wanted := [move for move in moves if move is not None]:
