@@ -11,6 +11,7 @@ from onthedot.domain.workers.pools import Pool
 from onthedot.engines.aws.dynamodb.keys import (
     LIMITS_PARTITION,
     PATTERN_PREFIX,
+    SHARDS_PARTITION,
     SIGNING_PREFIX,
     TOKEN_PREFIX,
     WORKERS_PARTITION,
@@ -50,6 +51,11 @@ def pulling(data: DataStack, queues: QueuesStack, pool: Pool) -> Iterator[iam.Po
 def indexing_patterns(data: DataStack) -> iam.PolicyStatement:
     """Allow to write event jobs into the index of patterns, and to delete them."""
     return _allow(["dynamodb:BatchWriteItem"], [data.table.table_arn], _only_under([f"{PATTERN_PREFIX}*"]))
+
+
+def reading_shards(data: DataStack) -> iam.PolicyStatement:
+    """Allow to read the number of shards that writers have used."""
+    return _allow(["dynamodb:GetItem"], [data.table.table_arn], _only_under([SHARDS_PARTITION]))
 
 
 def calling(stack: Stack, config: StageConfig, data: DataStack) -> Iterator[iam.PolicyStatement]:

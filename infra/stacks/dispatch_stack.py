@@ -16,6 +16,7 @@ from components.schedule_role import schedule_role
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
 from components.timing import DISPATCHER_TIMEOUT, TICK_MAX_AGE
+from components.worker_grants import reading_shards
 from onthedot import schema
 from onthedot.observability import NAMESPACE
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings
@@ -31,6 +32,8 @@ AUDIT_MAX_AGE = Duration.hours(1)
 # Long enough for some ten thousand recurring jobs an hour. Jobs that it has no time for are counted.
 AUDITOR = FunctionShape(memory_mb=512, timeout=Duration.minutes(10))
 SILENT_MINUTES = 3
+# The sweep counts a run that waits once an hour at least. The period is longer, so that no period is without a count.
+LONG_WAITS = Duration.hours(2)
 
 
 class DispatchStack(Stack):
@@ -56,16 +59,19 @@ class DispatchStack(Stack):
             self._alarm_on_errors(name, function)
         self._alarm_on_silence(planner)
         self._alarm_on_holes()
+        self._alarm_on_long_waits()
 
     def _planner(self) -> lambda_.Function:
         settings = PlannerSettings(
             stage=self._config.stage,
+            table=self._data.table.table_name,
             shards=self._config.shards,
             shards_per_group=self._config.shards_per_group,
             tick_queue_url=self._queues.tick.queue_url,
         )
         planner = self._functions.make("planner", settings, PLANNER)
         allow(planner, ["sqs:SendMessage"], [self._queues.tick.queue_arn])
+        planner.add_to_role_policy(reading_shards(self._data))
         # Scheduler only delivers the event. Lambda retries a planner that failed.
         planner.configure_async_invoke(
             retry_attempts=1,
@@ -91,8 +97,6 @@ class DispatchStack(Stack):
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLInsert"]
         # Query on the table itself reads the limits.
         allow(dispatcher, ["dynamodb:Query", *reads, *writes], [table])
-        # A group without progress begins at the creation of the table, before which nothing was due.
-        allow(dispatcher, ["dynamodb:DescribeTable"], [table])
         allow(dispatcher, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
         # A tick that runs out of time sends its own continuation to the queue.
         allow(dispatcher, ["sqs:SendMessage"], [self._queues.tick.queue_arn])
@@ -117,6 +121,7 @@ class DispatchStack(Stack):
         table = self._data.table.table_arn
         allow(auditor, ["dynamodb:Query"], [table, self._data.index_arn(schema.DUE)])
         allow(auditor, ["dynamodb:BatchGetItem"], [table])
+        auditor.add_to_role_policy(reading_shards(self._data))
         auditor.configure_async_invoke(retry_attempts=1, max_event_age=AUDIT_MAX_AGE)
         return auditor
 
@@ -160,19 +165,28 @@ class DispatchStack(Stack):
         )
 
     def _alarm_on_holes(self) -> None:
-        # The dimensions that `observability.emit` writes on Lambda, where Powertools adds the service.
-        dimensions = {"stage": self._config.stage, "part": "auditor", "service": "auditor"}
         alarm_above(
             self,
             "HolesAlarm",
             name=self._config.name("holes"),
-            metric=cloudwatch.Metric(
-                namespace=NAMESPACE,
-                metric_name="holes",
-                dimensions_map=dimensions,
-                statistic="Sum",
-                period=Duration.hours(1),
-            ),
+            metric=self._count("auditor", "holes", Duration.hours(1)),
             threshold=0,
             why="Fire times without an outcome: runs were lost. The auditor's log and `onthedot audit` name them",
+        )
+
+    def _alarm_on_long_waits(self) -> None:
+        alarm_above(
+            self,
+            "WaitingLongAlarm",
+            name=self._config.name("waiting-long"),
+            metric=self._count("dispatcher", "waiting_long", LONG_WAITS),
+            threshold=0,
+            why="Runs were sent more than an hour ago and no worker has started them. `explain` names what is missing",
+        )
+
+    def _count(self, part: str, name: str, period: Duration) -> cloudwatch.Metric:
+        """Return a count as `observability.emit` writes it on Lambda, where Powertools adds the service."""
+        dimensions = {"stage": self._config.stage, "part": part, "service": part}
+        return cloudwatch.Metric(
+            namespace=NAMESPACE, metric_name=name, dimensions_map=dimensions, statistic="Sum", period=period
         )

@@ -17,6 +17,7 @@ from onthedot.ports import (
     ProgressStore,
     RunQueues,
     RunStore,
+    ShardStore,
     SigningStore,
     TickQueue,
     TokenStore,
@@ -75,6 +76,11 @@ def store(kit: Kit) -> RunStore:
 @pytest.fixture
 def progress(kit: Kit) -> ProgressStore:
     return kit.progress()
+
+
+@pytest.fixture
+def shards(kit: Kit) -> ShardStore:
+    return kit.shards()
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from localstack.table import table_arguments
 from onthedot import schema
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
+from onthedot.engines.aws.dynamodb.keys import SHARDS_PARTITION
 from onthedot.settings import Settings
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
@@ -45,7 +46,9 @@ class Cloud:
         return list(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))
 
     def items(self) -> list[Any]:
-        return list(self.client("dynamodb").scan(TableName=TABLE)["Items"])
+        """All items, without the number of shards that every writer announces."""
+        found = self.client("dynamodb").scan(TableName=TABLE)["Items"]
+        return [item for item in found if item["pk"]["S"] != SHARDS_PARTITION]
 
     @property
     def store_settings(self) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from click.testing import CliRunner, Result
 from onthedot.cli.main import main
 from onthedot.cli.operations import audit as command
 from onthedot.clock import SystemClock
-from onthedot.domain.runs.pass_progress import PassProgress
-from onthedot.domain.runs.slots import SlotKind
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
+from onthedot.engines.announcing import announce
+from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import a_run
 from tests.handlers.audited import AUDITED, a_job_with_history
@@ -24,24 +23,22 @@ def audit(*arguments: str) -> Result:
 
 
 @pytest.fixture
-def ticked(cloud: Cloud) -> Cloud:
-    """Two groups of one shard each have looked at the table."""
-    progress = DynamoProgressStore(cloud.client("dynamodb"), TABLE)
-    for group in (0, 1):
-        progress.write_progress(group, PassProgress({SlotKind.FIRE: {group: 1}}))
+def used(cloud: Cloud) -> Cloud:
+    """A writer has used two shards."""
+    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 2, SystemClock().now())
     return cloud
 
 
-def test_all_due_jobs_are_shown_with_what_was_found(ticked: Cloud) -> None:
-    jobs = [a_job_with_history(ticked) for _ in range(4)]  # in both shards, most likely
+def test_all_due_jobs_are_shown_with_what_was_found(used: Cloud) -> None:
+    jobs = [a_job_with_history(used) for _ in range(4)]  # in both shards, most likely
     result = audit()
     assert result.exit_code == 0, result.output
     assert all(job.job_id in result.output for job in jobs)
     assert f"jobs: 4, fire times: {4 * AUDITED}, late: 0, holes: 0" in result.output
 
 
-def test_holes_are_named_and_are_an_exit_code(ticked: Cloud) -> None:
-    job = a_job_with_history(ticked, without=2)
+def test_holes_are_named_and_are_an_exit_code(used: Cloud) -> None:
+    job = a_job_with_history(used, without=2)
     result = audit()
     assert result.exit_code == 1
     assert f"hole {job.job_id}" in result.output
@@ -71,19 +68,26 @@ def test_a_table_that_is_not_there_is_no_verdict_on_its_jobs(cloud: Cloud) -> No
     assert (result.exit_code, "elsewhere: " in result.output) == (2, True), result.output
 
 
-def test_a_table_that_no_tick_has_looked_at_is_no_verdict_on_its_jobs(cloud: Cloud) -> None:
+def test_a_table_that_has_no_jobs_is_no_verdict(cloud: Cloud) -> None:
     result = audit()
-    assert (result.exit_code, "no tick" in result.output) == (2, True), result.output
+    assert (result.exit_code, "no job was stored" in result.output) == (2, True), result.output
 
 
-def test_an_audit_that_did_not_reach_everything_says_so(ticked: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_in_shards_that_are_used_no_more_are_audited_too(used: Cloud) -> None:
+    announce(DynamoShardStore(used.client("dynamodb"), TABLE), 1, SystemClock().now())
+    for _ in range(8):
+        a_job_with_history(used)
+    assert "jobs: 8," in audit().output
+
+
+def test_an_audit_that_did_not_reach_everything_says_so(used: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "PATIENCE_MS", 0)
     result = audit()
     assert (result.exit_code, "'out_of_time': 242" in result.output) == (2, True), result.output
 
 
 def test_without_a_table_it_is_that_of_the_local_stack(
-    ticked: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    used: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stack = {"table": TABLE, "endpoint_url": "https://dynamodb.us-east-1.amazonaws.com"}
     (tmp_path / "local.json").write_text(json.dumps(stack))

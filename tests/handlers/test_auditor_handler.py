@@ -6,9 +6,12 @@ from types import ModuleType
 
 import pytest
 
+from onthedot.clock import SystemClock
+from onthedot.engines.announcing import announce
+from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.settings import AuditorSettings
 from tests.handlers.audited import AUDITED, PERIOD_MS, a_job_with_history
-from tests.handlers.conftest import Cloud, Context
+from tests.handlers.conftest import TABLE, Cloud, Context
 
 
 @pytest.fixture
@@ -26,6 +29,14 @@ def test_a_job_whose_times_all_have_an_outcome_is_well(auditor: ModuleType, clou
     counts = auditor.handle({}, Context())
     assert (counts["jobs"], counts["expected"], counts["holes"], counts["late"]) == (1, AUDITED, 0, 0)
     assert cloud.items() == before
+
+
+def test_jobs_in_shards_of_another_version_are_audited(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
+    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 2, SystemClock().now())
+    for _ in range(8):
+        a_job_with_history(cloud)
+    auditor = load("auditor", AuditorSettings(**{**cloud.store_settings, "shards": 1}))
+    assert auditor.handle({}, Context())["jobs"] == 8
 
 
 def test_a_hole_is_counted_logged_and_a_metric(

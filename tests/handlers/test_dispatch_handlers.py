@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from onthedot.clock import SystemClock
+from onthedot.domain.errors import Unavailable
+from onthedot.engines.announcing import announce
+from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.ports import Tick
 from onthedot.settings import DispatcherSettings, PlannerSettings
-from tests.handlers.conftest import Cloud, Context
+from tests.handlers.conftest import TABLE, Cloud, Context
 
 
 def tick_event(body: str, receives: int = 1) -> dict[str, Any]:
@@ -27,15 +31,27 @@ def dispatcher(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
 
 
 def test_the_planner_sends_a_tick_for_each_group_of_shards(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
-    settings = PlannerSettings(stage="test", shards=5, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    settings = PlannerSettings(stage="test", table=TABLE, shards=5, shards_per_group=2, tick_queue_url=cloud.tick_url)
     assert load("planner", settings).handle({}, Context()) == {"ticks": 3}
     ticks = [json.loads(message["Body"]) for message in cloud.messages(cloud.tick_url)]
     assert sorted(tick["shards"] for tick in ticks) == [[0, 1], [2, 3], [4]]
 
 
+def test_the_planner_serves_the_shards_of_a_writer_that_has_more(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
+    settings = PlannerSettings(stage="test", table=TABLE, shards=2, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    planner = load("planner", settings)
+    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 6, SystemClock().now())
+    assert planner.handle({}, Context()) == {"ticks": 3}
+
+
+def test_a_planner_that_may_not_read_the_table_goes_on(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
+    settings = PlannerSettings(stage="test", table="gone", shards=4, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    assert load("planner", settings).handle({}, Context()) == {"ticks": 2}
+
+
 def test_a_tick_with_nothing_due_is_done_and_leaves_progress(dispatcher: ModuleType, cloud: Cloud) -> None:
     assert dispatcher.handle(tick_event(TICK), Context()) == {"batchItemFailures": []}
-    assert [item["pk"]["S"] for item in cloud.items()] == ["progress#0"]
+    assert [item["pk"]["S"] for item in cloud.items()] == ["progress#0", "progress#1"]
 
 
 def test_a_tick_that_could_not_send_all_is_given_back(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,6 +79,25 @@ def test_a_second_delivery_is_known_as_one(dispatcher: ModuleType, monkeypatch: 
     dispatcher.handle(tick_event(TICK, 1), Context())
     dispatcher.handle(tick_event(TICK, 2), Context())
     assert [(tick.tick_id, tick.redelivered) for tick in seen] == [("m1", False), ("m1", True)]
+
+
+def test_a_tick_that_fails_stops_no_other(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+
+    def dispatch_due(_: object, __: object, tick: Tick, ___: object) -> Counter[str]:
+        if tick.group == 1:
+            raise Unavailable("the table")
+        done.append(tick.group)
+        return Counter()
+
+    monkeypatch.setattr(dispatcher, "dispatch_due", dispatch_due)
+    bodies = [json.dumps({"group": group, "shards": [group], "planned_at": 0}) for group in range(3)]
+    records = [tick_event(body)["Records"][0] | {"messageId": f"m{n}"} for n, body in enumerate(["{}", *bodies])]
+
+    answer = dispatcher.handle({"Records": records}, Context())
+
+    assert done == [0, 2]
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}, {"itemIdentifier": "m2"}]}
 
 
 def test_an_empty_batch_is_nothing_to_do(dispatcher: ModuleType) -> None:

@@ -50,13 +50,13 @@ MAY: dict[str, dict[str, set[str]]] = {
     "authorizer": {"dynamodb:GetItem": {"Jobs"}},
     # Lambda reports the planner's failures to the schedule's dead-letter queue, in the planner's name.
     "planner": {
+        "dynamodb:GetItem": {"Jobs"},
         "sqs:SendMessage": {"TickQueue", "ScheduleDlqQueue"},
         "sqs:GetQueueAttributes": {"ScheduleDlqQueue"},
         "sqs:GetQueueUrl": {"ScheduleDlqQueue"},
     },
     "dispatcher": {
         "dynamodb:Query": {"Jobs", "Jobs/index/due"},
-        "dynamodb:DescribeTable": {"Jobs"},
         "dynamodb:GetItem": {"Jobs"},
         "dynamodb:BatchGetItem": {"Jobs"},
         "dynamodb:PutItem": {"Jobs"},
@@ -72,6 +72,7 @@ MAY: dict[str, dict[str, set[str]]] = {
     "auditor": {
         "dynamodb:Query": {"Jobs", "Jobs/index/due"},
         "dynamodb:BatchGetItem": {"Jobs"},
+        "dynamodb:GetItem": {"Jobs"},
     },
     "worker": {
         "dynamodb:GetItem": {"Jobs"},
@@ -188,6 +189,19 @@ def test_each_function_may_do_exactly_what_it_needs(prod: Assembly, name: str) -
 def test_the_authorizer_reads_tokens_and_nothing_else(prod: Assembly) -> None:
     [reading] = [s for s in granted(prod, "authorizer") if s["Action"] == "dynamodb:GetItem"]
     assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["token#*"]}}
+
+
+@pytest.mark.parametrize("name", ["planner", "auditor"])
+def test_planner_and_auditor_get_the_number_of_shards_and_no_record(prod: Assembly, name: str) -> None:
+    [reading] = [s for s in granted(prod, name) if s["Action"] == "dynamodb:GetItem"]
+    assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["shards"]}}
+
+
+@pytest.mark.parametrize("name", ["api", "events", "worker", "dispatcher"])
+def test_each_function_that_writes_records_may_announce_its_number_of_shards(prod: Assembly, name: str) -> None:
+    for action in ("dynamodb:GetItem", "dynamodb:UpdateItem"):
+        found = [s for s in granted(prod, name) if action in s["Action"] and s["Effect"] == "Allow"]
+        assert any("Condition" not in statement for statement in found)
 
 
 @pytest.mark.parametrize("name", ["api", "events"])

@@ -1,5 +1,6 @@
 """What an engine gives to the contract suite: its ports, the receiving side of its queues, and time."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
@@ -14,6 +15,7 @@ from onthedot.ports import (
     RunMessage,
     RunQueues,
     RunStore,
+    ShardStore,
     SigningStore,
     Tick,
     TickQueue,
@@ -84,7 +86,13 @@ class Kit(Protocol):
 
     def store(self) -> RunStore: ...
 
+    def damage(self, run_id: str, fields: Mapping[str, str | int | None]) -> None:
+        """Write values into a stored record past the store, as another version or a fault would. None removes one."""
+        ...
+
     def progress(self) -> ProgressStore: ...
+
+    def shards(self) -> ShardStore: ...
 
     def limits(self) -> LimitsStore: ...
 

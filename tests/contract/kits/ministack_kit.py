@@ -3,6 +3,7 @@
 import json
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,13 @@ from onthedot import schema
 from onthedot.clock import SystemClock
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
+from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
+from onthedot.engines.aws.dynamodb.moves import to_attribute
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
 from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
+from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import S3Blobs
@@ -56,8 +60,18 @@ class MiniStackKit:
     def progress(self) -> DynamoProgressStore:
         return DynamoProgressStore(self._clients.dynamodb, self._name)
 
+    def shards(self) -> DynamoShardStore:
+        return DynamoShardStore(self._clients.dynamodb, self._name, PAGE_SIZE)
+
     def limits(self) -> DynamoLimitsStore:
         return DynamoLimitsStore(self._clients.dynamodb, self._name)
+
+    def damage(self, run_id: str, fields: Mapping[str, str | int | None]) -> None:
+        updates: Any = {
+            name: {"Action": "DELETE"} if value is None else {"Action": "PUT", "Value": to_attribute(value)}
+            for name, value in fields.items()
+        }
+        self._clients.dynamodb.update_item(TableName=self._name, Key=run_key(run_id), AttributeUpdates=updates)
 
     def tokens(self) -> DynamoTokenStore:
         return DynamoTokenStore(self._clients.dynamodb, self._name)

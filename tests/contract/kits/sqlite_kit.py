@@ -1,5 +1,7 @@
 """The embedded engine, in memory and in virtual time."""
 
+from collections.abc import Mapping
+
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.sqlite.blobs import SqliteBlobs
@@ -10,6 +12,7 @@ from onthedot.engines.sqlite.patterns import SqlitePatternStore
 from onthedot.engines.sqlite.progress import SqliteProgressStore
 from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
+from onthedot.engines.sqlite.shards import SqliteShardStore
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from tests.builders import VirtualClock
@@ -27,8 +30,16 @@ class SqliteKit:
     def store(self) -> SqliteRunStore:
         return SqliteRunStore(self._database, self.clock, PAGE_SIZE)
 
+    def damage(self, run_id: str, fields: Mapping[str, str | int | None]) -> None:
+        changed = ", ".join(f'"{name}" = ?' for name in fields)
+        with self._database.transaction() as connection:
+            connection.execute(f"UPDATE runs SET {changed} WHERE run_id = ?", (*fields.values(), run_id))
+
     def progress(self) -> SqliteProgressStore:
         return SqliteProgressStore(self._database)
+
+    def shards(self) -> SqliteShardStore:
+        return SqliteShardStore(self._database, PAGE_SIZE)
 
     def limits(self) -> SqliteLimitsStore:
         return SqliteLimitsStore(self._database)

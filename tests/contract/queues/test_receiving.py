@@ -137,4 +137,4 @@ def test_a_pool_may_have_one_queue_for_all_priorities(ministack: Clients) -> Non
     left = queues.receive("long", Priority.LOW, 10, visibility_ms=VISIBILITY_SECONDS * 1000)
     assert [one.message for one in left] == [received[0].message]
     kit.let_pass(VISIBILITY_SECONDS)
-    assert queues.backlog("long", Priority.MEDIUM).visible == 1
+    assert queues.visible("long", Priority.MEDIUM) == 1

@@ -19,7 +19,7 @@ def pending_runs(count: int, store: RunStore, clock: Clock) -> list[Record]:
 
 def test_nothing_asked_is_nothing_answered(store: RunStore, soon: Deadline) -> None:
     assert list(store.move_many([], soon)) == []
-    assert dict(store.get_many([], soon)) == {}
+    assert store.get_many([], soon).found == {}
 
 
 def test_more_than_a_hundred_runs_are_read_at_once_and_missing_ones_left_out(
@@ -28,13 +28,13 @@ def test_more_than_a_hundred_runs_are_read_at_once_and_missing_ones_left_out(
     runs = pending_runs(130, store, clock)
     wanted = [run.run_id for run in runs] + ["job_nobody", "job_noone"]
 
-    assert dict(store.get_many(wanted, soon)) == {run.run_id: run for run in runs}
+    assert store.get_many(wanted, soon).found == {run.run_id: run for run in runs}
 
 
 def test_an_id_asked_for_twice_is_answered_once(store: RunStore, clock: Clock, soon: Deadline) -> None:
     [run] = pending_runs(1, store, clock)
 
-    assert dict(store.get_many([run.run_id, run.run_id], soon)) == {run.run_id: run}
+    assert store.get_many([run.run_id, run.run_id], soon).found == {run.run_id: run}
 
 
 def test_each_move_has_its_own_answer_in_order(store: RunStore, clock: Clock, soon: Deadline) -> None:
@@ -50,7 +50,7 @@ def test_each_move_has_its_own_answer_in_order(store: RunStore, clock: Clock, so
 
     assert [type(outcome) for outcome in outcomes] == [Moved, Refused, Refused, Moved]
     assert list(outcomes[1:3]) == [Refused(stale), Refused(None)]
-    found = store.get_many([first.run_id, stale.run_id, missing.run_id, last.run_id], soon)
+    found = store.get_many([first.run_id, stale.run_id, missing.run_id, last.run_id], soon).found
     assert {run_id: run.claim_token for run_id, run in found.items()} == {
         first.run_id: "tick/1",
         stale.run_id: None,
@@ -64,7 +64,7 @@ def test_more_moves_than_one_call_takes_are_all_made(store: RunStore, clock: Clo
     outcomes = store.move_many([the_claim_of(run, clock) for run in runs], soon)
 
     assert [type(outcome) for outcome in outcomes] == [Moved] * 60
-    found = store.get_many([run.run_id for run in runs], soon)
+    found = store.get_many([run.run_id for run in runs], soon).found
     assert {run.status for run in found.values()} == {Status.DISPATCHED}
 
 
@@ -142,7 +142,7 @@ def test_of_eight_racing_dispatchers_one_wins_each_run(store: RunStore, clock: C
         won = dict(enumerate(racers.map(race, range(8))))
 
     assert Counter(run_id for wins in won.values() for run_id in wins) == {run.run_id: 1 for run in runs}
-    found = store.get_many([run.run_id for run in runs], soon)
+    found = store.get_many([run.run_id for run in runs], soon).found
     assert {run_id: f"tick/{racer}" for racer, wins in won.items() for run_id in wins} == {
         run_id: run.claim_token for run_id, run in found.items()
     }

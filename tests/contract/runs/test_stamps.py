@@ -27,7 +27,7 @@ def test_more_than_25_are_stored_at_once_and_found_in_their_slots(
 ) -> None:
     records = stamps(clock, 60)
     assert all(isinstance(outcome, Moved) for outcome in store.create_many(records, soon))
-    assert dict(store.get_many([r.run_id for r in records], soon)) == {r.run_id: r for r in records}
+    assert store.get_many([r.run_id for r in records], soon).found == {r.run_id: r for r in records}
     slot = records[0].slot or ""
     assert records[0].run_id in {entry.run_id for entry in store.read_slot(slot).items}
 

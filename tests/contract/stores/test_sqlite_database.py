@@ -14,7 +14,7 @@ from onthedot.domain.runs.endings import TOMBSTONE_DAYS
 from onthedot.engines.sqlite import database as database_module
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Backlog, Deadline, RunMessage
+from onthedot.ports import Deadline, RunMessage
 from tests.builders import NOON, VISIBILITY_MS, VirtualClock, World, a_run, a_world
 
 DIE_AFTER_CREATE = """
@@ -58,14 +58,6 @@ def test_a_file_of_an_earlier_version_gets_the_new_fields(tmp_path: Path) -> Non
         store = SqliteRunStore(database, clock)
         assert store.get(run.run_id) == run
         a_run(clock).having(fingerprint="f").stored_in(store)
-
-
-def test_a_database_keeps_its_birthday(tmp_path: Path) -> None:
-    clock = VirtualClock()
-    for _ in range(2):
-        with Database(clock, tmp_path / "jobs.db") as database:
-            assert database.born_at() == NOON
-        clock.advance(3600)
 
 
 def test_two_processes_may_have_the_file_open(tmp_path: Path) -> None:
@@ -144,4 +136,5 @@ def test_a_queue_is_as_far_behind_as_its_first_message_has_been_waiting() -> Non
         message = a_message_in(world, due_in=60)
         world.clock.advance(75)
 
-        assert world.queues.backlog(message.pool, message.priority) == Backlog(1, 15_000)
+        assert world.queues.visible(message.pool, message.priority) == 1
+        assert world.queues.oldest_age_ms(message.pool, message.priority) == 15_000

@@ -1,13 +1,13 @@
 """The cost of an event depends on the patterns that it can match: no other patterns are read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from onthedot.domain.events.index import index_keys
 from onthedot.domain.runs.records import Record
-from onthedot.ports import Deadline, PatternEntry
+from onthedot.ports import Deadline, PatternEntry, ReadRecords
 from onthedot.use_cases.events.handle_event import handle_event
 from tests.builders import World, a_world
 from tests.scenarios.kits.eventful import ORDERS, Eventful, an_event
@@ -40,10 +40,9 @@ class CountingStore(FaultyStore):
         self.read += 1
         return super().get(run_id)
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
         self.read += len(run_ids)
-        found: Mapping[str, Record] = super().get_many(run_ids, deadline)
-        return found
+        return super().get_many(run_ids, deadline)
 
 
 @dataclass(frozen=True)

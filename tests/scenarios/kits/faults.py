@@ -1,28 +1,29 @@
 """Faults at chosen effects: die before or after one, halfway through a batch, or lose its reply."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.ports import (
-    Backlog,
     Deadline,
     Moved,
     Page,
     PatternEntry,
     PatternStore,
     ProgressStore,
+    ReadRecords,
     Received,
     Refused,
     RunMessage,
     RunQueues,
     RunStore,
     SlotEntry,
+    TickLease,
     Undecided,
 )
 
@@ -98,7 +99,7 @@ class FaultyStore:
     def get(self, run_id: str) -> Record | None:
         return self.inner.get(run_id)
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Any:
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
         return self.inner.get_many(run_ids, deadline)
 
     def move(self, move: Move) -> Moved | Refused:
@@ -118,6 +119,9 @@ class FaultyStore:
     def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         return self.inner.read_slot(slot, cursor)
 
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        return self.faults.around("set aside", lambda: self.inner.set_aside(run_id, slot, why, now))
+
 
 @dataclass
 class FaultyQueues:
@@ -132,8 +136,11 @@ class FaultyQueues:
             "send", lambda: self.inner.send(messages, deadline), lambda: self.inner.send(half, deadline)
         )
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
-        return self.inner.backlog(pool, priority)
+    def visible(self, pool: str, priority: Priority) -> int:
+        return self.inner.visible(pool, priority)
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        return self.inner.oldest_age_ms(pool, priority)
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
@@ -182,8 +189,10 @@ class FaultyProgress:
     inner: ProgressStore
     faults: Faults
 
-    def read_progress(self, group: int) -> PassProgress:
-        return self.inner.read_progress(group)
+    def begin(self, lease: TickLease, now: int) -> Mapping[int, ShardProgress] | None:
+        return self.faults.around("begin the tick", lambda: self.inner.begin(lease, now))
 
-    def write_progress(self, group: int, progress: PassProgress) -> None:
-        self.faults.around("write progress", lambda: self.inner.write_progress(group, progress))
+    def finish(
+        self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
+    ) -> frozenset[int]:
+        return self.faults.around("write progress", lambda: self.inner.finish(lease, before, after))

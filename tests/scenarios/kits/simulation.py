@@ -15,8 +15,9 @@ from onthedot.schema import DEFAULT_POOL, PRIORITIES
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
+from onthedot.use_cases.dispatch.served_shards import ServedShards
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from tests.builders import World
 from tests.scenarios.kits.faults import Crash, Faults, FaultyPatterns, FaultyProgress, FaultyQueues, FaultyStore
@@ -60,6 +61,8 @@ class Simulation:
         self.counts: Counter[str] = Counter()
         self.verdicts: list[Verdict] = []
         self.crashes = 0
+        self.served = ServedShards(world.shards, world.deployment.shards)
+        self.shards_per_group = 16
 
     def engine(self, faults: Faults) -> Engine:
         return replace(
@@ -82,7 +85,8 @@ class Simulation:
         return submit_job(self.engine(faults), "acme", request)
 
     def plan_ticks(self) -> None:
-        plan_ticks(self.world.ticks, self.clock, shards=self.world.deployment.shards, shards_per_group=16)
+        shards = self.served.count()
+        plan_ticks(self.world.ticks, self.clock, shards=shards, shards_per_group=self.shards_per_group)
 
     def dispatch(self, faults: Faults = NEVER) -> None:
         """Take what ticks are visible; one whose dispatcher dies, or could not send all, stays in the queue."""
@@ -95,7 +99,7 @@ class Simulation:
                 self.crashes += 1
                 continue
             self.counts.update(counts)
-            if counts["unsent"] == 0:
+            if not must_be_redelivered(received.tick, counts):
                 self.world.ticks.delete_tick(received)
 
     def work(self, faults: Faults = NEVER) -> None:

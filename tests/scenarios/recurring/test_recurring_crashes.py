@@ -18,7 +18,7 @@ from tests.scenarios.kits.recurring import changed_to, cron, every, fired, run_a
 from tests.scenarios.kits.simulation import Simulation
 
 ONE_SHARD = Deployment(shards=1, lookahead=3, history_days=7)
-EFFECTS = ["create_many", "move_many", "send", "write progress"]
+EFFECTS = ["begin the tick", "create_many", "move_many", "send", "write progress"]
 CRASHES = [fault for fault in Fault if fault is not Fault.MEANWHILE]
 MINUTELY, EVERY_FIFTH = cron("* * * * *"), cron("*/5 * * * *")
 

@@ -10,7 +10,7 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.schedules.recurrence import OverlapPolicy
-from onthedot.ports import Answer, Deadline, Moved, Refused, RunStore, Undecided
+from onthedot.ports import Answer, Deadline, Moved, ReadRecords, Refused, RunStore, Undecided
 from onthedot.use_cases.attempts.check_before_start import MayStart, check_before_start
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
@@ -109,7 +109,7 @@ class UnsureStore:
 
     def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Any:
         found = self.inner.get_many(run_ids, deadline)
-        return found if self.reads or not hasattr(self, "was_asked") else {}
+        return found if self.reads or not hasattr(self, "was_asked") else ReadRecords({}, unread=frozenset(run_ids))
 
 
 def test_a_redrive_whose_answer_was_lost_is_found_to_have_happened(simulation: Simulation) -> None:

@@ -16,6 +16,7 @@ from onthedot.domain.runs.records import TERMINAL, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import Schedule, every
 from onthedot.ports import Answer, Call, Deadline, Refused
+from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
 from onthedot.use_cases.jobs.delete_job import delete_job
@@ -141,7 +142,7 @@ def test_making_that_is_tried_again_goes_on_where_it_stopped() -> None:
         clan.work(Faults(2, Fault.AWAY))
         waiting = clan.jobs_of(workflow, DIAMOND)
         assert set(waiting) == {"left", "right", "bottom"}, "those that wait are there, and nothing runs"
-        assert clan.stored(workflow).failures == 1
+        assert (clan.stored(workflow).failures, clan.stored(workflow).attempt) == (0, 1)
         clan.let_pass(60)
         clan.check_graph(workflow, DIAMOND)
         made = clan.jobs_of(workflow, DIAMOND)
@@ -272,7 +273,8 @@ def test_a_sweep_that_cannot_read_the_graph_asks_a_worker() -> None:
         slot = clan.stored(workflow).slot
         assert slot is not None
         clan.clock.advance(180)
-        sweep = sweep_slot(clan.without_blobs(), slot, "tick", Deadline.after(clan.clock.now(), 10_000))
+        engine = clan.without_blobs()
+        sweep = sweep_slot(engine, slot, "tick", Deadline.after(clan.clock.now(), 10_000), QueueStates(engine.queues))
         assert not sweep.whole
         assert clan.stored(workflow).notify_pending, "nobody forgets it"
         clan.work()

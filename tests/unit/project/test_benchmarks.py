@@ -27,7 +27,7 @@ def test_the_stored_jobs_are_jobs_that_are_not_due() -> None:
         fill_sqlite(world.database, world.engine, 500)
         with world.database.transaction() as connection:
             ids = [row["run_id"] for row in connection.execute("SELECT run_id FROM runs")]
-        found = world.store.get_many(ids, deadline=None)  # type: ignore[arg-type] # SQLite needs none
+        found = world.store.get_many(ids, deadline=None).found  # type: ignore[arg-type] # SQLite needs none
         copies = list(found.values())
         assert len(copies) == 500 + 2
         assert sum(copy.kind is Kind.RECURRING for copy in copies) == 100 + 1

@@ -129,6 +129,7 @@ def test_a_worker_with_an_app_runs_until_it_is_stopped(bare: Bare) -> None:
     [
         (["audit"], "onthedot audit", "aws"),
         (["limits", "list", "--table", "jobs"], "onthedot limits", "aws"),
+        (["shards", "--table", "jobs"], "onthedot shards", "aws"),
         (["worker", "--direct", "--stage", "prod"], "onthedot worker", "aws"),
         (
             ["worker", "--url", "http://127.0.0.1:1", "--capability", "grpc"],

@@ -8,7 +8,7 @@ import pytest
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Priority
-from onthedot.ports import Backlog, Deadline, Received, RunMessage, RunQueues
+from onthedot.ports import Deadline, Received, RunMessage, RunQueues
 from onthedot.schema import PRIORITIES
 from onthedot.worker.polling import PolledQueues
 from tests.unit.worker.kit import PATIENCE
@@ -52,7 +52,10 @@ class Queues(RunQueues):
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
         raise NotImplementedError
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
+    def visible(self, pool: str, priority: Priority) -> int:
+        raise NotImplementedError
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
         raise NotImplementedError
 
     def end_polls(self) -> None:

@@ -2,11 +2,12 @@
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.domain import compact_json
+from onthedot.domain.errors import Unreadable, UnreadableRecord
 from onthedot.domain.runs.records import (
     FIELDS,
     INTEGERS,
@@ -25,6 +26,11 @@ from onthedot.domain.targets import types as targets
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.domain.workers.pools import Requirements
 
+FORMAT: Final = 1
+"""The newest format of records that this version reads. It is a condition of every move that the record has no newer
+one. A record of the first format does not store it."""
+MOST_WHY: Final = 300
+"""Characters of a fault that are stored and shown."""
 Scalar = str | int | bool
 Stored = Scalar | frozenset[str]
 
@@ -62,14 +68,54 @@ def encode(run: Record) -> dict[str, Stored]:
 
 
 def decode(record: Mapping[str, Any]) -> Record:
-    """Return the record that `encode` encoded. Names that are no fields of `Record` are ignored."""
-    values = {
-        name: _DECODERS[name](stored) if name in _DECODERS else stored
-        for name, stored in record.items()
-        if stored is not None and name in _KNOWN
-    }
-    values.setdefault("definition", None)
-    return Record(**values)
+    """Return the record that `encode` encoded. Names that are no fields of `Record` are ignored.
+
+    Raise UnreadableRecord when this version cannot read it: its format is newer, or a value is missing or wrong.
+    """
+    try:
+        refuse_newer(record)
+        values = {
+            name: _DECODERS[name](stored) if name in _DECODERS else stored
+            for name, stored in record.items()
+            if stored is not None and name in _KNOWN
+        }
+        values.setdefault("definition", None)
+        return _whole(Record(**values))
+    except Exception as error:  # a damaged value can raise anything, and must not stop the reader of other records
+        raise UnreadableRecord(unreadable(record, error)) from error
+
+
+def _whole(run: Record) -> Record:
+    if run.kind is Kind.RECURRING and run.recurrence is None:
+        raise ValueError("it is a recurring job without a schedule")
+    return run
+
+
+def refuse_newer(record: Mapping[str, Any]) -> None:
+    """Raise ValueError when a newer version wrote the record in a format that this version does not know."""
+    if int(record.get("format") or FORMAT) > FORMAT:
+        raise ValueError(f"it has format {record['format']}, and this version knows formats up to {FORMAT}")
+
+
+def unreadable(record: Mapping[str, Any], error: Exception) -> Unreadable:
+    """Return the facts about a record that cannot be read, and its first fault."""
+    facts = {name: str(record[name]) for name in ("tenant", "kind", "status", "slot") if record.get(name) is not None}
+    since = record.get("aside_since")
+    why = next(_faults(record), None) or f"{type(error).__name__}: {error}"
+    return Unreadable(
+        str(record.get("run_id")), why[:MOST_WHY], **facts, aside_since=None if since is None else int(since)
+    )
+
+
+def _faults(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each field that is missing or has a wrong value."""
+    yield from (f"it has no {name}" for name in _REQUIRED if record.get(name) is None)
+    for name, decoder in _DECODERS.items():
+        if record.get(name) is not None:
+            try:
+                decoder(record[name])
+            except Exception as error:  # noqa: BLE001 - as in `decode`
+                yield f"its {name} cannot be read: {type(error).__name__}: {error}"
 
 
 def _dump(value: Any) -> str:
@@ -107,10 +153,16 @@ def _decode_definition(text: str) -> Definition:
         target = targets.from_json(short.pop("target"))
     else:
         target = HttpTarget(short.pop("url"), short.pop("method", "POST"), short.pop("headers", {}))
-    retry = RetryPolicy(**short.pop("retry", {}))
-    asked = short.pop("requirements", {})
+    retry = RetryPolicy(**_known(RetryPolicy, short.pop("retry", {})))
+    asked = _known(Requirements, short.pop("requirements", {}))
     requirements = Requirements(**{**asked, "capabilities": tuple(asked.get("capabilities", ()))})
-    return Definition(target=target, retry=retry, requirements=requirements, **short)
+    return Definition(target=target, retry=retry, requirements=requirements, **_known(Definition, short))
+
+
+def _known(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values whose names the type has. A newer version may have written more."""
+    names = kind.__slots__  # type: ignore[attr-defined]
+    return {name: value for name, value in stored.items() if name in names}
 
 
 def _attempt(attempt: Attempt) -> list[Any]:
@@ -122,7 +174,7 @@ def _attempt(attempt: Attempt) -> list[Any]:
 
 
 def _decode_attempts(text: str) -> tuple[Attempt, ...]:
-    return tuple(Attempt(*values) for values in json.loads(text))
+    return tuple(Attempt(*values[: len(Attempt.__slots__)]) for values in json.loads(text))
 
 
 # Many jobs share one schedule, and decoding it is the most expensive part of a record.
@@ -132,6 +184,13 @@ def _decode_recurrence(text: str) -> Recurrence:
 
 
 _KNOWN: Final = frozenset(FIELDS)
+_REQUIRED: Final = tuple(
+    field.name
+    for field in dataclasses.fields(Record)
+    if field.default is dataclasses.MISSING
+    and field.default_factory is dataclasses.MISSING
+    and field.name != "definition"
+)
 _ENCODERS: Final[Mapping[str, Callable[[Any], Stored]]] = {
     "definition": lambda value: _dump(_definition(value)),
     "recurrence": lambda value: _dump(recurrences.to_json(value)),

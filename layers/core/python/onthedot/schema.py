@@ -24,7 +24,8 @@ class Index:
 
 
 # The attributes that routing needs, and none that `start` changes: else every start would cost an index write.
-DUE: Final = Index("due", "slot", "fire_at", "N", ("generation", "claim_token", "tenant", "priority", "pool", "kind"))
+_ROUTING: Final = ("generation", "claim_token", "tenant", "priority", "pool", "kind", "format")
+DUE: Final = Index("due", "slot", "fire_at", "N", _ROUTING)
 LISTING: Final = Index("listing", "listed_under", "created_at", "N")
 FAILURES: Final = Index("failures", "failed_under", "finished_at", "N")
 INDEXES: Final = (DUE, LISTING, FAILURES)

@@ -107,6 +107,7 @@ class PlannerSettings(Settings):
     """The settings of the planner, which sends the ticks."""
 
     stage: str
+    table: str
     shards: int
     shards_per_group: int
     tick_queue_url: str

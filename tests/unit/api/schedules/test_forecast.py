@@ -1,6 +1,7 @@
 """GET /v1/forecast: runs per coming minute, whatever form they stand in."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,6 +42,13 @@ def test_one_off_jobs_count_in_their_minute_near_and_far(api: Api) -> None:
     for delay in (30, 90, 95, 420, 599, 600):
         api.job(delay=delay)
     assert runs(api) == [1, 2, 0, 0, 0, 0, 0, 1, 0, 1]
+
+
+def test_jobs_in_shards_that_are_used_no_more_count_too(api: Api, world: World) -> None:
+    many = World.on(world.database, world.clock, replace(world.deployment, shards=16))
+    for _ in range(20):
+        Api(many).job(delay=420)
+    assert runs(api) == [0, 0, 0, 0, 0, 0, 0, 20, 0, 0]
 
 
 def test_a_recurring_job_counts_stamped_or_not(api: Api, world: World) -> None:

@@ -10,7 +10,8 @@ from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import lifecycle, stamping
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, horizon
-from onthedot.domain.runs.stamping import CATCH_UP_PER_PASS, expected_times, plan_stamps
+from onthedot.domain.runs.stamping import expected_times, plan_stamps
+from onthedot.domain.schedules.misfires import CATCH_UP_PER_PASS
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Recurrence
 from onthedot.domain.schedules.schedule import CronSchedule, EverySchedule, Schedule, fires_between, next_fire
 from tests.builders import NOON, VirtualClock, a_run

@@ -22,6 +22,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
     "Operations": {
         "audit": Entry("operations.audit:audit", "Check that every recent fire time has one recorded outcome"),
         "limits": Entry("operations.limits:limits", "Show, set and lift the limits of tenants"),
+        "shards": Entry("operations.shards:shards", "Show the numbers of shards that were used, and retire old ones"),
     },
     "Work": {
         "worker": Entry("work.worker:worker", "Take runs from a pull pool and run them side by side"),

@@ -13,6 +13,21 @@ class Problem:
     """The fault, and what to write instead."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A stored record that this version cannot read, with the few facts about it that can be read."""
+
+    run_id: str
+    why: str
+    """The first fault that was found, as a sentence."""
+    tenant: str | None = None
+    kind: str | None = None
+    status: str | None = None
+    slot: str | None = None
+    aside_since: int | None = None
+    """The time when a dispatcher set the record aside. None: it is in its slot, or in none."""
+
+
 class OnthedotError(Exception):
     """The base class of all errors that onthedot raises on purpose."""
 
@@ -57,5 +72,21 @@ class IdempotencyConflict(OnthedotError):
     """The idempotency key was already used with another request."""
 
 
+class UnreadableRecord(OnthedotError):
+    """A record was written by a newer version, or is damaged. No part of onthedot changes it until one can read it."""
+
+    def __init__(self, record: Unreadable) -> None:
+        super().__init__(f"{record.run_id} cannot be read: {record.why}")
+        self.record = record
+
+
 class Unavailable(OnthedotError):
     """A service that onthedot depends on throttles or fails. A write may have happened. Trying again later is right."""
+
+
+class PayloadGone(Unavailable):
+    """The stored payload of a job does not exist any more."""
+
+
+class Unreachable(Unavailable):
+    """A queue, table, bucket or bus does not exist or may not be used. Trying again helps when that has changed."""

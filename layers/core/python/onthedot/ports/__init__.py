@@ -9,17 +9,20 @@ from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
-from onthedot.ports.queues import Backlog, Received, RunMessage, RunQueues, Tick, TickQueue
+from onthedot.ports.queues import Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
     Moved,
     Page,
     ProgressStore,
+    ReadRecords,
     Refused,
     RunStore,
     SlotEntry,
+    TickLease,
     Undecided,
 )
+from onthedot.ports.shards import ShardStore
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
 from onthedot.ports.tenants import LimitsStore, Principal, SigningStore, TokenStore
 from onthedot.ports.workers import WorkerRegistry
@@ -27,7 +30,6 @@ from onthedot.ports.workers import WorkerRegistry
 __all__ = [
     "RESULT_BYTES",
     "Answer",
-    "Backlog",
     "Blobs",
     "Call",
     "Clock",
@@ -42,15 +44,18 @@ __all__ = [
     "Performer",
     "Principal",
     "ProgressStore",
+    "ReadRecords",
     "Received",
     "RecordChange",
     "Refused",
     "RunMessage",
     "RunQueues",
     "RunStore",
+    "ShardStore",
     "SigningStore",
     "SlotEntry",
     "Tick",
+    "TickLease",
     "TickQueue",
     "TokenStore",
     "Undecided",

@@ -8,6 +8,7 @@ from onthedot.ports.clock import Clock
 from onthedot.ports.events import PatternStore
 from onthedot.ports.queues import RunQueues
 from onthedot.ports.runs import RunStore
+from onthedot.ports.shards import ShardStore
 from onthedot.ports.tenants import LimitsStore, SigningStore
 from onthedot.ports.workers import WorkerRegistry
 
@@ -25,3 +26,4 @@ class Engine:
     registry: WorkerRegistry
     signing: SigningStore
     patterns: PatternStore
+    shards: ShardStore

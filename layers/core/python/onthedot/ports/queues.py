@@ -29,16 +29,6 @@ class Received:
     receive_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """The messages that wait in a queue: how many, and how old the oldest is."""
-
-    visible: int
-    """Number of messages that a worker could receive now."""
-    oldest_age_ms: int | None
-    """Age of the oldest message. None when the engine does not know it."""
-
-
 class RunQueues(Protocol):
     """The queues by pool and priority, in which the messages of runs wait for the last minutes before they are due.
 
@@ -49,12 +39,22 @@ class RunQueues(Protocol):
         """Send each message so that it arrives in the second before its fire time.
 
         The delay is computed from the clock at each send, retries included. Return the messages whose sending was not
-        confirmed before the deadline.
+        confirmed before the deadline. A queue that fails keeps only its own messages from being sent.
         """
         ...
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
-        """Return the backlog of a queue."""
+    def visible(self, pool: str, priority: Priority) -> int:
+        """Return the number of messages that a worker could receive now.
+
+        Raise Unreachable when the stage has no such queue or may not use it. Raise Unavailable when it does not answer.
+        """
+        ...
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        """Return the age of the oldest message, or None when it is not known. This never raises Unavailable.
+
+        Another service than the queue may have to answer. So a caller asks only when its decision depends on the age.
+        """
         ...
 
     def receive(

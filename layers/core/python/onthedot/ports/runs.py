@@ -1,11 +1,12 @@
 """The store of runs, and the store of the progress of the passes over their slots."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar
 
+from onthedot.domain.errors import Unreadable
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Kind, Priority, Record
 
 Item = TypeVar("Item")
@@ -53,6 +54,18 @@ class Page(Generic[Item]):
     items: Sequence[Item]
     cursor: str | None
     """The place where the next page begins. None after the last page."""
+    unreadable: Sequence[Unreadable] = ()
+    """The records of this page that cannot be read. They are not among the items."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecords:
+    """The answer to a read of many records by id. An id that is nowhere here has no record."""
+
+    found: Mapping[str, Record]
+    unreadable: Mapping[str, Unreadable] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
+    """The ids that were not read before the deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,9 @@ class Refused:
     """
 
     current: Record | None
-    """The record that refused the write. None if there is none."""
+    """The record that refused the write. None if there is none, or if it cannot be read."""
+    unreadable: Unreadable | None = None
+    """The record that refused the write, when it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +99,8 @@ class Undecided:
     """
 
     why: str
+    permanent: bool = False
+    """Whether another try cannot help: the store refuses this very write."""
 
 
 class RunStore(Protocol):
@@ -93,7 +110,10 @@ class RunStore(Protocol):
     """
 
     def create(self, run: Record) -> Record | None:
-        """Store the run if its id is free. Return None when it was stored, else the record that has the id."""
+        """Store the run if its id is free. Return None when it was stored, else the record that has the id.
+
+        Raise UnreadableRecord when that record cannot be read.
+        """
         ...
 
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence["Moved | Refused | Undecided"]:
@@ -105,15 +125,18 @@ class RunStore(Protocol):
         ...
 
     def get(self, run_id: str) -> Record | None:
-        """Return the record as it is now, or None when there is none."""
+        """Return the record as it is now, or None when there is none. Raise UnreadableRecord."""
         ...
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
-        """Return the records that exist, as they are now, by id. Records that could not be read in time are missing."""
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
+        """Return the records that exist, as they are now, by id."""
         ...
 
     def move(self, move: Move) -> Moved | Refused:
-        """Apply one move, whole or not at all. When this raises Unavailable the move may have been applied."""
+        """Apply one move, whole or not at all. When this raises Unavailable the move may have been applied.
+
+        Raise UnreadableRecord when the move was applied and a field that it did not change cannot be read.
+        """
         ...
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
@@ -124,6 +147,13 @@ class RunStore(Protocol):
         """Return a page of a slot, the earliest fire time first."""
         ...
 
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        """Move a record from this slot to the aside slot of the same shard, whether or not it can be read.
+
+        Only `slot`, `aside_from`, `aside_since` and `aside_why` change. Return False when the record has left the slot.
+        """
+        ...
+
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         """Return a page of a tenant's dead letters, the latest first, as they are now.
 
@@ -132,13 +162,32 @@ class RunStore(Protocol):
         ...
 
 
-class ProgressStore(Protocol):
-    """A store of the progress of the passes, by shard group."""
+@dataclass(frozen=True, slots=True)
+class TickLease:
+    """The right to do the tick of some shards. At most one dispatcher has it at a time."""
 
-    def read_progress(self, group: int) -> PassProgress:
-        """Return the progress of a group."""
+    shards: tuple[int, ...]
+    tick_id: str
+    until: int
+    """The instant at which another tick may begin, if the dispatcher dies."""
+
+
+class ProgressStore(Protocol):
+    """A store of the progress of the passes, by shard."""
+
+    def begin(self, lease: TickLease, now: int) -> Mapping[int, ShardProgress] | None:
+        """Begin a tick, and return the progress of its shards. A shard that no tick has visited is missing.
+
+        Return None while another tick of the same first shard is under way. A tick that is delivered again has the same
+        id, and may begin.
+        """
         ...
 
-    def write_progress(self, group: int, progress: PassProgress) -> None:
-        """Replace the progress of a group."""
+    def finish(
+        self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
+    ) -> frozenset[int]:
+        """Replace the progress that was read, shard by shard, and end the tick.
+
+        Return the shards whose progress another tick has changed meanwhile. They keep the progress of that tick.
+        """
         ...

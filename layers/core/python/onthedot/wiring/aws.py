@@ -1,7 +1,7 @@
 """The clients of AWS, and the engine or the single port that each Lambda function needs.
 
-Each function below imports its stores when it is called: the planner, the authorizer and the publisher need one port,
-and their cold start does not pay for the rest.
+Each function below imports its stores when it is called: the planner, the authorizer and the publisher need one port
+or two, and their cold start does not pay for the rest.
 """
 
 from functools import cache
@@ -17,6 +17,7 @@ from onthedot.clock import SystemClock
 if TYPE_CHECKING:
     from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
     from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
+    from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
     from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
     from onthedot.engines.aws.eventbridge_bus import EventBridgeBus
     from onthedot.engines.aws.s3_blobs import LazyBlobs
@@ -113,10 +114,10 @@ def limits_store(table: str, **connection: Any) -> "DynamoLimitsStore":
     return DynamoLimitsStore(client("dynamodb", **connection), table)
 
 
-def progress_store(table: str, **connection: Any) -> "DynamoProgressStore":
-    from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore  # noqa: PLC0415 - as above
+def shard_store(table: str, **connection: Any) -> "DynamoShardStore":
+    from onthedot.engines.aws.dynamodb.shards import DynamoShardStore  # noqa: PLC0415 - as above
 
-    return DynamoProgressStore(client("dynamodb", **connection), table)
+    return DynamoShardStore(client("dynamodb", **connection), table)
 
 
 def token_store(settings: "AuthorizerSettings") -> "DynamoTokenStore":

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.targets import allow_list
 from onthedot.domain.workers.pools import pools_from_json
+from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
+from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
@@ -35,8 +37,9 @@ def aws_engine(
     poll_seconds: int = SHORT_POLL_SECONDS,
 ) -> Engine:
     """Return the engine on these clients. Without `blobs` it can neither store nor read a large payload."""
+    shards = DynamoShardStore(dynamodb, table)
     return Engine(
-        store=DynamoRunStore(dynamodb, table, clock),
+        store=AnnouncingStore(DynamoRunStore(dynamodb, table, clock), shards, clock, deployment.shards),
         queues=SqsRunQueues(sqs, cloudwatch, queue_urls, clock, poll_seconds=poll_seconds),
         blobs=blobs or NoBlobs(),
         clock=clock,
@@ -45,6 +48,7 @@ def aws_engine(
         registry=DynamoWorkerRegistry(dynamodb, table, clock),
         signing=CachedSigning(DynamoSigningStore(dynamodb, table), clock),
         patterns=DynamoPatternStore(dynamodb, table, clock),
+        shards=shards,
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from onthedot.domain.deployment import Deployment
+from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.limits import SqliteLimitsStore
@@ -11,6 +12,7 @@ from onthedot.engines.sqlite.patterns import SqlitePatternStore
 from onthedot.engines.sqlite.progress import SqliteProgressStore
 from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
+from onthedot.engines.sqlite.shards import SqliteShardStore
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from onthedot.ports import Clock, Engine
@@ -26,7 +28,7 @@ class SqliteEngine:
     clock: Clock
     database: Database
     deployment: Deployment
-    store: SqliteRunStore
+    store: AnnouncingStore
     queues: SqliteRunQueues
     ticks: SqliteTickQueue
     progress: SqliteProgressStore
@@ -36,16 +38,18 @@ class SqliteEngine:
     registry: SqliteWorkerRegistry
     signing: SqliteSigningStore
     patterns: SqlitePatternStore
+    shards: SqliteShardStore
 
     @classmethod
     def on(cls, database: Database, clock: Clock, deployment: Deployment, page_size: int | None = None) -> Self:
         """Return the engine on this database. `page_size` replaces the stores' own sizes of a page."""
         pages = {} if page_size is None else {"page_size": page_size}
+        shards = SqliteShardStore(database, **pages)
         return cls(
             clock,
             database,
             deployment,
-            SqliteRunStore(database, clock, **pages),
+            AnnouncingStore(SqliteRunStore(database, clock, **pages), shards, clock, deployment.shards),
             SqliteRunQueues(database, clock),
             SqliteTickQueue(database, clock),
             SqliteProgressStore(database),
@@ -55,6 +59,7 @@ class SqliteEngine:
             SqliteWorkerRegistry(database, clock),
             SqliteSigningStore(database),
             SqlitePatternStore(database, clock, **pages),
+            shards,
         )
 
     @property
@@ -70,4 +75,5 @@ class SqliteEngine:
             registry=self.registry,
             signing=self.signing,
             patterns=self.patterns,
+            shards=self.shards,
         )

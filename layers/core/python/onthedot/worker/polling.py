@@ -7,7 +7,7 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Priority
-from onthedot.ports import Backlog, Deadline, Received, RunMessage, RunQueues
+from onthedot.ports import Deadline, Received, RunMessage, RunQueues
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 
@@ -112,9 +112,13 @@ class PolledQueues(RunQueues):
         """Send messages to their queues."""
         return self._queues.send(messages, deadline)
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
-        """Return the backlog of a queue."""
-        return self._queues.backlog(pool, priority)
+    def visible(self, pool: str, priority: Priority) -> int:
+        """Return the number of messages that wait in a queue."""
+        return self._queues.visible(pool, priority)
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        """Return the age of the oldest message of a queue, or None when it is not known."""
+        return self._queues.oldest_age_ms(pool, priority)
 
     def delete(self, received: Received) -> None:
         """Delete a message."""

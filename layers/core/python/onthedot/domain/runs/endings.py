@@ -8,10 +8,17 @@ from onthedot.domain.runs.slots import shard_of, watch_slot
 
 TOMBSTONE_DAYS: Final = 14
 """An idempotency key stays taken for this many days after its job has ended."""
+LONGEST_WHY: Final = 300
+"""Most characters of a reason that repeats another text, such as the reason of a parent."""
 _DAY_SECONDS: Final = 86_400
 _SPARE_DAYS: Final = 2
 """A job that has ended is kept for so many days longer than a run of it that ends now. One of them covers the longest
 attempt (11 hours). On the other, the next start needs no write."""
+
+
+def cut(why: str) -> str:
+    """Return the reason, shortened where it is too long."""
+    return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
 
 
 def tombstone_expiry(now: int) -> int:

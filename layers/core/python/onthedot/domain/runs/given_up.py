@@ -78,7 +78,7 @@ def given_up_range(job: Record, now: int, deployment: Deployment) -> Record:
     first, last, count = (int(number) for number in (job.given_up or "").split())
     what = "changed" if job.status in _LIVE else "stopped"
     why = f"the job was {what} before these missed times were settled"
-    return replace(skipped_range(job, [first, last], why, now, deployment), skipped_count=count)
+    return skipped_range(job, [first, last], why, now, deployment, count)
 
 
 def range_is_stored(job: Record, now: int, deployment: Deployment) -> Move:

@@ -33,7 +33,7 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
         _S.PAUSED: _to(_S.PAUSED, _S.PENDING, _S.DISPATCHED, _S.ACTIVE, _S.CANCELLED, _S.DELETED),
         # ACTIVE -> ACTIVE: a recurring job advances to its next fire time, or a client changed it.
         _S.ACTIVE: _to(_S.ACTIVE, _S.COMPLETED) | _STOPS,
-        # SKIPPED -> PENDING, DISPATCHED: the schedule contains the time again. -> SKIPPED: a skipped range grows.
+        # SKIPPED -> PENDING, DISPATCHED: the schedule contains the time again. -> SKIPPED: a skipped range is cut.
         _S.SKIPPED: _to(_S.SKIPPED, _S.PENDING, _S.DISPATCHED, _S.DELETED),
         # COMPLETED -> COMPLETED: the last run of the job starts, and the job records it.
         _S.COMPLETED: _to(_S.COMPLETED, _S.ACTIVE) | _STOPS,

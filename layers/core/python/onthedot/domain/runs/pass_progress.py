@@ -1,47 +1,64 @@
-"""The progress of the passes over the slots. It decides where the next pass begins to read."""
+"""The progress of the passes over the slots of one shard. It decides where the next tick begins to read.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+Progress never moves back. A pass that left a record in a slot does not move past that slot. So the next tick reads the
+slot again.
+"""
 
-from onthedot.domain.runs.slots import DEEP_REREAD, REREAD, SlotKind
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from onthedot.domain.runs.slots import DEEP_BUCKETS, DEEP_REREAD, REREAD
 
 
 @dataclass(frozen=True, slots=True)
-class PassProgress:
-    """The progress of one shard group."""
+class ShardProgress:
+    """The progress of one shard."""
 
-    done: Mapping[SlotKind, Mapping[int, int]] = field(default_factory=dict)
-    """The bucket of the last completed pass, by kind of slot and shard."""
-    born: int | None = None
-    """The bucket before which nothing can have been stored. It is used until the first pass is completed."""
-
-    def of(self, kind: SlotKind, shard: int) -> int | None:
-        """Return the progress of a shard.
-
-        A new shard begins at the earliest of the others, because its slots may be old.
-        """
-        shards = self.done.get(kind, {})
-        return shards.get(shard, min(shards.values(), default=self.born))
-
-    def with_pass(self, kind: SlotKind, shard: int, bucket: int) -> "PassProgress":
-        """Return this progress after a pass.
-
-        The bucket may be earlier than before, when the pass left a record in an older slot.
-        """
-        return replace(self, done={**self.done, kind: {**self.done.get(kind, {}), shard: bucket}})
+    fire: int
+    """The claim pass is complete up to this bucket."""
+    watch: int
+    """The sweep pass is complete up to this bucket."""
+    deep: int
+    """The deep re-read has read all buckets before this one again."""
+    deep_until: int
+    """The bucket at which the deep re-read under way ends. None is under way when it is not after `deep`."""
+    early: int
+    """Slots up to this bucket were checked for an early claim."""
 
 
-def completed(now_bucket: int, left_in: Iterable[int]) -> int:
-    """Return the progress after a pass that left records in these buckets: never later than the earliest of them."""
-    return min([now_bucket, *left_in])
+def first_progress(shard: int, born: int | None, present: int) -> ShardProgress:
+    """Return the progress of a shard that no tick has visited.
 
-
-def first_bucket(progress: int | None, now_bucket: int, shard: int) -> int:
-    """Return the bucket at which a pass begins: a little before the last pass.
-
-    Once a day, each shard at its own minute, it begins a day back.
+    It begins at the bucket of its first writer. Each shard has its deep re-read at another time of the day.
     """
-    known = now_bucket if progress is None else min(progress, now_bucket)
-    if (now_bucket + shard * 89) % DEEP_REREAD == 0:
-        return min(known, now_bucket - DEEP_REREAD)
-    return known - REREAD
+    begin = present if born is None else min(born, present)
+    deep = min(begin, present - shard * 89 % DEEP_REREAD)
+    return ShardProgress(fire=begin, watch=begin, deep=deep, deep_until=deep, early=begin)
+
+
+def first_bucket(done: int, present: int) -> int:
+    """Return the bucket at which a pass begins: a little before the last pass."""
+    return min(done, present) - REREAD
+
+
+def completed(done: int, present: int, left_in: Iterable[int]) -> int:
+    """Return the progress after a pass that left records in these buckets.
+
+    It is never later than the earliest of them, and never earlier than before.
+    """
+    return max(done, min([present, *left_in]))
+
+
+def deep_range(progress: ShardProgress, present: int) -> range:
+    """Return the buckets that this tick reads again for the deep re-read: none, or the next ones.
+
+    Once a day it begins where the last one ended, and ends where the passes begin. A tick reads a bounded number.
+    """
+    return range(progress.deep, min(deep_end(progress, present), progress.deep + DEEP_BUCKETS))
+
+
+def deep_end(progress: ShardProgress, present: int) -> int:
+    """Return the bucket at which the deep re-read under way ends, or the one that begins now."""
+    if progress.deep_until <= progress.deep and present - progress.deep >= DEEP_REREAD:
+        return min(progress.fire, progress.watch) - REREAD
+    return progress.deep_until

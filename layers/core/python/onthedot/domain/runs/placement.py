@@ -16,13 +16,14 @@ class Placement:
     slot: str
 
 
-def place(job_id: str, fire_at: int, now: int, deployment: Deployment) -> Placement:
+def place(job_id: str, fire_at: int, now: int, deployment: Deployment, until: int | None = None) -> Placement:
     """Choose the direct path for a run that is near, else its fire slot.
 
-    The caller sends a run on the direct path at once. A run in a fire slot waits for the claim pass.
+    The caller sends a run on the direct path at once. A run in a fire slot waits for the claim pass. With `until`, the
+    end of a slot that is claimed early, a run that is due before it goes the direct path too.
     """
     shard = shard_of(job_id, deployment.shards)
-    if is_near(fire_at, now, deployment.lookahead):
+    if is_near(fire_at, now, deployment.lookahead) or fire_at < (until or 0):
         return Placement(Status.DISPATCHED, watch_slot(shard, fire_at, now))
     return Placement(Status.PENDING, fire_slot(shard, fire_at, now))
 

@@ -164,6 +164,10 @@ class Record:
     """`tick/nonce` of the dispatcher that claimed, stamped or resent the run last."""
     resends: int = 0
     """Number of times that the sweep has sent the message again in this generation."""
+    aside_from: str | None = None
+    """The slot from which a dispatcher set the record aside, because it could not read or handle it."""
+    aside_since: int | None = None
+    aside_why: str | None = None
 
     # Changes
     version: int | None = None
@@ -247,6 +251,9 @@ class Record:
     """The blob key of an answer that is too long for the record."""
 
     # Storage
+    format: int | None = None
+    """The format that a version must know to read the record. None: the first one. No version writes to a record of a
+    format that it does not know."""
     listed_under: str | None = None
     """Partition of the listing index. Runs of recurring jobs have none."""
     failed_under: str | None = None

@@ -18,9 +18,15 @@ index lags."""
 REREAD: Final = 5
 """Each pass begins this many buckets before the last completed one."""
 DEEP_REREAD: Final = 24 * 60
-"""Once a day the pass of each shard begins this many buckets back."""
+"""After this many buckets a shard reads all of them a second time, for records that were written very late."""
+DEEP_BUCKETS: Final = 100
+"""Most buckets of a shard that one tick reads for it."""
 DECISION_MS: Final = 30_000
 """A slot must be written within this time after it was computed, else it is computed again. Readers rely on it."""
+
+
+ASIDE: Final = "aside"
+"""The first part of the name of an aside slot."""
 
 
 class SlotKind(StrEnum):
@@ -45,6 +51,11 @@ def shard_of(job_id: str, shards: int) -> int:
 def slot_name(kind: SlotKind, shard: int, bucket: int) -> str:
     """Return the name of a slot, which is its key in the due index."""
     return f"{kind}#{shard}#{bucket}"
+
+
+def aside_slot(shard: int) -> str:
+    """Return the slot of the records of a shard that no version could read or handle so far. No pass visits it."""
+    return f"{ASIDE}#{shard}"
 
 
 def slot_shard(slot: str) -> int:

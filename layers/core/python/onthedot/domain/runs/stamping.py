@@ -2,100 +2,181 @@
 
 `plan_stamps` is a pure decision. The dispatcher carries it out in this order: stamps, advance, send. It may crash
 anywhere: stamps are put-if-absent under ids that are derived from their times, so the next dispatcher makes the same
-stamps.
+stamps. When times were missed, the next dispatcher also gives the records that exist to the plan, so that no time gets
+two outcomes and none runs against the misfire policy.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.ids import extra_run_id, fresh_generation, stamped_run_id
+from onthedot.domain.ids import extra_run_id, fresh_generation, is_scheduled, nominal_of, stamped_run_id
+from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import closed, completed
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place
-from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.runs.records import SCHEDULED, Kind, Record, Status
 from onthedot.domain.runs.slots import fire_slot, horizon, shard_of
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Recurrence
-from onthedot.domain.schedules.schedule import Schedule, fires_between, jittered, next_fire, skipped_between
+from onthedot.domain.schedules.misfires import Recorded, Settled, settle_missed, spans_without
+from onthedot.domain.schedules.recurrence import Recurrence
+from onthedot.domain.schedules.schedule import (
+    Schedule,
+    contains,
+    fires_between,
+    jittered,
+    next_fire,
+    skipped_between,
+)
 
 STAMPS_PER_PASS: Final = 400
 """Most runs of one job in one pass: enough for a job that fires every second in the whole window."""
-CATCH_UP_PER_PASS: Final = 60
-"""Most missed runs of one job in one pass: catching up must not flood the queues beside runs that are due now."""
 MISSED_PER_PASS: Final = 20_000
-"""Most missed fire times of one job that one pass computes."""
+"""Most missed fire times that a change of a job gives up."""
 SKIPPED_WHY: Final = "skipped"
 """The last part of the id of a skipped range."""
+_OTHER_PLAN: Final = "misfire: another dispatcher skipped this time"
 
 
 @dataclass(frozen=True, slots=True)
 class Stamping:
-    """The plan of one pass for one job: put `runs` and `skipped` if absent, apply `advance`, then send the runs."""
+    """The plan of one pass for one job.
+
+    Put `runs` and `skipped` if absent, apply `ends`, apply `advance`, then send the runs.
+    """
 
     runs: tuple[Record, ...]
     skipped: tuple[Record, ...]
+    ends: tuple[Move, ...]
+    """The moves of stamped runs that have not started and that the misfire policy does not run."""
     advance: Move
 
-
-@dataclass(frozen=True, slots=True)
-class _FireTimes:
-    """The fire times that one pass settles."""
-
-    run: tuple[int, ...]
-    skip: tuple[int, ...]
-    """The missed times that are not run."""
-    last: int | None
-    """The last time that this pass settles. None when there is none."""
-    why: str = ""
-    """The reason for skipping."""
+    @property
+    def writes(self) -> int:
+        """The number of writes before the advance."""
+        return len(self.runs) + len(self.skipped) + len(self.ends)
 
 
-def plan_stamps(job: Record, *, now: int, claim_token: str, deployment: Deployment) -> Stamping | None:
-    """Plan all fire times from the job's position to the horizon. Return None when there are none yet."""
+def has_missed(job: Record, now: int) -> bool:
+    """Return whether the job has missed times. Then `plan_stamps` needs the records that exist."""
+    return job.recurrence is not None and job.fire_at < _missed_before(job.recurrence, now)
+
+
+def plan_stamps(
+    job: Record,
+    *,
+    now: int,
+    claim_token: str,
+    deployment: Deployment,
+    until: int | None = None,
+    existing: Sequence[Record] = (),
+    unreadable: Sequence[str] = (),
+) -> Stamping | None:
+    """Plan all fire times from the job's position to the horizon, or to `until` if that is later.
+
+    `existing` has the job's records from its position on, and `unreadable` the ids of those that cannot be read. They
+    are needed only if the job has missed times. Return None when there is nothing to plan yet.
+    """
     recurrence = _recurrence(job)
-    until = horizon(now, deployment.lookahead)
+    until = max(until or 0, horizon(now, deployment.lookahead))
     if job.fire_at >= until:
         return None
-    fires = _fires(recurrence, job.fire_at, now, until)
-    left = None if recurrence.max_runs is None else max(0, recurrence.max_runs - (job.stamped or 0))
-    run = fires.run if left is None else fires.run[:left]
-    exhausted = left is not None and len(run) >= left
-    last = run[-1] if exhausted and run else fires.last
+    runs, recorded = _recorded(job, existing, unreadable)
+    missed = settle_missed(recurrence, job.fire_at, _missed_before(recurrence, now), recorded)
+    due = _due(recurrence.schedule, job.fire_at, until, missed)
+    kept, ended = _not_planned(runs, missed)
+    left = None if recurrence.max_runs is None else max(0, recurrence.max_runs - (job.stamped or 0) - kept)
+    times = (*missed.run, *(at for at in due if recorded.skipped_until(at) is None))[:left]
+    exhausted = left is not None and len(times) >= left
+    last = times[-1] if exhausted and times else (due[-1] if due else missed.last)
     following = None if exhausted or last is None else next_fire(recurrence.schedule, last)
+    why = f"misfire: missed by more than {recurrence.misfire.grace_seconds} s (policy {recurrence.misfire.policy})"
+    ranges = [skipped_range(job, [s.first, s.last], why, now, deployment, s.count) for s in missed.skip]
     return Stamping(
-        runs=tuple(_stamp(job, nominal, now=now, claim_token=claim_token, deployment=deployment) for nominal in run),
-        skipped=_skipped(job, fires, last if last is not None else until, now, deployment),
-        advance=_advance(job, following, last, len(run), now, deployment),
+        runs=tuple(
+            _stamp(job, at, now=now, claim_token=claim_token, deployment=deployment, until=until) for at in times
+        ),
+        skipped=(*ranges, *_jumped_over(job, last if last is not None else until, now, deployment)),
+        ends=tuple(lifecycle.skip_missed(run, now, why, deployment) for run in ended),
+        advance=_advance(job, following, last, len(times) + kept, now, deployment),
     )
 
 
-def _fires(recurrence: Recurrence, position: int, now: int, until: int) -> _FireTimes:
-    missed_before = min(now - recurrence.misfire.grace_seconds * 1000, until)
-    missed = fires_between(recurrence.schedule, position - 1, missed_before, MISSED_PER_PASS)
-    settled = _settle_missed(recurrence.misfire, tuple(missed))
-    if settled.last is not None and settled.last != missed[-1]:
-        return settled  # some missed times are left: a later pass stamps them, and the times that are due now
-    if len(missed) == MISSED_PER_PASS:
-        return settled
-    after = position - 1 if settled.last is None else settled.last
-    due = fires_between(recurrence.schedule, after, until, STAMPS_PER_PASS)
-    last = due[-1] if due else settled.last
-    return _FireTimes((*settled.run, *due), settled.skip, last, settled.why)
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The writes after which no time of a job has two outcomes: put `ranges`, then apply `moves`."""
+
+    ranges: tuple[Record, ...]
+    moves: tuple[Move, ...]
 
 
-def _settle_missed(misfire: Misfire, missed: tuple[int, ...]) -> _FireTimes:
-    """Apply the misfire policy to fire times that are past by more than the grace."""
-    if not missed:
-        return _FireTimes((), (), None)
-    if misfire.policy is MisfirePolicy.RUN_ALL:
-        return _FireTimes(missed[:CATCH_UP_PER_PASS], (), missed[:CATCH_UP_PER_PASS][-1])
-    why = f"misfire: missed by more than {misfire.grace_seconds} s (policy {misfire.policy})"
-    if misfire.policy is MisfirePolicy.RUN_LATEST and len(missed) < MISSED_PER_PASS:
-        return _FireTimes(missed[-1:], missed[:-1], missed[-1], why)
-    return _FireTimes((), missed, missed[-1], why)
+def repair(job: Record, plan: Stamping, records: Sequence[Record], now: int, deployment: Deployment) -> Repair:
+    """Return what to undo of a plan, because another dispatcher settled the same times by another plan.
+
+    A run of this plan inside the other's skipped range does not run. A range of this plan is cut around the other's
+    runs.
+    """
+    own = {record.generation for record in plan.skipped}
+    ranges = [record for record in records if record.kind is Kind.SKIPPED_RANGE]
+    mine = [record for record in ranges if record.generation in own]
+    others = Recorded(ranges=tuple(_bounds(record) for record in ranges if record.generation not in own))
+    runs = [record for record in records if is_scheduled(record.run_id) and record.status is not Status.SKIPPED]
+    planned = {run.run_id for run in plan.runs}
+    lost = [run for run in runs if run.run_id in planned and others.skipped_until(run.nominal_at) is not None]
+    ends = [lifecycle.skip_missed(run, now, _OTHER_PLAN, deployment) for run in lost if not run.attempt]
+    cuts = [cut for record in mine if (cut := _cut(job, record, runs, others, now, deployment)) is not None]
+    return Repair(tuple(put for puts, _ in cuts for put in puts), (*ends, *(move for _, move in cuts)))
 
 
-def _stamp(job: Record, nominal: int, *, now: int, claim_token: str, deployment: Deployment) -> Record:
+def _cut(  # noqa: PLR0917
+    job: Record, record: Record, runs: Sequence[Record], others: Recorded, now: int, deployment: Deployment
+) -> tuple[list[Record], Move] | None:
+    """Return new ranges and the move that makes this one smaller, so that none covers a run. None: it covers none."""
+    first, last = _bounds(record)
+    inside = [(run.nominal_at, run.nominal_at) for run in runs if first <= run.nominal_at <= last]
+    if not inside:
+        return None
+    spans = spans_without(_recurrence(job).schedule, first, last, [*inside, *others.ranges])
+    why = record.reason or ""
+    puts = [skipped_range(job, [s.first, s.last], why, now, deployment, s.count) for s in spans if s.first != first]
+    until, count = next(((s.last, s.count) for s in spans if s.first == first), (first - 1, 0))
+    return puts, lifecycle.resize_range(record, until, count)
+
+
+def _bounds(record: Record) -> tuple[int, int]:
+    return record.nominal_at, record.skipped_until or 0
+
+
+def _missed_before(recurrence: Recurrence, now: int) -> int:
+    return now - recurrence.misfire.grace_seconds * 1000
+
+
+def _recorded(job: Record, existing: Sequence[Record], unreadable: Sequence[str]) -> tuple[dict[int, Record], Recorded]:
+    """Return the job's runs by time, and all recorded times, from the job's position on."""
+    schedule = _recurrence(job).schedule
+    ranges = tuple(_bounds(record) for record in existing if record.kind is Kind.SKIPPED_RANGE)
+    own = (r for r in existing if is_scheduled(r.run_id) and r.nominal_at >= job.fire_at)
+    runs = {run.nominal_at: run for run in own if contains(schedule, run.nominal_at)}
+    others = (nominal_of(run_id) for run_id in unreadable if is_scheduled(run_id))
+    return runs, Recorded(frozenset({*runs, *others}), ranges)
+
+
+def _due(schedule: Schedule, position: int, until: int, missed: Settled) -> list[int]:
+    """Return the times after the missed ones. There are none yet while missed times are left for a later pass."""
+    after = position - 1 if missed.last is None else missed.last
+    return [] if missed.more else fires_between(schedule, after, until, STAMPS_PER_PASS)
+
+
+def _not_planned(runs: Mapping[int, Record], missed: Settled) -> tuple[int, list[Record]]:
+    """Return how many runs of missed times stay beside the plan, and those that must end without a start."""
+    last = -1 if missed.last is None else missed.last
+    others = [run for at, run in runs.items() if at <= last and at not in missed.run]
+    ended = [run for run in others if run.status in SCHEDULED and run.attempt == 0]
+    stopped = sum(run.status in (Status.SKIPPED, Status.DELETED) for run in others)
+    return len(others) - len(ended) - stopped, ended
+
+
+def _stamp(job: Record, nominal: int, *, now: int, claim_token: str, deployment: Deployment, until: int) -> Record:
     fire_at = jittered(job.job_id, nominal, _recurrence(job).schedule.jitter_seconds)
     return new_run(
         job,
@@ -105,6 +186,7 @@ def _stamp(job: Record, nominal: int, *, now: int, claim_token: str, deployment:
         now=now,
         claim_token=claim_token,
         deployment=deployment,
+        until=until,
     )
 
 
@@ -118,9 +200,10 @@ def new_run(
     deployment: Deployment,
     claim_token: str | None = None,
     trigger: str | None = None,
+    until: int | None = None,
 ) -> Record:
     """Return a new run of a recurring job or an event job, placed as any run is."""
-    placed = place(job.job_id, fire_at, now, deployment)
+    placed = place(job.job_id, fire_at, now, deployment, until)
     return Record(
         run_id=run_id,
         job_id=job.job_id,
@@ -141,19 +224,19 @@ def new_run(
     )
 
 
-def _skipped(job: Record, fires: _FireTimes, last: int, now: int, deployment: Deployment) -> tuple[Record, ...]:
-    """Return the records of the times that are not run, each with the reason. A long gap is one record."""
+def _jumped_over(job: Record, last: int, now: int, deployment: Deployment) -> list[Record]:
+    """Return the records of the times that clocks jump over, each with the reason."""
     schedule = _recurrence(job).schedule
-    records = [skipped_range(job, list(fires.skip), fires.why, now, deployment)] if fires.skip else []
     after = job.fire_at - 1 if job.accounted_until is None else job.accounted_until
-    for nominal in skipped_between(schedule, after, last + 1, STAMPS_PER_PASS):
-        why = "dst: clocks jumped over this time (policy skip)"
-        records.append(skipped_range(job, [nominal], why, now, deployment))
-    return tuple(records)
+    why = "dst: clocks jumped over this time (policy skip)"
+    times = skipped_between(schedule, after, last + 1, STAMPS_PER_PASS)
+    return [skipped_range(job, [nominal], why, now, deployment) for nominal in times]
 
 
-def skipped_range(job: Record, fires: list[int], why: str, now: int, deployment: Deployment) -> Record:
-    """Return one record for these fire times that are not run."""
+def skipped_range(  # noqa: PLR0917
+    job: Record, fires: list[int], why: str, now: int, deployment: Deployment, count: int | None = None
+) -> Record:
+    """Return one record for these fire times that are not run. With `count` only the first and the last are given."""
     return Record(
         run_id=extra_run_id(job.job_id, fires[0], SKIPPED_WHY),
         job_id=job.job_id,
@@ -168,7 +251,7 @@ def skipped_range(job: Record, fires: list[int], why: str, now: int, deployment:
         generation=fresh_generation(),
         kind=Kind.SKIPPED_RANGE,
         skipped_until=fires[-1],
-        skipped_count=len(fires),
+        skipped_count=count or len(fires),
         reason=why,
         finished_at=now,
         expires_at=closed(now, deployment)["expires_at"],

@@ -91,6 +91,11 @@ def to_json(target: Target) -> dict[str, Any]:
 
 
 def from_json(stored: Mapping[str, Any]) -> Target:
-    """Return the target that `to_json` wrote. Raise KeyError or TypeError for anything else."""
-    fields: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in stored.items()}
-    return TYPES[fields.pop("type")](**fields)
+    """Return the target that `to_json` wrote. Names that the type does not have are ignored.
+
+    Raise KeyError or TypeError for anything else.
+    """
+    kind = TYPES[stored["type"]]
+    known = {name: value for name, value in stored.items() if name in kind.__slots__}
+    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in known.items()}
+    return kind(**fields)

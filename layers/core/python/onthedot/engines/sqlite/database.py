@@ -19,10 +19,10 @@ _TRANSIENT: Final = frozenset(
 )
 
 _TABLES: Final = """
-CREATE TABLE IF NOT EXISTS birth (only INTEGER PRIMARY KEY CHECK (only = 1), at INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS progress (
-    shard_group INTEGER, kind TEXT, shard INTEGER, bucket INTEGER NOT NULL, PRIMARY KEY (shard_group, kind, shard)
+CREATE TABLE IF NOT EXISTS shard_progress (
+    shard INTEGER PRIMARY KEY, done TEXT, tick_id TEXT, busy_until INTEGER
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS shards (only INTEGER PRIMARY KEY CHECK (only = 1), steps TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS tokens (
     token_hash TEXT PRIMARY KEY, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL, created_at INTEGER
 ) WITHOUT ROWID;
@@ -66,7 +66,6 @@ class Database:
         self._connection.execute("PRAGMA synchronous = FULL")
         with self.transaction() as connection:
             _create_missing(connection)
-            connection.execute("INSERT INTO birth VALUES (1, ?) ON CONFLICT DO NOTHING", (clock.now(),))
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -85,11 +84,6 @@ class Database:
                 if error.sqlite_errorcode & 0xFF in _TRANSIENT:
                     raise Unavailable(f"database: {error}") from error
                 raise
-
-    def born_at(self) -> int:
-        """Return the instant at which the database was created. No record in it is older."""
-        with self.transaction() as connection:
-            return int(connection.execute("SELECT at FROM birth").fetchone()["at"])
 
     def close(self) -> None:
         with self._lock:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Backlog, Clock
+from onthedot.ports import Clock
 
 MAX_HIDE_SECONDS: Final = 12 * 3600
 
@@ -90,13 +90,17 @@ class MessageTable:
                 (visible_at, *_parts(receipt), now),
             )
 
-    def backlog(self, queue: str) -> Backlog:
-        """Return the number of visible messages, and for how long the first of them has been visible."""
-        now = self._clock.now()
-        query = "SELECT count(*), min(visible_at) FROM messages WHERE queue = ? AND visible_at <= ?"
+    def visible(self, queue: str) -> int:
+        """Return the number of messages that could be received now."""
+        query = "SELECT count(*) FROM messages WHERE queue = ? AND visible_at <= ?"
         with self._database.transaction() as connection:
-            visible, oldest = connection.execute(query, (queue, now)).fetchone()
-        return Backlog(visible, now - oldest if visible else 0)
+            visible: int = connection.execute(query, (queue, self._clock.now())).fetchone()[0]
+        return visible
+
+    def oldest_age_ms(self, queue: str) -> int | None:
+        """Return for how long the first visible message has been visible, or None when there is none."""
+        first, now = self.next_visible_at(queue), self._clock.now()
+        return None if first is None or first > now else now - first
 
     def counts(self, queue: str) -> Counts:
         now = self._clock.now()

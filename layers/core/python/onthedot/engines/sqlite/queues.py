@@ -10,16 +10,18 @@ from typing import Final
 
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
+from onthedot.domain.workers.pools import MOST_RECEIVES, PoolKind
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import Counts, Delivery, Letter, MessageTable
-from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage, Tick
+from onthedot.ports import Clock, Deadline, Received, RunMessage, Tick
 
 _LOG: Final = logging.getLogger(__name__)
 MAX_DELAY_SECONDS: Final = 900
 MAX_MESSAGES: Final = 10
 LOOK_EVERY_MS: Final = 100
 """The interval at which a waiting receiver asks for a message."""
-RUN_RECEIVES: Final = 20
+RUN_RECEIVES: Final = MOST_RECEIVES[PoolKind.PULL]
+"""One number for all queues: the embedded engine does not know which queues are pull queues."""
 TICK_VISIBILITY_MS: Final = 100_000
 TICK_RECEIVES: Final = 5
 _TICKS: Final = "ticks"
@@ -65,8 +67,11 @@ class SqliteRunQueues:
     def hide(self, received: Received, milliseconds: int) -> None:
         self._messages.hide(received.receipt, milliseconds)
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
-        return self._messages.backlog(queue_key(pool, priority))
+    def visible(self, pool: str, priority: Priority) -> int:
+        return self._messages.visible(queue_key(pool, priority))
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        return self._messages.oldest_age_ms(queue_key(pool, priority))
 
     def counts(self, pool: str, priority: Priority) -> Counts:
         return self._messages.counts(queue_key(pool, priority))

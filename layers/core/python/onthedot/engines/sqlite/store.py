@@ -2,14 +2,17 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-from onthedot.codec import Scalar, decode, encode, encode_field
+from onthedot.codec import FORMAT, Scalar, decode, encode, encode_field, unreadable
+from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import FIELDS, SETS, Kind, Priority, Record
+from onthedot.domain.runs.records import FIELDS, SETS, Record
+from onthedot.domain.runs.slots import aside_slot, slot_shard
+from onthedot.engines.entries import read_each, slot_entry
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Clock, Deadline, Moved, Page, Refused, SlotEntry
+from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
 _ID_BATCH: Final = 500
@@ -32,7 +35,11 @@ class SqliteRunStore:
         with self._database.transaction() as connection:
             _purge_expired(connection, self._clock.now())
             outcome = _insert(connection, run)
-        return outcome.current if isinstance(outcome, Refused) else None
+        if isinstance(outcome, Moved):
+            return None
+        if outcome.unreadable is not None:
+            raise UnreadableRecord(outcome.unreadable)
+        return outcome.current
 
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
         with self._database.transaction() as connection:
@@ -43,20 +50,19 @@ class SqliteRunStore:
         with self._database.transaction() as connection:
             # The id of a stamped run is `job.time`. "/" is the character after ".".
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
-        runs = [decode(_record(row)) for row in rows[:limit]]
-        return Page(runs, runs[-1].run_id if len(rows) > limit else None)
+        runs, faulty = read_each(rows[:limit], _run)
+        return Page(runs, rows[limit - 1]["run_id"] if len(rows) > limit else None, faulty)
 
     def get(self, run_id: str) -> Record | None:
         with self._database.transaction() as connection:
             return _find(connection, run_id)
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:  # noqa: ARG002
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:  # noqa: ARG002
         with self._database.transaction() as connection:
-            return {
-                row["run_id"]: decode(_record(row))
-                for first in range(0, len(run_ids), _ID_BATCH)
-                for row in _find_all(connection, run_ids[first : first + _ID_BATCH])
-            }
+            firsts = range(0, len(run_ids), _ID_BATCH)
+            rows = [row for first in firsts for row in _find_all(connection, run_ids[first : first + _ID_BATCH])]
+        runs, faulty = read_each(rows, _run)
+        return ReadRecords({run.run_id: run for run in runs}, {one.run_id: one for one in faulty})
 
     def move(self, move: Move) -> Moved | Refused:
         with self._database.transaction() as connection:
@@ -65,16 +71,31 @@ class SqliteRunStore:
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
         if len({move.run_id for move in moves}) != len(moves):
             raise ValueError("move_many takes moves on different runs")
+        faulty: dict[str, Refused] = {}
+        while True:
+            try:
+                with self._database.transaction() as connection:
+                    return [faulty.get(move.run_id) or _apply(connection, move) for move in moves]
+            except UnreadableRecord as error:
+                # Nothing was moved. The other records are moved without the one that cannot be read.
+                faulty[error.record.run_id] = Refused(None, error.record)
+
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        query = (
+            "UPDATE runs SET slot = ?, aside_from = slot, aside_since = ?, aside_why = ? WHERE run_id = ? AND slot = ?"
+        )
         with self._database.transaction() as connection:
-            return [_apply(connection, move) for move in moves]
+            changed = connection.execute(query, (aside_slot(slot_shard(slot)), now, why, run_id, slot))
+        return bool(changed.rowcount)
 
     def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         query = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
         with self._database.transaction() as connection:
             # One row more than the page shows whether there is another page.
             rows = connection.execute(query, (slot, *_position(cursor), self._page_size + 1)).fetchall()
-        page = [_entry(row) for row in rows[: self._page_size]]
-        return Page(page, _cursor(page[-1]) if len(rows) > len(page) else None)
+        page = rows[: self._page_size]
+        entries, faulty = read_each(page, lambda row: slot_entry(_plain(row)))
+        return Page(entries, _cursor(page[-1]) if len(rows) > len(page) else None, faulty)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = (
@@ -84,15 +105,16 @@ class SqliteRunStore:
         before = (_END_OF_TIME, "") if cursor is None else _position(cursor)
         with self._database.transaction() as connection:
             rows = connection.execute(query, (tenant, *before, limit + 1)).fetchall()
-        runs = [decode(_record(row)) for row in rows[:limit]]
-        return Page(runs, f"{runs[-1].finished_at}/{runs[-1].run_id}" if len(rows) > limit else None)
+        page = rows[:limit]
+        runs, faulty = read_each(page, _run)
+        return Page(runs, f"{page[-1]['finished_at']}/{page[-1]['run_id']}" if len(rows) > limit else None, faulty)
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
     record: dict[str, Scalar | None] = {**dict.fromkeys(FIELDS), **{f: _as_text(v) for f, v in encode(run).items()}}
     if connection.execute(_INSERT, record).rowcount:
         return Moved(run)
-    return Refused(_find(connection, run.run_id))
+    return _refused(connection, run.run_id)
 
 
 def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
@@ -100,7 +122,14 @@ def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
     expected, expected_values = _expectation(move)
     statement = f"UPDATE runs SET {changed} WHERE {expected} RETURNING *"  # noqa: S608 - field names only
     row = connection.execute(statement, (*change_values, *expected_values)).fetchone()
-    return Refused(_find(connection, move.run_id)) if row is None else Moved(decode(_record(row)))
+    return _refused(connection, move.run_id) if row is None else Moved(_run(row))
+
+
+def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:
+    try:
+        return Refused(_find(connection, run_id))
+    except UnreadableRecord as error:
+        return Refused(None, error.record)
 
 
 def _changes(connection: sqlite3.Connection, move: Move) -> tuple[str, list[Any]]:
@@ -130,8 +159,9 @@ def _expectation(move: Move) -> tuple[str, list[Any]]:
     clauses = ["run_id = ?", f"status IN ({_places(statuses)})"]
     clauses += [f'"{name}" IS ?' for name in expect.equals]
     clauses += [f'"{name}" <= ?' for name in expect.at_most]
+    clauses.append("coalesce(format, 1) <= ?")
     equals = (_stored(name, value) for name, value in expect.equals.items())
-    return " AND ".join(clauses), [move.run_id, *statuses, *equals, *expect.at_most.values()]
+    return " AND ".join(clauses), [move.run_id, *statuses, *equals, *expect.at_most.values(), FORMAT]
 
 
 def _stored(name: str, value: Any) -> Scalar | None:
@@ -148,7 +178,7 @@ def _places(values: Sequence[str]) -> str:
 
 def _find(connection: sqlite3.Connection, run_id: str) -> Record | None:
     rows = _find_all(connection, [run_id])
-    return decode(_record(rows[0])) if rows else None
+    return _run(rows[0]) if rows else None
 
 
 def _find_all(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[sqlite3.Row]:
@@ -156,27 +186,22 @@ def _find_all(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[sq
     return connection.execute(query, list(run_ids)).fetchall()
 
 
-def _record(row: sqlite3.Row) -> dict[str, Any]:
-    record = dict(zip(row.keys(), row, strict=True))
-    return {**record, **{name: json.loads(record[name]) for name in SETS if record[name] is not None}}
+def _plain(row: sqlite3.Row) -> dict[str, Any]:
+    return dict(zip(row.keys(), row, strict=True))
 
 
-def _entry(row: sqlite3.Row) -> SlotEntry:
-    return SlotEntry(
-        run_id=row["run_id"],
-        slot=row["slot"],
-        fire_at=row["fire_at"],
-        generation=row["generation"],
-        tenant=row["tenant"],
-        priority=Priority(row["priority"]),
-        pool=row["pool"],
-        kind=Kind(row["kind"]),
-        claim_token=row["claim_token"],
-    )
+def _run(row: sqlite3.Row) -> Record:
+    """Return the record of a row. Raise UnreadableRecord when this version cannot read it."""
+    record = _plain(row)
+    try:
+        sets = {name: json.loads(record[name]) for name in SETS if record[name] is not None}
+    except ValueError as error:
+        raise UnreadableRecord(unreadable(record, error)) from error
+    return decode({**record, **sets})
 
 
-def _cursor(last: SlotEntry) -> str:
-    return f"{last.fire_at}/{last.run_id}"
+def _cursor(last: sqlite3.Row) -> str:
+    return f"{last['fire_at']}/{last['run_id']}"
 
 
 def _position(cursor: str | None) -> tuple[int, str]:

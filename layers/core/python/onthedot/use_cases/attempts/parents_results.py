@@ -16,13 +16,13 @@ def with_parents(engine: Engine, run: Record, payload: bytes) -> bytes:
     if not run.parents:
         return payload
     deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
-    found = engine.store.get_many(list(run.parents), deadline)
-    if len(found) < len(run.parents) and not deadline.allows(engine.clock.now()):
+    read = engine.store.get_many(list(run.parents), deadline)
+    if read.unread:
         raise Unavailable("its parents could not be read in time")
     views: dict[str, Any] = {}
     room = RESULT_BYTES
     for parent_id in run.parents:
-        parent = found.get(parent_id)
+        parent = read.found.get(parent_id)
         view = _view(engine, parent_id, parent, room)
         room -= len(view["result"] or "")
         views[_name(run, parent_id, parent)] = view

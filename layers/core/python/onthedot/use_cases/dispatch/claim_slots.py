@@ -1,14 +1,13 @@
 """Claim the runs of a fire slot and send them: the claim pass of a tick."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.fairness import Quota
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Kind, Priority, Record
+from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.runs.slots import (
     DECISION_MS,
     REREAD,
@@ -19,8 +18,12 @@ from onthedot.domain.runs.slots import (
     slot_name,
 )
 from onthedot.ports import Deadline, Engine, SlotEntry, Tick, Undecided
+from onthedot.use_cases.dispatch.find_pool import has_pool, reroute_entries
+from onthedot.use_cases.dispatch.queue_states import QueueStates
+from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
-from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
+from onthedot.use_cases.dispatch.set_aside import fault_of, faults_of, set_aside
+from onthedot.use_cases.dispatch.slot_entries import read_slot_entries, read_slot_pages
 from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
 from onthedot.use_cases.outcomes import is_written
 
@@ -39,44 +42,73 @@ class Pass:
     claim_token: str
     counts: Counter[str] = field(default_factory=Counter)
     quota: Quota = field(init=False)
+    queues: QueueStates = field(init=False)
 
     def __post_init__(self) -> None:
+        self.queues = QueueStates(self.engine.queues)
+        self.engine = replace(self.engine, queues=self.queues)
+        limits = read_limits(self.engine)
+        self.counts["limits_unknown"] += not limits.known
         self.quota = Quota(
-            limits=self.engine.limits.read(),
+            limits=limits,
             share=len(self.tick.shards) / self.engine.deployment.shards,
             now=self.now,
             count_in_flight=lambda: _in_flight(self),
-            backlog=lambda pool, priority: _why_backlogged(self.engine, pool, priority),
+            closed=lambda pool, priority: self.queues.why_closed(pool, priority, self.engine.deployment.backlog_limit),
         )
 
     def out_of_time(self) -> bool:
         """Return whether the time is over. Runs that are left stay in their slots for the next tick."""
-        over = not self.deadline.allows(self.engine.clock.now())
+        over = self.is_over()
         self.counts["out_of_time"] += over
         return over
 
+    def is_over(self) -> bool:
+        """Return whether the time is over, without counting it."""
+        return not self.deadline.allows(self.engine.clock.now())
 
-def claim_slot(work: Pass, slot: str) -> bool:
-    """Claim and send all runs of a fire slot that the quota allows. Return False if any was left in it."""
+    def set_aside(self, slot: str, faults: Mapping[str, str]) -> bool:
+        """Set these records of a slot aside, each with its fault. Return whether none of them is left in the slot."""
+        return set_aside(self.engine, self.counts, slot, faults)
+
+
+def claim_slot(work: Pass, slot: str, until: int | None = None) -> bool:
+    """Claim and send all runs of a fire slot that the quota allows. Return False if any was left in it.
+
+    A recurring job is stamped up to `until`, by default up to the horizon.
+    """
     whole = True
-    for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
+    for page in read_slot_pages(work.engine, slot, CLAIMS_PER_ROUND):
         if work.out_of_time():
             return False
-        jobs = [entry.run_id for entry in entries if entry.kind is Kind.RECURRING]
-        runs = [entry for entry in entries if entry.kind is not Kind.RECURRING]
-        whole = _claim_and_send(work, runs) and whole
-        whole = _stamp(work, jobs) and whole
+        whole = work.set_aside(slot, faults_of(page.unreadable)) and whole
+        jobs = [entry.run_id for entry in page.items if entry.kind is Kind.RECURRING]
+        runs = [entry for entry in page.items if entry.kind is not Kind.RECURRING]
+        whole = _claim_all(work, slot, runs) and whole
+        whole = _stamp(work, slot, jobs, until) and whole
     return whole
 
 
-def _stamp(work: Pass, job_ids: Sequence[str]) -> bool:
+def _claim_all(work: Pass, slot: str, entries: Sequence[SlotEntry]) -> bool:
+    """Claim and send the runs. A run whose pool is gone gets another pool first, or waits for one."""
+    homeless = [entry for entry in entries if not has_pool(work.engine, entry)]
+    if not homeless:
+        return _claim_and_send(work, entries)
+    whole = _claim_and_send(work, [entry for entry in entries if has_pool(work.engine, entry)])
+    rerouted = reroute_entries(work.engine, homeless, work.deadline)
+    work.counts.update(rerouted=len(rerouted.entries), without_pool=rerouted.waiting)
+    whole = work.set_aside(slot, rerouted.faults) and whole
+    return _claim_and_send(work, rerouted.entries) and whole and not rerouted.left
+
+
+def _stamp(work: Pass, slot: str, job_ids: Sequence[str], until: int | None) -> bool:
     if not job_ids:
         return True
     stamped = stamp_jobs(
-        work.engine, job_ids, work.claim_token, work.deadline, allows=lambda run: bool(work.quota.choose([run]))
+        work.engine, job_ids, work.claim_token, work.deadline, lambda run: bool(work.quota.choose([run])), until
     )
     work.counts.update(stamped.counts)
-    return stamped.whole
+    return work.set_aside(slot, stamped.faults) and stamped.whole
 
 
 def _claim_and_send(work: Pass, entries: Sequence[SlotEntry]) -> bool:
@@ -84,12 +116,16 @@ def _claim_and_send(work: Pass, entries: Sequence[SlotEntry]) -> bool:
         return True
     chosen = work.quota.choose(entries)
     work.counts["held_back"] += len(entries) - len(chosen)
-    claimed, undecided = _claim(work, chosen)
+    claimed, whole = _claim(work, chosen)
     send(work, claimed)
-    return len(chosen) == len(entries) and not undecided
+    return len(chosen) == len(entries) and whole
 
 
-def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], int]:
+def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], bool]:
+    """Claim the runs. Return the claimed ones, and whether none was left in the slot.
+
+    A record that cannot be read, or that the store refuses to change, is set aside.
+    """
     engine = work.engine
     now = engine.clock.now()
     moves = [
@@ -104,9 +140,11 @@ def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], i
         for entry, outcome in zip(entries, outcomes, strict=True)
         if is_written(outcome, lambda current: current.claim_token == work.claim_token)
     ]
-    undecided = sum(isinstance(outcome, Undecided) for outcome in outcomes)
-    work.counts.update(claimed=len(claimed), throttled=undecided, lost_race=len(entries) - len(claimed) - undecided)
-    return claimed, undecided
+    faults = {e.run_id: why for e, o in zip(entries, outcomes, strict=True) if (why := fault_of(o)) is not None}
+    undecided = sum(isinstance(outcome, Undecided) and not outcome.permanent for outcome in outcomes)
+    lost_race = len(entries) - len(claimed) - undecided - len(faults)
+    work.counts.update(claimed=len(claimed), throttled=undecided, lost_race=lost_race)
+    return claimed, (not faults or work.set_aside(entries[0].slot, faults)) and not undecided
 
 
 def send(work: Pass, runs: Sequence[SlotEntry | Record]) -> None:
@@ -122,11 +160,3 @@ def _in_flight(work: Pass) -> Iterator[SlotEntry]:
     for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in work.tick.shards):
         for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
             yield from entries
-
-
-def _why_backlogged(engine: Engine, pool: str, priority: Priority) -> str | None:
-    waiting = engine.queues.backlog(pool, priority).visible
-    if waiting <= engine.deployment.backlog_limit:
-        return None
-    limit = engine.deployment.backlog_limit
-    return f"backpressure: {waiting} messages wait in {queue_key(pool, priority)} (limit {limit})"

@@ -1,58 +1,156 @@
-"""Do one tick for one group of shards: the claim pass over the fire slots, then the sweep over the watch slots.
+"""Do one tick for one group of shards: the claim pass over the fire slots, and the sweep over the watch slots.
 
 The dispatcher may crash anywhere. A PENDING run stays in its fire slot for the next tick. A run that was claimed and
 not sent has the claim token of this tick in a watch slot, where the redelivered tick finds it in time.
+
+Each slot is visited by itself. A slot that fails is counted and logged, the others are visited all the same, and the
+progress of its shard does not pass it.
 """
 
+import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.ids import fresh_generation
-from onthedot.domain.runs.pass_progress import completed, first_bucket
+from onthedot.domain.runs.pass_progress import (
+    ShardProgress,
+    completed,
+    deep_end,
+    deep_range,
+    first_bucket,
+    first_progress,
+)
 from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
-from onthedot.ports import Deadline, Engine, ProgressStore, Tick
+from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
+from onthedot.domain.shard_history import UNUSED_AFTER
+from onthedot.ports import Deadline, Engine, ProgressStore, Tick, TickLease
 from onthedot.use_cases.dispatch.claim_slots import CLAIMS_PER_ROUND, Pass, claim_slot, send
+from onthedot.use_cases.dispatch.read_limits import mark_throttled
+from onthedot.use_cases.dispatch.set_aside import is_time_to_look, take_up
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
 
+_LOG: Final = logging.getLogger(__name__)
 CLAIMED_AHEAD: Final = 13
 """Buckets. A run that is due in the last one still has a delay below the 900 s of SQS."""
 LARGE_SLOT: Final = 1_000
 """A slot with so many runs is claimed early, so that the writes of a midnight are spread."""
+LEASE_SPARE_MS: Final = 10_000
+"""A dispatcher that passes its deadline ends within this time."""
 
 
 def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, deadline: Deadline) -> Counter[str]:
     """Do one tick and return its counts.
 
-    With `unsent` runs the tick must be delivered again. With `out_of_time` another tick must follow at once.
+    With `out_of_time` another tick must follow at once. With `busy` another tick of these shards is under way, and this
+    one does nothing.
     """
-    work = Pass(engine, tick, engine.clock.now(), deadline, f"{tick.tick_id}/{fresh_generation()}")
-    progress = progress_store.read_progress(tick.group)
+    now = engine.clock.now()
+    lease = TickLease(tick.shards, tick.tick_id or fresh_generation(), deadline.at + LEASE_SPARE_MS)
+    before = progress_store.begin(lease, now)
+    if before is None:
+        return Counter(busy=1)
+    work = Pass(engine, tick, now, deadline, f"{tick.tick_id}/{fresh_generation()}")
     if tick.redelivered:
         _send_claims_again(work)
-    present = bucket_of(work.now)
-    last = bucket_of(horizon(work.now, engine.deployment.lookahead) - 1)
-    left: dict[tuple[SlotKind, int], list[int]] = {(kind, s): [] for kind in SlotKind for s in tick.shards}
-
-    def visit(kind: SlotKind, shard: int, buckets: Iterable[int]) -> None:
-        left[kind, shard] += _visit(work, kind, shard, buckets)
-
-    for shard in tick.shards:
-        visit(SlotKind.FIRE, shard, range(present, last + 1))
-    for shard in tick.shards:
-        visit(SlotKind.FIRE, shard, range(first_bucket(progress.of(SlotKind.FIRE, shard), present, shard), present))
-        visit(
-            SlotKind.WATCH, shard, range(first_bucket(progress.of(SlotKind.WATCH, shard), present, shard), present + 1)
-        )
-    for shard in tick.shards:
-        _claim_early(work, slot_name(SlotKind.FIRE, shard, present + CLAIMED_AHEAD))
+    progress = {shard: _known(work, shard, before) or _first_progress(work, shard) for shard in tick.shards}
+    after = _do_passes(work, progress)
     _mark_throttled(work)
-    for (kind, shard), buckets in left.items():
-        progress = progress.with_pass(kind, shard, completed(present, buckets))
-    progress_store.write_progress(tick.group, progress)
+    work.counts["overtaken_progress"] += len(progress_store.finish(lease, before, after))
     return work.counts
+
+
+def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
+    """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
+
+    It is delivered again once. What fails then is left to the next ticks and the sweep: a queue that is gone must not
+    double the work of its group for ever.
+    """
+    return not tick.redelivered and bool(counts["unsent"] or counts["slot_failed"])
+
+
+def _first_progress(work: Pass, shard: int) -> ShardProgress:
+    return first_progress(shard, work.engine.shards.read().born(shard), bucket_of(work.now))
+
+
+def _do_passes(work: Pass, progress: dict[int, ShardProgress]) -> dict[int, ShardProgress]:
+    """Do the passes of all shards, the most urgent first: the runs that are due soon, then the sweep, then the past.
+
+    Each tick begins with another shard, so that no shard is always the last when time is short.
+    """
+    present = bucket_of(work.now)
+    last = bucket_of(horizon(work.now, work.engine.deployment.lookahead) - 1)
+    turn = present % len(work.tick.shards)
+    shards = [*work.tick.shards[turn:], *work.tick.shards[:turn]]
+    for shard in shards:
+        _visit(work, SlotKind.FIRE, shard, range(present, last + 1))
+    after = dict(progress)
+    steps: tuple[Callable[[Pass, int, ShardProgress, int], ShardProgress], ...] = (_sweep, _past, _deep, _early)
+    for step in steps:
+        for shard in shards:
+            after[shard] = step(work, shard, after[shard], present)
+    for shard in shards:
+        if is_time_to_look(shard, present) and not work.is_over():
+            _guarded(work, f"aside of shard {shard}", lambda shard=shard: _take_up(work, shard))  # type: ignore[misc]
+    return after
+
+
+def _sweep(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    left = _visit(work, SlotKind.WATCH, shard, range(first_bucket(progress.watch, present), present + 1))
+    return replace(progress, watch=completed(progress.watch, present, left))
+
+
+def _past(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    left = _visit(work, SlotKind.FIRE, shard, range(first_bucket(progress.fire, present), present))
+    return replace(progress, fire=completed(progress.fire, present, left))
+
+
+def _deep(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    """Read slots of the day before a second time, for records that were written very late."""
+    buckets = deep_range(progress, present)
+    if not buckets:
+        return progress
+    left = [bucket for kind in SlotKind for bucket in _visit(work, kind, shard, buckets)]
+    return replace(progress, deep=min([buckets.stop, *left]), deep_until=deep_end(progress, present))
+
+
+def _early(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    """Claim large slots minutes before they reach the horizon. The queue delays their messages for longer.
+
+    A large slot for which this tick has no time is continued by the next one.
+    """
+    last = bucket_of(horizon(work.now, work.engine.deployment.lookahead) - 1)
+    early = max(progress.early, last)
+    for bucket in range(early + 1, present + CLAIMED_AHEAD + 1):
+        if work.out_of_time() or not _guarded(work, f"early {bucket}", lambda: _claim_large(work, shard, bucket)):  # noqa: B023
+            break
+        early = bucket
+    return replace(progress, early=early)
+
+
+def _known(work: Pass, shard: int, before: Mapping[int, ShardProgress]) -> ShardProgress | None:
+    """Return the stored progress. A shard that was retired and is used again has none: it begins at its new writer."""
+    stored = before.get(shard)
+    if stored is None or bucket_of(work.now) - stored.fire < UNUSED_AFTER:
+        return stored
+    born = work.engine.shards.read().born(shard)
+    return None if born is not None and born > stored.fire else stored
+
+
+def _claim_large(work: Pass, shard: int, bucket: int) -> bool:
+    slot = slot_name(SlotKind.FIRE, shard, bucket)
+    page = work.engine.store.read_slot(slot)
+    if page.cursor is not None or len(page.items) >= LARGE_SLOT:
+        work.counts["claimed_early"] += 1
+        claim_slot(work, slot, until=(bucket + 1) * BUCKET_MS)
+    return not work.is_over()
+
+
+def _take_up(work: Pass, shard: int) -> bool:
+    take_up(work.engine, work.counts, shard, work.deadline)
+    return True
 
 
 def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> list[int]:
@@ -61,23 +159,30 @@ def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> li
     When time runs out, the first bucket that was not visited is among them.
     """
     left: list[int] = []
-    handle = claim_slot if kind is SlotKind.FIRE else _sweep
+    handle = claim_slot if kind is SlotKind.FIRE else _sweep_slot
     for bucket in buckets:
         if work.out_of_time():
             return [*left, bucket]
-        if not handle(work, slot_name(kind, shard, bucket)):
+        slot = slot_name(kind, shard, bucket)
+        if not _guarded(work, slot, lambda: handle(work, slot)):  # noqa: B023
             left.append(bucket)
     return left
 
 
-def _claim_early(work: Pass, slot: str) -> None:
-    """Claim a large slot minutes before it reaches the horizon. The queue delays its messages for longer."""
-    if work.out_of_time():
-        return
-    page = work.engine.store.read_slot(slot)
-    if page.cursor is not None or len(page.items) >= LARGE_SLOT:
-        work.counts["claimed_early"] += 1
-        claim_slot(work, slot)
+def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
+    """Do one step, and return its answer. A step that raises an error is counted and logged, and others follow."""
+    try:
+        return step()
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with this slot, the others must be visited
+        work.counts["slot_failed"] += 1
+        _LOG.exception("slot_failed", extra={"slot": what, "error": str(error)})
+        return False
+
+
+def _sweep_slot(work: Pass, slot: str) -> bool:
+    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues)
+    work.counts.update(swept.counts)
+    return swept.whole
 
 
 def _mark_throttled(work: Pass) -> None:
@@ -86,13 +191,7 @@ def _mark_throttled(work: Pass) -> None:
     It costs a write only if some are throttled now, or were before.
     """
     if work.quota.throttled or work.quota.limits.throttled:
-        work.engine.limits.mark_throttled(work.tick.group, work.quota.throttled)
-
-
-def _sweep(work: Pass, slot: str) -> bool:
-    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline)
-    work.counts.update(swept.counts)
-    return swept.whole
+        work.counts["not_marked"] += not mark_throttled(work.engine, work.tick.group, work.quota.throttled)
 
 
 def _send_claims_again(work: Pass) -> None:
@@ -103,9 +202,14 @@ def _send_claims_again(work: Pass) -> None:
     ahead = max(bucket_of(horizon(work.now, engine.deployment.lookahead)), bucket_of(work.now) + CLAIMED_AHEAD)
     last = ahead + WATCH_DISTANCE
     for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in tick.shards):
-        for entries in read_slot_entries(engine, slot, CLAIMS_PER_ROUND):
-            mine = [e.run_id for e in entries if (e.claim_token or "").split("/")[0] == tick.tick_id]
-            runs = engine.store.get_many(mine, work.deadline) if mine else {}
-            waiting = [run for run in runs.values() if run.status is Status.DISPATCHED and run.slot == slot]
-            work.counts["sent_again"] += len(waiting)
-            send(work, waiting)
+        _guarded(work, slot, lambda: _send_slot_again(work, slot))  # noqa: B023
+
+
+def _send_slot_again(work: Pass, slot: str) -> bool:
+    for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
+        mine = [e.run_id for e in entries if (e.claim_token or "").split("/")[0] == work.tick.tick_id]
+        runs = work.engine.store.get_many(mine, work.deadline).found if mine else {}
+        waiting = [run for run in runs.values() if run.status is Status.DISPATCHED and run.slot == slot]
+        work.counts["sent_again"] += len(waiting)
+        send(work, waiting)
+    return True

@@ -36,4 +36,4 @@ def keep_jobs_of(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> 
     job_ids = {run.job_id for run in runs if run.kind is Kind.STAMPED and now - run.fire_at > WAITED_MS}
     if job_ids:
         with suppress(Unavailable):
-            keep_jobs(engine, engine.store.get_many(sorted(job_ids), deadline).values(), deadline)
+            keep_jobs(engine, engine.store.get_many(sorted(job_ids), deadline).found.values(), deadline)

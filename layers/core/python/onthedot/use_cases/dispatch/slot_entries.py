@@ -2,19 +2,29 @@
 
 from collections.abc import Iterator
 
-from onthedot.ports import Engine, SlotEntry
+from onthedot.ports import Engine, Page, SlotEntry
 
 
-def read_slot_entries(engine: Engine, slot: str, at_once: int) -> Iterator[list[SlotEntry]]:
-    """Yield the slot's entries in lists of at most `at_once`, the earliest first."""
+def read_slot_pages(engine: Engine, slot: str, at_once: int) -> Iterator[Page[SlotEntry]]:
+    """Yield the slot's entries in pages of at most `at_once`, the earliest first.
+
+    The records that cannot be read come with the first page after they were found.
+    """
     seen: set[str] = set()
     cursor: str | None = None
     while True:
         page = engine.store.read_slot(slot, cursor)
         fresh = [entry for entry in page.items if entry.run_id not in seen]
         seen.update(entry.run_id for entry in fresh)
-        for start in range(0, len(fresh), at_once):
-            yield fresh[start : start + at_once]
+        faulty = page.unreadable
+        for start in range(0, max(len(fresh), 1), at_once):
+            yield Page(fresh[start : start + at_once], None, faulty)
+            faulty = ()
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def read_slot_entries(engine: Engine, slot: str, at_once: int) -> Iterator[list[SlotEntry]]:
+    """Yield the slot's entries that can be read, in lists of at most `at_once`, the earliest first."""
+    return (list(page.items) for page in read_slot_pages(engine, slot, at_once) if page.items)

@@ -3,159 +3,166 @@
 The order makes it safe. A run is stamped before its job moves past its time, so no time is lost. The run's id comes
 from its time, so no time is doubled. A run is sent only when a dispatcher, this one or another, has moved the job past
 it.
+
+The jobs are handled in chunks, each with its own present, so that under any load the first ones advance. An advanced
+job has left its slot, and the next tick goes on with the others.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.ids import fresh_generation
-from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.domain.runs.stamping import Stamping, plan_stamps
-from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.domain.runs.stamping import Stamping, has_missed, plan_stamps
+from onthedot.ports import Deadline, Engine, Page
+from onthedot.use_cases.dispatch.find_pool import has_pool
+from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.dispatch.set_aside import UNHANDLED, faults_of
+from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
 from onthedot.use_cases.jobs.given_up import store_given_up
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
-from onthedot.use_cases.outcomes import Outcome, is_written
 
+JOBS_PER_READ: Final = 100
+WRITES_PER_CHUNK: Final = 400
+"""Most writes of a chunk before its jobs advance. A job with more is a chunk of its own."""
+PLANNING_MS: Final = 5_000
+"""Longest time to plan a chunk. Reading the records of a job with missed times takes time."""
 _RECURRING: Final = (Status.ACTIVE, Kind.RECURRING)
+
+Allows = Callable[[Record], bool]
 
 
 @dataclass(slots=True)
 class Stamped:
     """The result of stamping some jobs."""
 
-    whole: bool = True
-    """Whether no job was left for the next tick."""
+    left: list[str] = field(default_factory=list)
+    """The jobs that were left in their slots for the next tick."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """The jobs that cannot be read or handled, with the reasons. The claim pass sets them aside."""
     counts: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def whole(self) -> bool:
+        """Whether no job was left."""
+        return not self.left
 
-def stamp_jobs(
+
+@dataclass(slots=True)
+class _Work:
+    """A stamping of many jobs while it is under way."""
+
+    engine: Engine
+    claim_token: str
+    deadline: Deadline
+    allows: Allows
+    until: int | None
+    result: Stamped = field(default_factory=Stamped)
+
+    def has_time(self) -> bool:
+        return self.deadline.allows(self.engine.clock.now())
+
+
+def stamp_jobs(  # noqa: PLR0917
     engine: Engine,
     job_ids: Sequence[str],
     claim_token: str,
     deadline: Deadline,
-    allows: Callable[[Record], bool] | None = None,
+    allows: Allows | None = None,
+    until: int | None = None,
 ) -> Stamped:
-    """Stamp the runs of these jobs up to the horizon. A job whose stamps are undecided stays in its fire slot.
+    """Stamp the runs of these jobs up to the horizon, or to `until` if that is later.
 
-    A near run that `allows` refuses is stamped into its fire slot, to wait for the claim pass. By default, runs of
-    tenants and queues that are throttled now are refused.
+    A job whose stamps are undecided, or for which there is no time, stays in its fire slot. Jobs with missed times come
+    last. A near run that `allows` refuses is stamped into its fire slot, to wait for the claim pass. By default, runs
+    of tenants and queues that are throttled now are refused.
     """
-    if allows is None:
-        limits = engine.limits.read()
-        allows = lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None  # noqa: E731
-    result = Stamped()
-    jobs = engine.store.get_many(job_ids, deadline)
-    now = engine.clock.now()
-    soon = deadline.at_most(now + DECISION_MS)
-    plans: dict[str, Stamping] = {}
-    for job_id, job in _without_given_up(engine, jobs, result):
-        if (job.status, job.kind) == _RECURRING:
-            stamping = plan_stamps(job, now=now, claim_token=claim_token, deployment=engine.deployment)
-            if stamping is not None:
-                runs = tuple(_with_slot(engine, run, now, allows) for run in stamping.runs)
-                plans[job_id] = replace(stamping, runs=runs)
-    waiting = _put(engine, plans, soon, result)
-    advanced = _advance(engine, {job_id: plans[job_id] for job_id in waiting}, soon, result)
-    to_send = [run for job_id in advanced for run in waiting[job_id]]
-    unsent = send_runs(engine, to_send, deadline) if to_send else 0
-    result.counts.update(sent=len(to_send) - unsent, unsent=unsent)
-    return result
+    work = _Work(engine, claim_token, deadline, allows or _allows_by_limits(engine), until)
+    behind: deque[Record] = deque()
+    for first in range(0, len(job_ids), JOBS_PER_READ):
+        if not work.has_time():
+            work.result.left += job_ids[first:]
+            break
+        read = engine.store.get_many(job_ids[first : first + JOBS_PER_READ], deadline)
+        work.result.left += read.unread
+        work.result.faults |= faults_of(read.unreadable.values())
+        active = [job for job in read.found.values() if (job.status, job.kind) == _RECURRING]
+        now = engine.clock.now()
+        behind += (job for job in active if has_missed(job, now))
+        _stamp_in_chunks(work, deque(job for job in active if not has_missed(job, now)))
+    _stamp_in_chunks(work, behind)
+    return work.result
 
 
-def _without_given_up(engine: Engine, jobs: Mapping[str, Record], result: Stamped) -> Iterator[tuple[str, Record]]:
-    """Yield the jobs. First record the times that a job has given up, because the process that changed it died."""
-    for job_id, job in jobs.items():
-        try:
-            yield job_id, store_given_up(engine, job)
-        except Unavailable:
-            result.whole = False
+def _allows_by_limits(engine: Engine) -> Allows:
+    limits = read_limits(engine)
+    return lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None
 
 
-def _with_slot(engine: Engine, run: Record, now: int, allows: Callable[[Record], bool]) -> Record:
-    return run if run.status is not Status.DISPATCHED or allows(run) else left_to_claim_pass(engine, run, now)
+def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
+    while jobs and work.has_time():
+        chunk = _plan_chunk(work, jobs)
+        to_send = store_stamps(chunk)
+        work.result.left += chunk.left
+        work.result.faults |= chunk.faults
+        unsent = _send(work, to_send)
+        work.result.counts.update(chunk.counts, sent=len(to_send) - unsent, unsent=unsent)
+    work.result.left += [job.run_id for job in jobs]
 
 
-def _put(engine: Engine, plans: Mapping[str, Stamping], deadline: Deadline, result: Stamped) -> dict[str, list[Record]]:
-    """Store the stamps. Return, for each job whose stamps are all stored, the runs that wait to be sent."""
-    records = [record for stamping in plans.values() for record in (*stamping.skipped, *stamping.runs)]
-    outcomes = engine.store.create_many(records, deadline) if records else []
-    waiting: dict[str, list[Record]] = {job_id: [] for job_id in plans}
-    for record, outcome in zip(records, outcomes, strict=True):
-        if isinstance(outcome, Moved):
-            result.counts["skipped" if record.status is Status.SKIPPED else "stamped"] += 1
-        run = _run_to_send(engine, record, outcome)
-        if isinstance(run, Undecided):
-            result.whole = False
-            waiting.pop(record.job_id, None)
-        elif run is not None and record.job_id in waiting:
-            waiting[record.job_id].append(run)
-    return waiting
+def _send(work: _Work, runs: Sequence[Record]) -> int:
+    """Send the runs. Return how many could not be sent. A queue that fails does not stop the other jobs."""
+    try:
+        return send_runs(work.engine, runs, work.deadline) if runs else 0
+    except Unavailable:
+        return len(runs)
 
 
-def _run_to_send(engine: Engine, record: Record, outcome: Outcome) -> Record | Undecided | None:
-    """Return the run that is stored under this id after the put. None: it does not wait to be sent."""
-    if isinstance(outcome, Undecided):
-        return outcome
-    if isinstance(outcome, Moved):
-        return record if record.status is Status.DISPATCHED else None
-    current = outcome.current
-    if current is None:
-        return Undecided("it went away meanwhile")
-    if current.kind is Kind.SKIPPED_RANGE:
-        _grow(engine, current, record)
-        return None
-    if current.status is Status.SKIPPED and lifecycle.may_be_revived(current):
-        return _revived(engine, current, record)
-    return current if current.status is Status.DISPATCHED and current.attempt == 0 else None
+def _plan_chunk(work: _Work, jobs: deque[Record]) -> Chunk:
+    """Take jobs off the queue and plan them, as many as one chunk may have."""
+    engine, now = work.engine, work.engine.clock.now()
+    chunk = Chunk(engine, work.deadline.at_most(now + DECISION_MS))
+    writes = 0
+    while jobs and engine.clock.now() - now < PLANNING_MS:
+        plan = _plan(work, jobs[0], now)
+        writes += plan.writes if plan else 0
+        if chunk.plans and writes > WRITES_PER_CHUNK:
+            break
+        job = jobs.popleft()
+        if plan is not None:
+            runs = tuple(_with_slot(work, run, now) for run in plan.runs)
+            chunk.plans[job.run_id] = (job, replace(plan, runs=runs))
+    return chunk
 
 
-def _grow(engine: Engine, current: Record, stamp: Record) -> None:
-    """Extend a range of skipped times that an earlier try stored shorter."""
-    if (stamp.skipped_until or 0) > (current.skipped_until or 0):
-        engine.store.move(lifecycle.grow_range(current, stamp.skipped_until, stamp.skipped_count))
+def _plan(work: _Work, job: Record, now: int) -> Stamping | None:
+    """Plan one job. A job for which this fails is left, with the reason, and stops no other."""
+    engine = work.engine
+    try:
+        job = store_given_up(engine, job)
+        known = records_since(engine, job, work.deadline) if has_missed(job, now) else Page([], None)
+        return plan_stamps(
+            job,
+            now=now,
+            claim_token=work.claim_token,
+            deployment=engine.deployment,
+            until=work.until,
+            existing=known.items,
+            unreadable=[record.run_id for record in known.unreadable],
+        )
+    except Unavailable:
+        work.result.left.append(job.run_id)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with this job, the others must go on
+        work.result.faults[job.run_id] = f"{UNHANDLED}{type(error).__name__}: {error}"
+    return None
 
 
-def _revived(engine: Engine, current: Record, stamp: Record) -> Record | Undecided | None:
-    """Schedule a skipped run again.
-
-    It was skipped because of a pause or a change, and now the job has its time again.
-    """
-    move = lifecycle.revive(
-        current, stamp.fire_at, engine.clock.now(), generation=fresh_generation(), deployment=engine.deployment
-    )
-    outcome = engine.store.move(move)
-    if isinstance(outcome, Refused):
-        return Undecided("another dispatcher moved it")
-    revived = lifecycle.applied(current, move)
-    return revived if revived.status is Status.DISPATCHED else None
-
-
-def _advance(engine: Engine, plans: Mapping[str, Stamping], deadline: Deadline, result: Stamped) -> list[str]:
-    """Move the jobs past their stamps. Return those whose runs may be sent."""
-    outcomes = engine.store.move_many([stamping.advance for stamping in plans.values()], deadline) if plans else []
-    advanced = []
-    for (job_id, stamping), outcome in zip(plans.items(), outcomes, strict=True):
-        if isinstance(outcome, Undecided):
-            result.whole = False
-        elif is_written(outcome, lambda current: _is_past(current, stamping)):  # noqa: B023
-            advanced.append(job_id)
-        else:
-            # The job was paused, changed or deleted in between. The start of its stamped runs, or the sweep, decides
-            # about them.
-            result.counts["overtaken"] += 1
-    result.counts["advanced"] += len(advanced)
-    return advanced
-
-
-def _is_past(current: Record, stamping: Stamping) -> bool:
-    """Return whether the job is past these times under the same schedule, by this dispatcher or by another one."""
-    if current.schedule_version != stamping.advance.expect.equals["schedule_version"]:
-        return False
-    passed = current.fire_at > stamping.advance.expect.equals["fire_at"]
-    return (current.status is Status.ACTIVE and passed) or current.status is Status.COMPLETED
+def _with_slot(work: _Work, run: Record, now: int) -> Record:
+    """Return the run as it is placed: a run that may not be sent now, or whose pool is gone, waits in a fire slot."""
+    if run.status is not Status.DISPATCHED or (has_pool(work.engine, run) and work.allows(run)):
+        return run
+    return left_to_claim_pass(work.engine, run, now)

@@ -1,5 +1,6 @@
 """Sweep a watch slot: handle the runs that were sent and have not ended by the time of the slot."""
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,16 +11,22 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import has_graph
-from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.domain.runs.sweep import Act, Leave, decide, is_backlogged
-from onthedot.ports import Backlog, Deadline, Engine, Moved, Undecided
+from onthedot.domain.runs.sweep import Act, Leave, Nothing, decide, waits_long
+from onthedot.ports import Deadline, Engine, Moved, Undecided
+from onthedot.use_cases.attempts.lost_attempts import was_never_begun
+from onthedot.use_cases.attempts.start_run import definition_of
+from onthedot.use_cases.dispatch.find_pool import NoPool, find_pool, has_pool
 from onthedot.use_cases.dispatch.keep_jobs import keep_jobs_of
-from onthedot.use_cases.dispatch.send_runs import send_runs
-from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
+from onthedot.use_cases.dispatch.queue_states import QueueStates
+from onthedot.use_cases.dispatch.send_runs import message_for, send_runs
+from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of, faults_of, set_aside
+from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 from onthedot.use_cases.jobs.given_up import store_given_up
 from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
 
+_LOG: Final = logging.getLogger(__name__)
 RUNS_PER_ROUND: Final = 100
 
 
@@ -31,67 +38,92 @@ class Sweep:
     slot: str
     claim_token: str
     deadline: Deadline
+    queues: QueueStates
     whole: bool = True
     """Whether no run was left in the slot that needs another sweep."""
     counts: Counter[str] = field(default_factory=Counter)
-    backlogs: dict[tuple[str, Priority], Backlog] = field(default_factory=dict)
+
+    def leave(self) -> None:
+        """Note that a run stays in the slot for the next tick."""
+        self.whole = False
+        self.counts["left"] += 1
+
+    def set_aside(self, faults: dict[str, str]) -> None:
+        """Set these runs aside, each with its fault."""
+        self.whole = set_aside(self.engine, self.counts, self.slot, faults) and self.whole
 
 
-def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline) -> Sweep:
+def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline, queues: QueueStates) -> Sweep:
     """Check each run of a watch slot: resend it, move it to a later slot, declare its attempt lost, or end it."""
-    sweep = Sweep(engine, slot, claim_token, deadline)
-    for entries in read_slot_entries(engine, slot, RUNS_PER_ROUND):
+    sweep = Sweep(engine, slot, claim_token, deadline, queues)
+    for page in read_slot_pages(engine, slot, RUNS_PER_ROUND):
         if not deadline.allows(engine.clock.now()):
             sweep.whole = False
             return sweep
-        ids = [entry.run_id for entry in entries]
-        runs = engine.store.get_many(ids, deadline)
-        sweep.whole = sweep.whole and len(runs) == len(ids)
-        _sweep_runs(sweep, list(runs.values()))
+        sweep.set_aside(faults_of(page.unreadable))
+        read = engine.store.get_many([entry.run_id for entry in page.items], deadline)
+        sweep.whole = sweep.whole and not read.unread
+        sweep.set_aside(faults_of(one for one in read.unreadable.values() if one.slot == slot))
+        _sweep_runs(sweep, [run for run in read.found.values() if run.slot == slot])
     return sweep
 
 
 def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
-    engine = sweep.engine
-    now = engine.clock.now()
+    now = sweep.engine.clock.now()
     acts: list[tuple[Record, Act]] = []
     for run in runs:
-        if run.slot == sweep.slot and run.given_up is not None:
-            _store_given_up(sweep, run)
-            continue
-        if run.slot == sweep.slot and _must_notify(run):
-            _notify(sweep, run)
-            continue
-        decision = decide(
-            run,
-            sweep.slot,
-            now=now,
-            backlogged=run.status is Status.DISPATCHED and _backlogged(sweep, run, now),
-            claim_token=sweep.claim_token,
-            generation=fresh_generation(),
-            deployment=engine.deployment,
-        )
-        if isinstance(decision, Act):
-            acts.append((run, decision))
-        elif isinstance(decision, Leave):
-            sweep.whole = False
-            sweep.counts["left"] += 1
+        try:
+            act = _act(sweep, run, now)
+        except Unavailable as error:
+            _LOG.warning("not_swept", extra={"run": run.run_id, "slot": sweep.slot, "error": str(error)})
+            sweep.leave()
+        except Exception as error:  # noqa: BLE001
+            # One run that cannot be handled must not stop the sweep of the others.
+            _LOG.exception("not_swept", extra={"run": run.run_id, "slot": sweep.slot})
+            sweep.set_aside({run.run_id: f"{UNHANDLED}{type(error).__name__}: {error}"})
+        else:
+            acts += [] if act is None else [(run, act)]
     if acts:
         _apply(sweep, acts, sweep.deadline.at_most(now + DECISION_MS))
 
 
-def _store_given_up(sweep: Sweep, job: Record) -> None:
-    """Store the times that a job has given up, because the process that changed the job died."""
-    try:
-        store_given_up(sweep.engine, job)
+def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
+    """Notify what the run has to notify, or decide about it. Return the move to apply, if there is one."""
+    if run.given_up is not None:
+        store_given_up(sweep.engine, run)  # the process that changed the job died
         sweep.counts["given_up"] += 1
-    except Unavailable:
-        sweep.whole = False
+        return None
+    if run.notify_pending is not None or run.status is Status.WAITING:
+        # A step between parents and children is unfinished, because the process that did it died.
+        _notify(sweep, run)
+        return None
+    if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run):
+        return _reroute(sweep, run, now)
+    decision = decide(
+        run,
+        sweep.slot,
+        now=now,
+        backlogged=sweep.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False,
+        claim_token=sweep.claim_token,
+        generation=fresh_generation(),
+        deployment=sweep.engine.deployment,
+        never_begun=was_never_begun(sweep.engine, run, now),
+    )
+    if isinstance(decision, Leave):
+        sweep.leave()
+    return None if isinstance(decision, Leave | Nothing) else decision
 
 
-def _must_notify(run: Record) -> bool:
-    """Return whether a step between parents and children is unfinished, because the process that did it died."""
-    return run.notify_pending is not None or run.status is Status.WAITING
+def _reroute(sweep: Sweep, run: Record, now: int) -> Act:
+    """Send a run whose pool is gone to another pool, or let it wait with that reason."""
+    engine = sweep.engine
+    pool = find_pool(engine, run.pool, run.tenant, definition_of(engine, run))
+    if isinstance(pool, NoPool):
+        waits = lifecycle.look_later(run, now, engine.deployment)
+        return Act(replace(waits, changes={**waits.changes, "reason": pool.why}), "without_pool", send=False)
+    why = f"pool {run.pool} is gone, so the run moved to pool {pool}"
+    generation = fresh_generation()
+    return Act(lifecycle.reroute(run, pool, now, why, generation=generation, deployment=engine.deployment), "rerouted")
 
 
 def _notify(sweep: Sweep, run: Record) -> None:
@@ -112,19 +144,36 @@ def _notify(sweep: Sweep, run: Record) -> None:
 def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:
     outcomes = sweep.engine.store.move_many([act.move for _, act in acts], deadline)
     to_send: list[Record] = []
+    faults: dict[str, str] = {}
     for (run, act), outcome in zip(acts, outcomes, strict=True):
-        if isinstance(outcome, Undecided):
+        fault = fault_of(outcome)
+        if fault is not None:
+            faults[run.run_id] = fault
+        elif isinstance(outcome, Undecided):
             sweep.whole = False
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
             sweep.counts[act.what] += 1
+            if waits_long(run, sweep.engine.clock.now()):
+                sweep.counts["waiting_long"] += 1
             _notify_children(sweep, lifecycle.applied(run, act.move))
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
-    keep_jobs_of(sweep.engine, [run for run, act in acts if act.what == "waits"], deadline)
+    sweep.set_aside(faults)
+    keep_jobs_of(sweep.engine, [run for run, act in acts if not act.send], deadline)
     if to_send:
-        # A run that stays unsent is found again in the watch slot to which it was just moved.
-        sweep.counts["unsent_by_sweep"] += send_runs(sweep.engine, to_send, deadline)
+        _send(sweep, to_send, deadline)
+
+
+def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:
+    """Send runs. A run that stays unsent is found again in a later watch slot, and this resend does not count."""
+    engine, now = sweep.engine, sweep.engine.clock.now()
+    unsent = {message.run_id for message in engine.queues.send([message_for(run) for run in runs], deadline)}
+    sweep.counts["unsent_by_sweep"] += len(unsent)
+    not_resent = [run for run in runs if run.run_id in unsent and run.resends]
+    if not_resent:
+        moves = [lifecycle.uncount_resend(run, now, engine.deployment) for run in not_resent]
+        engine.store.move_many(moves, deadline)
 
 
 def _notify_children(sweep: Sweep, run: Record) -> None:
@@ -132,10 +181,3 @@ def _notify_children(sweep: Sweep, run: Record) -> None:
     if run.notify_pending is not None:
         with suppress(Unavailable):
             notify_children(sweep.engine, run, sweep.deadline)
-
-
-def _backlogged(sweep: Sweep, run: Record, now: int) -> bool:
-    key = (run.pool, run.priority)
-    if key not in sweep.backlogs:
-        sweep.backlogs[key] = sweep.engine.queues.backlog(*key)
-    return is_backlogged(now - run.fire_at, sweep.backlogs[key].visible, sweep.backlogs[key].oldest_age_ms)

@@ -48,12 +48,16 @@ class _Survey:
     now: int
     until: int
     deadline: Deadline
+    shards: int
     counts: Counter[int] = field(default_factory=Counter)
     truncated: bool = False
 
     def count(self, at: int) -> None:
         if at < self.until:
             self.counts[bucket_of(at) * BUCKET_MS] += 1
+
+    def has_time(self) -> bool:
+        return self.deadline.allows(self.engine.clock.now())
 
     def note(self, *, complete: bool) -> None:
         self.truncated = self.truncated or not complete
@@ -63,7 +67,9 @@ def forecast(engine: Engine, tenant: str, minutes: int) -> Forecast:
     """Count the tenant's runs of the coming minutes."""
     now = engine.clock.now()
     first = bucket_of(now)
-    survey = _Survey(engine, tenant, now, (first + minutes) * BUCKET_MS, Deadline.after(now, patience.REQUEST_MS))
+    until, deadline = (first + minutes) * BUCKET_MS, Deadline.after(now, patience.REQUEST_MS)
+    shards = max(engine.deployment.shards, engine.shards.read().used)
+    survey = _Survey(engine, tenant, now, until, deadline, shards)
     recurring = _count_waiting(survey, range(first, first + minutes))
     _count_sent(survey, range(first, first + min(minutes, SENT_AHEAD)))
     _count_recurring(survey, recurring)
@@ -92,10 +98,13 @@ def _count_sent(survey: _Survey, buckets: Sequence[int]) -> None:
 def _count_recurring(survey: _Survey, job_ids: Sequence[str]) -> None:
     survey.note(complete=len(job_ids) <= MOST_RECURRING)
     chosen = job_ids[:MOST_RECURRING]
-    jobs = survey.engine.store.get_many(chosen, survey.deadline) if chosen else {}
+    jobs = survey.engine.store.get_many(chosen, survey.deadline).found if chosen else {}
     survey.note(complete=len(jobs) == len(chosen))
     budget = MOST_FIRES
     for job in jobs.values():
+        if not survey.has_time():
+            survey.note(complete=False)
+            return
         budget -= _count_fires(survey, job, budget)
 
 
@@ -112,8 +121,8 @@ def _count_fires(survey: _Survey, job: Record, budget: int) -> int:
 
 
 def _entries(survey: _Survey, kind: SlotKind, buckets: Sequence[int]) -> Iterator[SlotEntry]:
-    """Yield the tenant's entries in the slots of these buckets, of all shards."""
-    slots = [slot_name(kind, shard, bucket) for bucket in buckets for shard in range(survey.engine.deployment.shards)]
+    """Yield the tenant's entries in the slots of these buckets, of all shards that any version has used."""
+    slots = [slot_name(kind, shard, bucket) for bucket in buckets for shard in range(survey.shards)]
     with ThreadPoolExecutor(READERS) as readers:
         for entries, complete in readers.map(lambda slot: _read(survey, slot), slots):
             survey.note(complete=complete)
@@ -124,11 +133,11 @@ def _read(survey: _Survey, slot: str) -> tuple[list[SlotEntry], bool]:
     """Return the tenant's entries in a slot, and whether these are all."""
     found: list[SlotEntry] = []
     seen = 0
-    if not survey.deadline.allows(survey.engine.clock.now()):
+    if not survey.has_time():
         return found, False
     for entries in read_slot_entries(survey.engine, slot, _AT_ONCE):
         found += [entry for entry in entries if entry.tenant == survey.tenant]
         seen += len(entries)
-        if seen >= MOST_ENTRIES:
+        if seen >= MOST_ENTRIES or not survey.has_time():
             return found, False
     return found, True

@@ -8,7 +8,7 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.still_scheduled import GONE_WHY, why_not_scheduled
-from onthedot.ports import Deadline, Engine, Page, Undecided
+from onthedot.ports import Deadline, Engine, Page, ReadRecords, Undecided
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.keep_jobs import keep_jobs
 from onthedot.use_cases.dispatch.send_runs import send_runs
@@ -42,12 +42,12 @@ def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
     """Run these dead letters again. Each id that is no dead letter of the tenant is refused, the others are run."""
     asked = list(dict.fromkeys(run_ids))
     deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
-    found = engine.store.get_many(asked, deadline)
+    read = engine.store.get_many(asked, deadline)
     result = Redriven()
     runs: list[Record] = []
     for run_id in asked:
-        run = found.get(run_id)
-        if run is None and not deadline.allows(engine.clock.now()):
+        run = read.found.get(run_id)
+        if run_id in read.unread:
             result.refused.append((run_id, "it cannot be read now; try again"))
         elif run is None or run.tenant != tenant:
             result.refused.append((run_id, "there is no such run"))
@@ -67,6 +67,8 @@ def redrive_all(engine: Engine, tenant: str) -> Redriven:
     while True:
         page = engine.store.failed(tenant, PAGE, cursor)
         _send_again(engine, page.items, result, deadline)
+        # The call goes on past runs that cannot be redriven, and names as many as an answer can carry.
+        del result.refused[MOST_AT_ONCE:], result.undecided[MOST_AT_ONCE:]
         cursor = page.cursor
         if cursor is None:
             return result
@@ -116,7 +118,7 @@ def _found_redriven(
 
     One that is a dead letter still is not called refused: the store may yet apply the write.
     """
-    found = engine.store.get_many(list(unknown), deadline) if unknown else {}
+    found = engine.store.get_many(list(unknown), deadline).found if unknown else {}
     for run_id, redriven in unknown.items():
         current = found.get(run_id)
         if current is None or not is_own(current, redriven):
@@ -134,11 +136,11 @@ def _still_scheduled(engine: Engine, runs: Sequence[Record], result: Redriven, d
     job_ids = list(dict.fromkeys(run.job_id for run in runs if run.kind is Kind.STAMPED))
     if not job_ids:
         return runs
-    jobs = engine.store.get_many(job_ids, deadline)
-    in_time = deadline.allows(engine.clock.now())
+    read = engine.store.get_many(job_ids, deadline)
+    jobs = read.found
     scheduled: list[Record] = []
     for run in runs:
-        why = _why_not(run, jobs.get(run.job_id), in_time=in_time) if run.kind is Kind.STAMPED else None
+        why = _why_not(run, read) if run.kind is Kind.STAMPED else None
         if why is None:
             scheduled.append(run)
         else:
@@ -147,8 +149,9 @@ def _still_scheduled(engine: Engine, runs: Sequence[Record], result: Redriven, d
     return scheduled
 
 
-def _why_not(run: Record, job: Record | None, *, in_time: bool) -> str | None:
-    if job is None and not in_time:
+def _why_not(run: Record, read: ReadRecords) -> str | None:
+    job = read.found.get(run.job_id)
+    if job is None and (run.job_id in read.unread or run.job_id in read.unreadable):
         return "its job cannot be read now; try again"
     if job is None:
         return f"it would be skipped: {GONE_WHY}"

@@ -1,14 +1,17 @@
 """The moves of a run's life, as pure functions: each one takes the facts that the caller knows and returns a `Move`.
 
 The use cases decide which move to make and the store applies it. `attempts` has the moves of a worker's attempt,
-`sent` those of a run that no worker has started yet, `ended` those of a run that has ended.
+`sent` those of a run that no worker has started yet, `ended` those of a run that has ended, `aside` those of a run that
+was set aside or whose pool is gone.
 """
 
+from onthedot.domain.runs.lifecycle.aside import change_pool, put_back, wait_for_pool
 from onthedot.domain.runs.lifecycle.attempts import (
     CLOCK_MARGIN_MS,
     KEPT_ATTEMPTS,
     LEASE_MS,
     MAX_LOSSES,
+    NEVER_BEGUN,
     Failure,
     extend_lease,
     fail,
@@ -20,6 +23,7 @@ from onthedot.domain.runs.lifecycle.attempts import (
     start,
     stop,
     succeed,
+    take_back,
 )
 from onthedot.domain.runs.lifecycle.ended import (
     CHANGED_WHY,
@@ -27,11 +31,11 @@ from onthedot.domain.runs.lifecycle.ended import (
     REDRIVEN_WHY,
     delete,
     fail_again,
-    grow_range,
     is_redriven,
     keep_for_run,
     may_be_revived,
     redrive,
+    resize_range,
     revive,
 )
 from onthedot.domain.runs.lifecycle.sent import (
@@ -41,9 +45,12 @@ from onthedot.domain.runs.lifecycle.sent import (
     look_later,
     name_last_started,
     postpone,
+    renew,
     reroute,
     resend,
     skip,
+    skip_missed,
+    uncount_resend,
     undeliverable,
 )
 from onthedot.domain.runs.moves import applied
@@ -56,16 +63,17 @@ __all__ = [
     "LONGEST_LOOK_MS",
     "MAX_LOSSES",
     "MAX_RESENDS",
+    "NEVER_BEGUN",
     "PAUSED_WHY",
     "REDRIVEN_WHY",
     "Failure",
     "applied",
+    "change_pool",
     "claim",
     "delete",
     "extend_lease",
     "fail",
     "fail_again",
-    "grow_range",
     "hand_back",
     "is_redriven",
     "keep_for_run",
@@ -75,15 +83,22 @@ __all__ = [
     "may_be_revived",
     "name_last_started",
     "postpone",
+    "put_back",
     "redrive",
+    "renew",
     "repark",
     "reroute",
     "resend",
+    "resize_range",
     "retry",
     "revive",
     "skip",
+    "skip_missed",
     "start",
     "stop",
     "succeed",
+    "take_back",
+    "uncount_resend",
     "undeliverable",
+    "wait_for_pool",
 ]

@@ -73,8 +73,8 @@ def revive(run: Record, fire_at: int, now: int, *, generation: str, deployment: 
     )
 
 
-def grow_range(record: Record, until: int | None, count: int | None) -> Move:
-    """Extend a skipped range to a later fire time."""
+def resize_range(record: Record, until: int, count: int) -> Move:
+    """Let a skipped range end at another fire time. A range without a time ends before it begins."""
     expect = Expect(frozenset({Status.SKIPPED}), {"skipped_until": record.skipped_until})
     return Move(record.run_id, expect, Status.SKIPPED, {"skipped_until": until, "skipped_count": count})
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from onthedot.codec import decode, encode
-from onthedot.domain.runs.records import Kind, Priority, Record
+from onthedot.domain.runs.records import Record
 from onthedot.engines.aws.dynamodb.keys import job_id_of, run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import from_item, to_attribute
+from onthedot.engines.entries import slot_entry
 from onthedot.ports import SlotEntry
 
 _IMPLIED_BY_KEY: Final = ("run_id", "job_id")
@@ -18,20 +19,12 @@ def to_item(run: Record) -> dict[str, Any]:
 
 
 def to_run(item: Mapping[str, Any]) -> Record:
+    """Read a whole item. Raise UnreadableRecord when this version cannot read it."""
     return decode({**from_item(item), "run_id": run_id_of(item), "job_id": job_id_of(item)})
 
 
 def to_entry(item: Mapping[str, Any]) -> SlotEntry:
-    """Read an item of the due index, which has only the projected attributes."""
+    """Read an item of the due index, which has only the projected attributes. Raise UnreadableRecord."""
     record = from_item(item)
-    return SlotEntry(
-        run_id=run_id_of(item),
-        slot=record["slot"],
-        fire_at=int(record["fire_at"]),
-        generation=record["generation"],
-        tenant=record["tenant"],
-        priority=Priority(record["priority"]),
-        pool=record["pool"],
-        kind=Kind(record["kind"]),
-        claim_token=record.get("claim_token"),
-    )
+    record["run_id"] = run_id_of(item)
+    return slot_entry(record)

@@ -11,6 +11,7 @@ RUN_PREFIX: Final = "run#"
 TOKEN_PREFIX: Final = "token#"  # noqa: S105 (a prefix, no secret)
 LIMITS_PARTITION: Final = "limits"
 PROGRESS_PREFIX: Final = "progress#"
+SHARDS_PARTITION: Final = "shards"
 WORKERS_PARTITION: Final = "workers"
 SIGNING_PREFIX: Final = "signing#"
 PATTERN_PREFIX: Final = "pattern#"
@@ -42,13 +43,21 @@ def token_key(token_hash: str) -> Key:
     return _key(TOKEN_PREFIX + token_hash, "token")
 
 
-def limits_key(part: str = "limits") -> Key:
+def limits_key(part: str) -> Key:
     """Return the key of a limits item. All of them are in one partition, so that one query reads them all."""
     return _key(LIMITS_PARTITION, part)
 
 
-def progress_key(group: int) -> Key:
-    return _key(f"{PROGRESS_PREFIX}{group}", "progress")
+def progress_key(shard: int) -> Key:
+    return _key(f"{PROGRESS_PREFIX}{shard}", "progress")
+
+
+def progress_shard(item: Mapping[str, Any]) -> int:
+    return int(str(item[PARTITION_KEY]["S"]).removeprefix(PROGRESS_PREFIX))
+
+
+def shards_key() -> Key:
+    return _key(SHARDS_PARTITION, "shards")
 
 
 def worker_key(worker_id: str) -> Key:

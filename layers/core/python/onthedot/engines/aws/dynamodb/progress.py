@@ -1,35 +1,117 @@
-"""The progress of the claim and sweep passes, as items of the table."""
+"""The progress of the claim and sweep passes, as items of the table: one for each shard."""
 
-import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from onthedot.domain.runs.pass_progress import PassProgress
-from onthedot.domain.runs.slots import SlotKind, bucket_of
-from onthedot.engines.aws.dynamodb.keys import progress_key
-from onthedot.engines.aws.errors import translated
+from botocore.exceptions import ClientError
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.pass_progress import ShardProgress
+from onthedot.engines.aws.dynamodb.keys import progress_key, progress_shard
+from onthedot.engines.aws.errors import error_code, translated
+from onthedot.engines.progress_text import progress_from, progress_text
+from onthedot.ports import TickLease
+from onthedot.schema import PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+STATEMENTS_PER_BATCH: Final = 25
+_FREE: Final = "attribute_not_exists(#busy_until) OR #busy_until <= :now OR #tick_id = :tick_id"
+
 
 class DynamoProgressStore:
-    """A `ProgressStore` with one item for each shard group, and one write for each tick."""
+    """A `ProgressStore` with three requests for each tick, however many shards its group has (up to 25).
+
+    The item of the first shard also has the lease of the tick.
+    """
 
     def __init__(self, client: "DynamoDBClient", table: str) -> None:
         self._client = client
         self._table = table
 
-    def read_progress(self, group: int) -> PassProgress:
-        """Return the stored progress. A group that has none begins at the minute in which the table was created."""
-        with translated("read_progress"):
-            reply = self._client.get_item(TableName=self._table, Key=progress_key(group), ConsistentRead=True)
-            if "Item" not in reply:
-                table = self._client.describe_table(TableName=self._table)["Table"]
-                return PassProgress(born=bucket_of(int(table["CreationDateTime"].timestamp() * 1000)))
-        done = json.loads(reply["Item"]["done"]["S"])
-        return PassProgress({SlotKind(k): {int(s): b for s, b in shards.items()} for k, shards in done.items()})
+    def begin(self, lease: TickLease, now: int) -> Mapping[int, ShardProgress] | None:
+        try:
+            with translated("begin a tick"):
+                reply = self._client.update_item(
+                    TableName=self._table,
+                    Key=progress_key(lease.shards[0]),
+                    UpdateExpression="SET #tick_id = :tick_id, #busy_until = :until",
+                    ConditionExpression=_FREE,
+                    ExpressionAttributeNames={"#tick_id": "tick_id", "#busy_until": "busy_until"},
+                    ExpressionAttributeValues={
+                        ":tick_id": {"S": lease.tick_id},
+                        ":until": {"N": str(lease.until)},
+                        ":now": {"N": str(now)},
+                    },
+                    ReturnValues="ALL_NEW",
+                )
+        except ClientError as error:
+            if error_code(error) != "ConditionalCheckFailedException":
+                raise
+            return None
+        return _progress([reply["Attributes"], *self._read(lease.shards[1:])])
 
-    def write_progress(self, group: int, progress: PassProgress) -> None:
-        text = json.dumps({kind.value: dict(shards) for kind, shards in progress.done.items()})
-        with translated("write_progress"):
-            self._client.put_item(TableName=self._table, Item={**progress_key(group), "done": {"S": text}})
+    def _read(self, shards: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+        if not shards:
+            return []
+        keys = [progress_key(shard) for shard in shards]
+        with translated("read progress"):
+            reply = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys, "ConsistentRead": True}})
+        if reply["UnprocessedKeys"]:
+            # A tick that took a throttled shard for a new one would begin at the wrong bucket.
+            raise Unavailable("read progress: some shards were not read")
+        return reply["Responses"].get(self._table, [])
+
+    def finish(
+        self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
+    ) -> frozenset[int]:
+        first = lease.shards[0]
+        new = [shard for shard in after if shard not in before]
+        changed = [shard for shard in after if shard in before and (shard == first or after[shard] != before[shard])]
+        overtaken = [shard for shard in new if not self._write_first(lease, shard, after[shard])]
+        for start in range(0, len(changed), STATEMENTS_PER_BATCH):
+            batch = changed[start : start + STATEMENTS_PER_BATCH]
+            statements = [_replace(self._table, lease, shard, before[shard], after[shard]) for shard in batch]
+            with translated("write progress"):
+                answers: Sequence[Any] = self._client.batch_execute_statement(Statements=statements)["Responses"]
+            # A throttled write counts as overtaken. The next tick reads a little more.
+            overtaken += [shard for shard, answer in zip(batch, answers, strict=True) if answer.get("Error")]
+        return frozenset(overtaken)
+
+    def _write_first(self, lease: TickLease, shard: int, progress: ShardProgress) -> bool:
+        """Write the first progress of a shard, which PartiQL cannot do if its item may exist. Return whether it was."""
+        is_first = shard == lease.shards[0]
+        names = {"#done": "done", **({"#tick_id": "tick_id", "#busy_until": "busy_until"} if is_first else {})}
+        values: dict[str, Any] = {":done": {"S": progress_text(progress)}}
+        try:
+            with translated("write progress"):
+                self._client.update_item(
+                    TableName=self._table,
+                    Key=progress_key(shard),
+                    UpdateExpression="SET #done = :done" + (" REMOVE #tick_id, #busy_until" if is_first else ""),
+                    ConditionExpression="attribute_not_exists(#done)" + (" AND #tick_id = :me" if is_first else ""),
+                    ExpressionAttributeNames=names,
+                    ExpressionAttributeValues={**values, **({":me": {"S": lease.tick_id}} if is_first else {})},
+                )
+        except ClientError as error:
+            if error_code(error) != "ConditionalCheckFailedException":
+                raise
+            return False
+        return True
+
+
+def _progress(items: Sequence[Mapping[str, Any]]) -> dict[int, ShardProgress]:
+    return {progress_shard(item): progress_from(item["done"]["S"]) for item in items if "done" in item}
+
+
+def _replace(table: str, lease: TickLease, shard: int, before: ShardProgress, after: ShardProgress) -> Any:
+    """Return the statement that replaces the progress of a shard. That of the first shard also ends the tick."""
+    is_first = shard == lease.shards[0]
+    ends = ' REMOVE "tick_id" REMOVE "busy_until"' if is_first else ""
+    mine = ' AND "tick_id"=?' if is_first else ""
+    where = f'"{PARTITION_KEY}"=? AND "{SORT_KEY}"=? AND "done"=?{mine}'
+    statement = f'UPDATE "{table}" SET "done"=?{ends} WHERE {where}'  # noqa: S608 - names only
+    texts = [progress_text(before), *([lease.tick_id] if is_first else [])]
+    parameters = [{"S": progress_text(after)}, *progress_key(shard).values(), *({"S": text} for text in texts)]
+    return {"Statement": statement, "Parameters": parameters}

@@ -2,21 +2,29 @@
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
 
-from onthedot.domain.errors import Unavailable
+from onthedot.codec import Stored
+from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.slots import aside_slot, slot_shard
 from onthedot.engines.aws.dynamodb.items import to_entry, to_item, to_run
 from onthedot.engines.aws.dynamodb.keys import RUN_PREFIX, run_id_of, run_key
-from onthedot.engines.aws.dynamodb.moves import insert_statement, partiql_statement, update_item_arguments
+from onthedot.engines.aws.dynamodb.moves import (
+    insert_statement,
+    partiql_statement,
+    to_attribute,
+    update_item_arguments,
+)
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import retry_leftovers
-from onthedot.ports import Clock, Deadline, Moved, Page, Refused, SlotEntry, Undecided
+from onthedot.engines.entries import read_each
+from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
 from onthedot.schema import DUE, FAILURES, PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
@@ -28,6 +36,9 @@ KEYS_PER_BATCH: Final = 100
 SLOT_PAGE: Final = 2_500
 _READ_PATIENCE_MS: Final = 5_000
 _INVALID: Final = "ValidationError"
+_REJECTED: Final = "ValidationException"
+_CONDITION_FAILED: Final = "ConditionalCheckFailedException"
+_PERMANENT: Final = frozenset({_INVALID, _REJECTED, "ItemCollectionSizeLimitExceeded"})
 _REFUSALS: Final = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
 
 Item = TypeVar("Item")
@@ -62,25 +73,23 @@ class DynamoRunStore:
             reply = self._client.get_item(TableName=self._table, Key=run_key(run_id), ConsistentRead=True)
         return to_run(reply["Item"]) if "Item" in reply else None
 
-    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Record]:
-        return self._read_many(run_ids, deadline)[0]
-
-    def _read_many(self, run_ids: Sequence[str], deadline: Deadline) -> tuple[dict[str, Record], list[str]]:
-        """Return the records that were found, and the ids that could not be read in time."""
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
         found: dict[str, Record] = {}
+        faulty: dict[str, Unreadable] = {}
 
         def attempt(pending: Sequence[str]) -> Sequence[str]:
             keys = [run_key(run_id) for run_id in pending]
             with translated("get_many"):
                 reply = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys, "ConsistentRead": True}})
-            for item in reply["Responses"].get(self._table, []):
-                found[run_id_of(item)] = to_run(item)
+            runs, unreadable = read_each(reply["Responses"].get(self._table, []), to_run)
+            found.update((run.run_id, run) for run in runs)
+            faulty.update((one.run_id, one) for one in unreadable)
             unread: Mapping[str, Any] = reply["UnprocessedKeys"]
             return [run_id_of(key) for key in unread.get(self._table, {}).get("Keys", [])]
 
         batches = _batches(list(dict.fromkeys(run_ids)), KEYS_PER_BATCH)
         unread = [run_id for batch in batches for run_id in retry_leftovers(batch, attempt, self._clock, deadline)]
-        return found, unread
+        return ReadRecords(found, faulty, frozenset(unread))
 
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Outcome]:
         return self._execute_batches({r.run_id: insert_statement(to_item(r), self._table) for r in records}, deadline)
@@ -99,7 +108,8 @@ class DynamoRunStore:
                 **start,
             )
         last = reply.get("LastEvaluatedKey")
-        return Page([to_run(item) for item in reply["Items"]], json.dumps(last) if last else None)
+        runs, faulty = read_each(reply["Items"], to_run)
+        return Page(runs, json.dumps(last) if last else None, faulty)
 
     def move(self, move: Move) -> Moved | Refused:
         try:
@@ -110,9 +120,36 @@ class DynamoRunStore:
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                     **update_item_arguments(move),
                 )
-        except ClientError as error:
-            return Refused(self._current(error, move.run_id))
+        except ClientError as failure:
+            error = failure
+            return _refused(lambda: self._current(error, move.run_id))
         return Moved(to_run(reply["Attributes"]))
+
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        values: dict[str, Stored] = {
+            "slot": aside_slot(slot_shard(slot)),
+            "aside_from": slot,
+            "aside_since": now,
+            "aside_why": why,
+        }
+        try:
+            with translated("set aside"):
+                self._client.update_item(
+                    TableName=self._table,
+                    Key=run_key(run_id),
+                    UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in values),
+                    ConditionExpression="#slot = :from",
+                    ExpressionAttributeNames={f"#{name}": name for name in values},
+                    ExpressionAttributeValues={
+                        ":from": to_attribute(slot),
+                        **{f":{name}": to_attribute(value) for name, value in values.items()},
+                    },
+                )
+        except ClientError as error:
+            if error_code(error) != _CONDITION_FAILED:
+                raise
+            return False
+        return True
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Outcome]:
         statements = {move.run_id: partiql_statement(move, self._table) for move in moves}
@@ -131,21 +168,49 @@ class DynamoRunStore:
             return outcome
 
     def _execute_batches(self, statements: Mapping[str, Any], deadline: Deadline) -> Sequence[Outcome]:
-        """Execute one conditional statement for each run id. Repeat the statements whose failure may pass by itself."""
+        """Execute one conditional statement for each run id. Repeat the statements whose failure may pass by itself.
+
+        After the deadline no further batch begins. A refusal without its record (`DuplicateItem`) is completed by a
+        batch read.
+        """
         outcomes: dict[str, Outcome] = {}
+        unnamed: list[str] = []
 
         def attempt(pending: Sequence[str]) -> Sequence[str]:
-            with translated("batch"):
-                reply = self._client.batch_execute_statement(Statements=[statements[run_id] for run_id in pending])
-            answers: Sequence[Mapping[str, Any]] = reply["Responses"]
+            answers = self._answers([statements[run_id] for run_id in pending])
             for run_id, answer in zip(pending, answers, strict=True):
-                outcomes[run_id] = self._outcome(run_id, answer)
+                outcomes[run_id] = _outcome(run_id, answer)
+                if outcomes[run_id] == Refused(None):
+                    unnamed.append(run_id)
             return [run_id for run_id in pending if _may_pass(outcomes[run_id])]
 
-        for batch in _batches(list(statements), STATEMENTS_PER_BATCH):
-            for run_id in retry_leftovers(batch, attempt, self._clock, deadline):
-                outcomes.setdefault(run_id, Undecided("no answer before the deadline"))
-        return [outcomes[run_id] for run_id in statements]
+        for number, batch in enumerate(_batches(list(statements), STATEMENTS_PER_BATCH)):
+            if number and not deadline.allows(self._clock.now()):
+                break
+            retry_leftovers(batch, attempt, self._clock, deadline)
+        outcomes |= self._refusals(unnamed, deadline)
+        return [outcomes.get(run_id, Undecided("no answer before the deadline")) for run_id in statements]
+
+    def _refusals(self, run_ids: Sequence[str], deadline: Deadline) -> dict[str, Outcome]:
+        """Read the records that refused writes, many in a call."""
+        read = self.get_many(run_ids, deadline)
+        late = Undecided("refused by a record that was not read before the deadline")
+        refused = {run_id: Refused(read.found.get(run_id), read.unreadable.get(run_id)) for run_id in run_ids}
+        return {**refused, **dict.fromkeys(read.unread, late)}
+
+    def _answers(self, statements: Sequence[Any]) -> Sequence[Mapping[str, Any]]:
+        """Execute a batch and return one answer for each statement.
+
+        DynamoDB rejects a whole batch for one statement that it cannot parse. Then each statement is executed alone.
+        """
+        try:
+            with translated("batch"):
+                return self._client.batch_execute_statement(Statements=statements)["Responses"]
+        except ClientError as error:
+            code = error_code(error)
+            if code == _REJECTED and len(statements) > 1:
+                return [answer for statement in statements for answer in self._answers([statement])]
+            return [{"Error": {"Code": code, "Message": str(error)}} for _ in statements]
 
     def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
@@ -160,7 +225,8 @@ class DynamoRunStore:
                 **start,
             )
         last = reply.get("LastEvaluatedKey")
-        return Page([to_entry(item) for item in reply["Items"]], json.dumps(last) if last else None)
+        entries, faulty = read_each(reply["Items"], to_entry)
+        return Page(entries, json.dumps(last) if last else None, faulty)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
@@ -176,31 +242,39 @@ class DynamoRunStore:
                 **start,
             )
         ids = [run_id_of(item) for item in reply["Items"]]
-        found, unread = self._read_many(ids, Deadline.after(self._clock.now(), _READ_PATIENCE_MS))
-        if unread:  # a page without these runs would claim that they are not dead letters
-            raise Unavailable(f"failed: {len(unread)} runs could not be read")
+        read = self.get_many(ids, Deadline.after(self._clock.now(), _READ_PATIENCE_MS))
+        if read.unread:  # a page without these runs would claim that they are not dead letters
+            raise Unavailable(f"failed: {len(read.unread)} runs could not be read")
         last = reply.get("LastEvaluatedKey")
-        runs = [found[run_id] for run_id in ids if run_id in found and found[run_id].status is Status.FAILED]
-        return Page(runs, json.dumps(last) if last else None)
+        runs = [read.found[i] for i in ids if i in read.found and read.found[i].status is Status.FAILED]
+        return Page(runs, json.dumps(last) if last else None, list(read.unreadable.values()))
 
     def _current(self, error: ClientError, run_id: str) -> Record | None:
         """Return the record for which the condition failed. Raise any other error again."""
-        if error_code(error) != "ConditionalCheckFailedException":
+        if error_code(error) != _CONDITION_FAILED:
             raise error
         item: Any = error.response.get("Item")
         return to_run(item) if item else self.get(run_id)
 
-    def _outcome(self, run_id: str, answer: Mapping[str, Any]) -> Outcome:
-        error = answer.get("Error")
-        if error is None:
-            return Moved(None)
-        if error["Code"] in _REFUSALS:
-            return Refused(to_run(error["Item"]) if error.get("Item") else self.get(run_id))
-        if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
-            # One bad statement must not stop the other 24. It is logged, because otherwise it would look like a
-            # throttle.
-            _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
-        return Undecided(f"{error['Code']}: {error.get('Message', '')}")
+
+def _outcome(run_id: str, answer: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of one statement. A refusal of an insert does not have the record."""
+    error = answer.get("Error")
+    if error is None:
+        return Moved(None)
+    if error["Code"] in _REFUSALS:
+        return _refused(lambda: to_run(error["Item"]) if error.get("Item") else None)
+    if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
+        # One bad statement must not stop the other 24. It is logged, because otherwise it would look like a throttle.
+        _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
+    return Undecided(f"{error['Code']}: {error.get('Message', '')}", permanent=error["Code"] in _PERMANENT)
+
+
+def _refused(read: Callable[[], Record | None]) -> Refused:
+    try:
+        return Refused(read())
+    except UnreadableRecord as error:
+        return Refused(None, error.record)
 
 
 def _is_invalid(outcome: Outcome) -> bool:

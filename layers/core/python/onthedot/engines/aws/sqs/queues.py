@@ -1,21 +1,25 @@
 """The run queues in SQS: delayed messages by pool and priority, with the sending and the receiving side."""
 
+import hashlib
 import json
 import logging
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from onthedot.domain import compact_json
+from onthedot.domain.errors import Unreachable
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.errors import error_code, translated
-from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH, retry_leftovers, tens
-from onthedot.ports import Backlog, Clock, Deadline, Received, RunMessage
+from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH
+from onthedot.engines.aws.sqs.sending import QueueSender
+from onthedot.ports import Clock, Deadline, Received, RunMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
@@ -30,6 +34,7 @@ LONG_POLL_SECONDS: Final = 20
 """The longest wait that SQS allows, for a client that has a longer read time-out."""
 # The message was deleted meanwhile, or another worker received it, so there is nothing to delete or hide.
 _MESSAGE_IS_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
+_GROUP: Final = re.compile(r"[!-~]{1,128}")
 
 
 class SqsRunQueues:
@@ -52,30 +57,38 @@ class SqsRunQueues:
         self._queue_urls = queue_urls
         self._clock = clock
         self._poll_seconds = poll_seconds
+        self._sender = QueueSender(client, clock, _entry)
+        self._age_unknown = False
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
         by_queue: dict[str, list[RunMessage]] = defaultdict(list)
         for message in messages:
-            by_queue[self._url(message.pool, message.priority)].append(message)
-        unsent: list[RunMessage] = []
-        for url, batch in ((url, batch) for url, queued in by_queue.items() for batch in tens(queued)):
-            unsent += retry_leftovers(batch, lambda left, url=url: self._send_batch(url, left), self._clock, deadline)  # type: ignore[misc]
-        return unsent
+            by_queue[queue_key(message.pool, message.priority)].append(message)
+        return self._sender.send(self._queue_urls, by_queue, deadline)
 
-    def _send_batch(self, url: str, messages: Sequence[RunMessage]) -> Sequence[RunMessage]:
-        now = self._clock.now()
-        entries: Any = [_entry(str(number), message, now) for number, message in enumerate(messages)]
-        with translated("send"):
-            reply = self._client.send_message_batch(QueueUrl=url, Entries=entries)
-        sent = {int(entry["Id"]) for entry in reply.get("Successful", [])}
-        return [message for number, message in enumerate(messages) if number not in sent]
+    def visible(self, pool: str, priority: Priority) -> int:
+        with translated(f"queue {queue_key(pool, priority)}"):
+            reply = self._client.get_queue_attributes(
+                QueueUrl=self._url(pool, priority), AttributeNames=["ApproximateNumberOfMessages"]
+            )
+        return int(reply["Attributes"]["ApproximateNumberOfMessages"])
 
-    def backlog(self, pool: str, priority: Priority) -> Backlog:
-        url = self._url(pool, priority)
-        with translated("backlog"):
-            reply = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
-        visible = int(reply["Attributes"]["ApproximateNumberOfMessages"])
-        return Backlog(visible, 0 if visible == 0 else self._oldest_age(url.rsplit("/", 1)[-1]))
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        """Read the age from CloudWatch, its only source. The value is some minutes old.
+
+        A CloudWatch that fails or denies is an unknown age. It is logged once until it answers again.
+        """
+        if self._cloudwatch is None:
+            return None
+        try:
+            age = self._read_age(self._cloudwatch(), self._url(pool, priority).rsplit("/", 1)[-1])
+        except (BotoCoreError, ClientError, Unreachable) as error:
+            if not self._age_unknown:
+                _LOG.warning("age_unknown", extra={"queue": queue_key(pool, priority), "error": str(error)})
+            self._age_unknown = True
+            return None
+        self._age_unknown = False
+        return age
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
@@ -111,12 +124,12 @@ class SqsRunQueues:
         return self._url(received.message.pool, received.message.priority)
 
     def _url(self, pool: str, priority: Priority) -> str:
-        return self._queue_urls[queue_key(pool, priority)]
+        url = self._queue_urls.get(queue_key(pool, priority))
+        if url is None:
+            raise Unreachable(f"this stage has no queue {queue_key(pool, priority)}")
+        return url
 
-    def _oldest_age(self, queue_name: str) -> int | None:
-        """Read the age of the oldest message from CloudWatch, its only source. The value is some minutes old."""
-        if self._cloudwatch is None:
-            return None
+    def _read_age(self, cloudwatch: "CloudWatchClient", queue_name: str) -> int | None:
         end = datetime.fromtimestamp(self._clock.now() / 1000, UTC)
         metric = {
             "Namespace": "AWS/SQS",
@@ -124,10 +137,7 @@ class SqsRunQueues:
             "Dimensions": [{"Name": "QueueName", "Value": queue_name}],
         }
         query: Any = {"Id": "age", "MetricStat": {"Metric": metric, "Period": 60, "Stat": "Maximum"}}
-        with translated("oldest age"):
-            reply = self._cloudwatch().get_metric_data(
-                MetricDataQueries=[query], StartTime=end - timedelta(minutes=5), EndTime=end
-            )
+        reply = cloudwatch.get_metric_data(MetricDataQueries=[query], StartTime=end - timedelta(minutes=5), EndTime=end)
         values = [value for result in reply["MetricDataResults"] for value in result["Values"]]
         return int(values[0] * 1000) if values else None
 
@@ -171,8 +181,13 @@ def _entry(entry_id: str, message: RunMessage, now: int) -> dict[str, Any]:
         "Id": entry_id,
         "MessageBody": message_body(message),
         "DelaySeconds": delay,
-        "MessageGroupId": message.tenant,
+        "MessageGroupId": _group(message.tenant),
     }
+
+
+def _group(tenant: str) -> str:
+    """Return the tenant as a message group. SQS would refuse a batch for a tenant with other characters."""
+    return tenant if _GROUP.fullmatch(tenant) else hashlib.sha256(tenant.encode()).hexdigest()
 
 
 def message_body(message: RunMessage) -> str:

@@ -1,0 +1,94 @@
+"""A store of runs that announces its number of shards before it writes, so that ticks serve all shards that it uses."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
+from onthedot.domain.shard_history import RENEWED_AFTER
+from onthedot.ports import (
+    Clock,
+    Deadline,
+    Moved,
+    Page,
+    ReadRecords,
+    Refused,
+    RunStore,
+    ShardStore,
+    SlotEntry,
+    Undecided,
+)
+
+MOST_TRIES: Final = 10
+"""Each try that fails means that another process has announced its number."""
+
+
+def announce(shards: ShardStore, count: int, now: int) -> None:
+    """Make sure that the stored history has this number of shards, used now. Raise Unavailable if it cannot.
+
+    It costs one read, and a write if no process has announced this number within an hour.
+    """
+    for _ in range(MOST_TRIES):
+        history = shards.read()
+        if history.is_announced(count, bucket_of(now)):
+            return
+        if shards.replace(history, history.announced(count, bucket_of(now))):
+            return
+    raise Unavailable("the number of shards could not be announced")
+
+
+class AnnouncingStore:
+    """A `RunStore` on another one. Before its first write, and then once an hour, it announces its number of shards.
+
+    A write whose announcement fails raises Unavailable and does not happen. Between announcements a write costs no
+    request.
+    """
+
+    def __init__(self, store: RunStore, shards: ShardStore, clock: Clock, count: int) -> None:
+        self._store = store
+        self._shards = shards
+        self._clock = clock
+        self._count = count
+        self._announced_at: int | None = None
+
+    def create(self, run: Record) -> Record | None:
+        self._announce()
+        return self._store.create(run)
+
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
+        self._announce()
+        return self._store.create_many(records, deadline)
+
+    def move(self, move: Move) -> Moved | Refused:
+        self._announce()
+        return self._store.move(move)
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
+        self._announce()
+        return self._store.move_many(moves, deadline)
+
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
+        return self._store.runs_of(job_id, limit, cursor)
+
+    def get(self, run_id: str) -> Record | None:
+        return self._store.get(run_id)
+
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
+        return self._store.get_many(run_ids, deadline)
+
+    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+        return self._store.read_slot(slot, cursor)
+
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        return self._store.set_aside(run_id, slot, why, now)
+
+    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
+        return self._store.failed(tenant, limit, cursor)
+
+    def _announce(self) -> None:
+        now = self._clock.now()
+        if self._announced_at is None or now - self._announced_at >= RENEWED_AFTER * BUCKET_MS:
+            announce(self._shards, self._count, now)
+            self._announced_at = now

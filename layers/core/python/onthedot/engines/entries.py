@@ -1,0 +1,55 @@
+"""Read the entries of the due index, for both engines. An entry has only the attributes that the index projects."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from onthedot.codec import refuse_newer, unreadable
+from onthedot.domain.errors import Unreadable, UnreadableRecord
+from onthedot.domain.runs.records import Kind, Priority
+from onthedot.ports import SlotEntry
+
+Stored = TypeVar("Stored")
+Item = TypeVar("Item")
+
+
+def slot_entry(record: Mapping[str, Any]) -> SlotEntry:
+    """Return the entry. Raise UnreadableRecord when this version cannot read it."""
+    try:
+        refuse_newer(record)
+        return SlotEntry(
+            run_id=record["run_id"],
+            slot=record["slot"],
+            fire_at=int(record["fire_at"]),
+            generation=_text(record, "generation"),
+            tenant=_text(record, "tenant"),
+            priority=Priority(record["priority"]),
+            pool=_text(record, "pool"),
+            kind=Kind(record["kind"]),
+            claim_token=record.get("claim_token"),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnreadableRecord(_entry_fault(record, error)) from error
+
+
+def read_each(stored: Iterable[Stored], read: Callable[[Stored], Item]) -> tuple[list[Item], list[Unreadable]]:
+    """Read each stored value by itself. Return the values that can be read, and the facts about the others."""
+    items: list[Item] = []
+    faulty: list[Unreadable] = []
+    for one in stored:
+        try:
+            items.append(read(one))
+        except UnreadableRecord as error:
+            faulty.append(error.record)
+    return items, faulty
+
+
+def _text(record: Mapping[str, Any], name: str) -> str:
+    if record[name] is None:
+        raise ValueError(f"it has no {name}")
+    return str(record[name])
+
+
+def _entry_fault(record: Mapping[str, Any], error: Exception) -> Unreadable:
+    missing = f"it has no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+    found = unreadable(record, error)
+    return Unreadable(found.run_id, missing, found.tenant, found.kind, slot=found.slot, aside_since=found.aside_since)

@@ -1,0 +1,99 @@
+"""Find another pool for runs whose own pool the stage no longer has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.errors import InvalidRequest
+from onthedot.domain.ids import is_stamped, job_id_of
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Definition, Record
+from onthedot.domain.runs.slots import DECISION_MS
+from onthedot.ports import Deadline, Engine, SlotEntry, Undecided
+from onthedot.use_cases.jobs.place_job import smallest_pool
+from onthedot.use_cases.outcomes import is_written
+
+READ_AT_ONCE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NoPool:
+    """The answer when no pool of the stage can run a run."""
+
+    why: str
+
+
+@dataclass(slots=True)
+class Rerouted:
+    """The result of finding pools for the entries of a slot."""
+
+    entries: list[SlotEntry] = field(default_factory=list)
+    """The entries that have another pool now, and can be claimed."""
+    waiting: int = 0
+    """Number of runs that no pool can run. They wait in later slots."""
+    left: int = 0
+    """Number of runs that were left in the slot."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """The faults of records that cannot be read, by id."""
+
+
+def has_pool(engine: Engine, run: Record | SlotEntry) -> bool:
+    """Return whether the stage has the pool of the run."""
+    return engine.deployment.pools.get(run.pool) is not None
+
+
+def find_pool(engine: Engine, pool: str, tenant: str, definition: Definition | None) -> str | NoPool:
+    """Return the pool that can run the work of a pool that is gone. Raise Unavailable."""
+    if definition is None:
+        return NoPool(f"pool {pool} is gone, and the job of the run is gone too")
+    try:
+        return smallest_pool(engine, tenant, definition)
+    except InvalidRequest as error:
+        return NoPool(f"pool {pool} is gone, and no other pool can run it: {error}")
+
+
+def reroute_entries(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline) -> Rerouted:
+    """Give each PENDING run another pool, or move it to a later slot with the reason. Raise Unavailable."""
+    result = Rerouted()
+    for start in range(0, len(entries), READ_AT_ONCE):
+        if not deadline.allows(engine.clock.now()):
+            result.left += len(entries) - start
+            return result
+        _reroute(engine, entries[start : start + READ_AT_ONCE], deadline, result)
+    return result
+
+
+def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, result: Rerouted) -> None:
+    read = engine.store.get_many([entry.run_id for entry in entries], deadline)
+    result.faults |= {run_id: one.why for run_id, one in read.unreadable.items()}
+    result.left += len(read.unread)
+    runs = [run for entry in entries if (run := read.found.get(entry.run_id)) is not None and run.slot == entry.slot]
+    definitions = _definitions(engine, runs, deadline)
+    now = engine.clock.now()
+    pools = {run.run_id: find_pool(engine, run.pool, run.tenant, definitions.get(run.job_id)) for run in runs}
+    moves = [_move(run, pools[run.run_id], now, engine.deployment) for run in runs]
+    outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
+    found = {entry.run_id: entry for entry in entries}
+    for run, move, outcome in zip(runs, moves, outcomes, strict=True):
+        pool = pools[run.run_id]
+        if isinstance(outcome, Undecided):
+            result.left += 1
+        elif isinstance(pool, NoPool):
+            result.waiting += 1
+        elif is_written(outcome, lambda current: current.pool == move.changes["pool"]):  # noqa: B023
+            result.entries.append(replace(found[run.run_id], pool=pool))
+
+
+def _move(run: Record, pool: str | NoPool, now: int, deployment: Deployment) -> Move:
+    if isinstance(pool, NoPool):
+        return lifecycle.wait_for_pool(run, now, pool.why, deployment)
+    return lifecycle.change_pool(run, pool)
+
+
+def _definitions(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> dict[str, Definition]:
+    """Return the definitions by job. A stamped run has the one of its job."""
+    job_ids = {job_id_of(run.run_id) for run in runs if run.definition is None and is_stamped(run.run_id)}
+    jobs = engine.store.get_many(sorted(job_ids), deadline).found if job_ids else {}
+    return {run.job_id: run.definition for run in (*jobs.values(), *runs) if run.definition is not None}

@@ -1,0 +1,108 @@
+"""Set aside the records that a pass cannot read or handle, and take them up again.
+
+Such a record leaves its slot, so that it stops no other run and progress goes on. It keeps all its other values. It is
+in the aside slot of its shard until a version can read it, or an operator repairs it.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from onthedot.domain.errors import Unavailable, Unreadable
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.slots import DECISION_MS, aside_slot, bucket_of
+from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
+from onthedot.use_cases.outcomes import Outcome
+
+_LOG: Final = logging.getLogger(__name__)
+BUCKETS_BETWEEN: Final = 5
+"""A shard looks at its aside slot this often."""
+READ_AT_ONCE: Final = 100
+"""Most records that one look reads whole."""
+UNHANDLED: Final = "handling it failed: "
+"""The beginning of the reason for a record that can be read."""
+UNHANDLED_MS: Final = 3_600_000
+"""How long such a record stays aside before it is tried again."""
+
+
+def set_aside(engine: Engine, counts: Counter[str], slot: str, faults: Mapping[str, str]) -> bool:
+    """Set aside these records of a slot, each with its fault. Return whether none of them is left in the slot."""
+    done = [_set_one_aside(engine, counts, slot, run_id, why) for run_id, why in faults.items()]
+    return all(done)
+
+
+def faults_of(unreadable: Iterable[Unreadable]) -> dict[str, str]:
+    """Return the faults of records that cannot be read, by id."""
+    return {one.run_id: one.why for one in unreadable}
+
+
+def fault_of(outcome: Outcome) -> str | None:
+    """Return why a record must be set aside after this answer to a move. None: it need not be."""
+    if isinstance(outcome, Refused) and outcome.unreadable is not None:
+        return outcome.unreadable.why
+    if isinstance(outcome, Undecided) and outcome.permanent:
+        return f"{UNHANDLED}{outcome.why}"
+    return None
+
+
+def is_time_to_look(shard: int, bucket: int) -> bool:
+    """Return whether the tick of this bucket looks at the shard's aside slot."""
+    return (shard + bucket) % BUCKETS_BETWEEN == 0
+
+
+def take_up(
+    engine: Engine, counts: Counter[str], shard: int, deadline: Deadline, *, unhandled_ms: int = UNHANDLED_MS
+) -> None:
+    """Put the records of the aside slot that can be read now back into the slots of their passes.
+
+    A record that could not be handled stays for `unhandled_ms`. Count the records that stay as `aside`, for the alarm.
+    """
+    now = engine.clock.now()
+    page = engine.store.read_slot(aside_slot(shard))
+    ids = [entry.run_id for entry in page.items]
+    # Each look begins at another record, so that records which stay unreadable do not hide the others.
+    first = bucket_of(now) // BUCKETS_BETWEEN * READ_AT_ONCE % max(1, len(ids))
+    read = engine.store.get_many([*ids[first:], *ids[:first]][:READ_AT_ONCE], deadline)
+    returning = [run for run in read.found.values() if _may_return(run, shard, now - unhandled_ms)]
+    moves = [lifecycle.put_back(run, now, engine.deployment) for run in returning]
+    outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
+    returned = sum(isinstance(outcome, Moved) for outcome in outcomes)
+    counts.update(put_back=returned, aside=len(ids) + len(page.unreadable) - returned)
+
+
+def read_aside(engine: Engine, shard: int, deadline: Deadline) -> Iterator[Unreadable]:
+    """Yield the records of a shard that are set aside, each with its fault, as far as the deadline allows."""
+    slot = aside_slot(shard)
+    for page in read_slot_pages(engine, slot, READ_AT_ONCE):
+        if not deadline.allows(engine.clock.now()):
+            return
+        yield from page.unreadable
+        read = engine.store.get_many([entry.run_id for entry in page.items], deadline)
+        yield from read.unreadable.values()
+        yield from (_facts(run) for run in read.found.values() if run.slot == slot)
+
+
+def _facts(run: Record) -> Unreadable:
+    why = run.aside_why or "it can be read now"
+    return Unreadable(run.run_id, why, run.tenant, run.kind, run.status, run.slot, run.aside_since)
+
+
+def _may_return(run: Record, shard: int, unhandled_since: int) -> bool:
+    if run.slot != aside_slot(shard):
+        return False
+    return not (run.aside_why or "").startswith(UNHANDLED) or (run.aside_since or 0) <= unhandled_since
+
+
+def _set_one_aside(engine: Engine, counts: Counter[str], slot: str, run_id: str, why: str) -> bool:
+    try:
+        moved = engine.store.set_aside(run_id, slot, why, engine.clock.now())
+    except Unavailable as error:
+        _LOG.warning("not_set_aside", extra={"run": run_id, "slot": slot, "why": why, "error": str(error)})
+        return False
+    counts["set_aside"] += moved
+    if moved:
+        _LOG.error("set_aside", extra={"run": run_id, "slot": slot, "why": why})
+    return True

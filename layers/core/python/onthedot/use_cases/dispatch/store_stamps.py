@@ -1,0 +1,192 @@
+"""Carry out the plans of some recurring jobs: store the stamps, advance the jobs, and return the runs to send.
+
+If another dispatcher settled the same times by another plan, the plan that lost is undone where both gave a time an
+outcome.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from onthedot.domain.errors import Unavailable, Unreadable
+from onthedot.domain.ids import fresh_generation, job_id_of
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.runs.stamping import Stamping, has_missed, repair
+from onthedot.ports import Deadline, Engine, Moved, Page, Refused, Undecided
+from onthedot.use_cases.dispatch.set_aside import fault_of
+from onthedot.use_cases.outcomes import Outcome, is_record_written, is_written
+
+FIRST_PAGE: Final = 50
+"""Records in the first page of a job. Most jobs have few after their position."""
+RECORDS_PER_PAGE: Final = 500
+UNDO_MS: Final = 5_000
+"""The time for a repair. The dispatcher that needs one is slow, so its own time may be over."""
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Some jobs with their plans, which must be stored before the deadline."""
+
+    engine: Engine
+    deadline: Deadline
+    plans: dict[str, tuple[Record, Stamping]] = field(default_factory=dict)
+    waiting: dict[str, list[Record]] = field(default_factory=dict)
+    """For each job whose stamps are all stored, the runs that wait to be sent."""
+    left: list[str] = field(default_factory=list)
+    """The jobs that stay in their slots for the next tick."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """The jobs that cannot be handled, with the reasons."""
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def store_stamps(chunk: Chunk) -> list[Record]:
+    """Store the stamps and advance the jobs. Return the runs that may be sent."""
+    chunk.waiting = {job_id: [] for job_id in chunk.plans}
+    if not chunk.deadline.allows(chunk.engine.clock.now()):
+        chunk.left += chunk.plans
+        return []
+    _move(chunk, _put(chunk))
+    advanced = _advance(chunk)
+    return [run for job_id in advanced for run in chunk.waiting[job_id]]
+
+
+def records_since(engine: Engine, job: Record, deadline: Deadline) -> Page[Record]:
+    """Read the job's records from its position on, and some before it. Raise Unavailable when time runs out."""
+    records: list[Record] = []
+    unreadable: list[Unreadable] = []
+    cursor: str | None = None
+    while deadline.allows(engine.clock.now()):
+        page = engine.store.runs_of(job.job_id, RECORDS_PER_PAGE if cursor else FIRST_PAGE, cursor)
+        records += page.items
+        unreadable += page.unreadable
+        cursor = page.cursor
+        if cursor is None or (records and records[-1].nominal_at < job.fire_at):
+            return Page(records, None, unreadable)
+    raise Unavailable(f"the records of {job.run_id} were not read in time")
+
+
+def _put(chunk: Chunk) -> list[tuple[Record, Record]]:
+    """Store the stamps. Return the stored runs that must be revived, with their stamps."""
+    records = [record for _, plan in chunk.plans.values() for record in (*plan.skipped, *plan.runs)]
+    outcomes = chunk.engine.store.create_many(records, chunk.deadline) if records else []
+    to_revive = []
+    for record, outcome in zip(records, outcomes, strict=True):
+        if isinstance(outcome, Moved):
+            chunk.counts["skipped" if record.status is Status.SKIPPED else "stamped"] += 1
+        stored = record if isinstance(outcome, Moved) else _refusing(outcome)
+        if isinstance(outcome, Refused) and outcome.unreadable is not None:
+            continue  # the time has its record, which a version that can read it handles
+        if stored is None:
+            _leave(chunk, record.job_id, outcome)
+        elif record.kind is Kind.SKIPPED_RANGE and stored.skipped_until != record.skipped_until:
+            _lose(chunk, record.job_id)  # another dispatcher skips other times, and the next plan must know them
+            _leave(chunk, record.job_id)
+        elif stored.kind is Kind.STAMPED and stored.status is Status.SKIPPED and lifecycle.may_be_revived(stored):
+            to_revive.append((stored, record))
+        else:
+            _wait_to_be_sent(chunk, stored)
+    return to_revive
+
+
+def _leave(chunk: Chunk, job_id: str, outcome: Outcome | None = None) -> None:
+    """Leave a job to the next tick."""
+    if chunk.waiting.pop(job_id, None) is None:
+        return
+    if outcome is not None and (why := fault_of(outcome)) is not None:
+        chunk.faults[job_id] = why
+    else:
+        chunk.left.append(job_id)
+
+
+def _wait_to_be_sent(chunk: Chunk, run: Record) -> None:
+    if run.status is Status.DISPATCHED and run.attempt == 0 and run.job_id in chunk.waiting:
+        chunk.waiting[run.job_id].append(run)
+
+
+def _move(chunk: Chunk, to_revive: Sequence[tuple[Record, Record]]) -> None:
+    """Apply the moves of stamps that exist. A run that refuses was moved meanwhile, and that decides."""
+    ends = [end for job_id in chunk.waiting for end in chunk.plans[job_id][1].ends]
+    revived = [(run, _revive(chunk, run, stamp)) for run, stamp in to_revive if run.job_id in chunk.waiting]
+    moves = [*ends, *(move for _, move in revived)]
+    outcomes = chunk.engine.store.move_many(moves, chunk.deadline) if moves else []
+    for move, outcome in zip(moves, outcomes, strict=True):
+        if isinstance(outcome, Undecided):
+            _leave(chunk, job_id_of(move.run_id), outcome)
+    chunk.counts["skipped"] += sum(isinstance(outcome, Moved) for outcome in outcomes[: len(ends)])
+    for (run, move), outcome in zip(revived, outcomes[len(ends) :], strict=True):
+        written = lifecycle.applied(run, move)
+        stored = written if is_record_written(written, outcome) else _refusing(outcome)
+        if stored is not None:
+            _wait_to_be_sent(chunk, stored)
+
+
+def _revive(chunk: Chunk, run: Record, stamp: Record) -> Move:
+    """Schedule a skipped run again.
+
+    It was skipped because of a pause or a change, and now the job has its time again.
+    """
+    now, deployment = chunk.engine.clock.now(), chunk.engine.deployment
+    return lifecycle.revive(run, stamp.fire_at, now, generation=fresh_generation(), deployment=deployment)
+
+
+def _refusing(outcome: Outcome) -> Record | None:
+    return outcome.current if isinstance(outcome, Refused) else None
+
+
+def _advance(chunk: Chunk) -> list[str]:
+    """Move the jobs past their stamps. Return those whose runs may be sent."""
+    plans = {job_id: chunk.plans[job_id][1] for job_id in chunk.waiting}
+    moves = [plan.advance for plan in plans.values()]
+    outcomes = chunk.engine.store.move_many(moves, chunk.deadline) if moves else []
+    advanced = []
+    for (job_id, plan), outcome in zip(plans.items(), outcomes, strict=True):
+        if fault_of(outcome) is not None or isinstance(outcome, Undecided):
+            _leave(chunk, job_id, outcome)
+        elif is_written(outcome, lambda current: _is_past(current, plan)):  # noqa: B023
+            if isinstance(outcome, Refused):
+                _lose(chunk, job_id)
+            advanced.append(job_id)
+        else:
+            # The job was paused, changed or deleted in between. The start of its stamped runs, or the sweep, decides
+            # about them.
+            chunk.counts["overtaken"] += 1
+    chunk.counts["advanced"] += len(advanced)
+    return advanced
+
+
+def _is_past(current: Record, plan: Stamping) -> bool:
+    """Return whether the job is past these times under the same schedule, by this dispatcher or by another one."""
+    if current.schedule_version != plan.advance.expect.equals["schedule_version"]:
+        return False
+    passed = current.fire_at > plan.advance.expect.equals["fire_at"]
+    return (current.status is Status.ACTIVE and passed) or current.status is Status.COMPLETED
+
+
+def _lose(chunk: Chunk, job_id: str) -> None:
+    """Undo what this plan and another dispatcher's plan both settled. This costs a read only if times were missed."""
+    job, plan = chunk.plans[job_id]
+    if not has_missed(job, chunk.engine.clock.now()):
+        return
+    try:
+        undone = _undo(chunk, job, plan)
+    except Unavailable:
+        undone = {run.run_id for run in plan.runs}  # not known to be good, so the sweep sends them
+    if job_id in chunk.waiting:
+        chunk.waiting[job_id] = [run for run in chunk.waiting[job_id] if run.run_id not in undone]
+
+
+def _undo(chunk: Chunk, job: Record, plan: Stamping) -> set[str]:
+    """Repair the records of a plan that lost. Return the ids of those that changed."""
+    store, now = chunk.engine.store, chunk.engine.clock.now()
+    deadline = Deadline.after(now, UNDO_MS)
+    records = records_since(chunk.engine, job, deadline).items
+    undo = repair(job, plan, records, now, chunk.engine.deployment)
+    if undo.ranges:
+        store.create_many(undo.ranges, deadline)
+    if undo.moves:
+        store.move_many(undo.moves, deadline)
+    chunk.counts["repaired"] += len(undo.moves)
+    return {move.run_id for move in undo.moves}

@@ -1,0 +1,102 @@
+"""Run queues, and the age of their messages, away for an hour: only the runs of these queues wait."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from onthedot.domain.errors import Unavailable, Unreachable
+from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.ports import Deadline, RunMessage
+from onthedot.use_cases.jobs.explain_job import explain_job
+from tests.builders import a_run, a_world
+from tests.scenarios.kits.outages import HOUR, StormySimulation
+
+MINUTE = 60.0
+
+
+@pytest.fixture
+def storm() -> Iterator[StormySimulation]:
+    with a_world() as world:
+        yield StormySimulation(world)
+
+
+def due_runs(storm: StormySimulation, count: int, due_in: float, priority: Priority = Priority.MEDIUM) -> list[Record]:
+    runs = (a_run(storm.clock).due_in(due_in).of_priority(priority).pending() for _ in range(count))
+    return [run.stored_in(storm.calm.store) for run in runs]
+
+
+def statuses(storm: StormySimulation, runs: list[Record]) -> set[Status]:
+    return {storm.status(run) for run in runs}
+
+
+def a_message_waits(storm: StormySimulation) -> None:
+    """Make a message visible that no worker takes."""
+    run = a_run(storm.clock).dispatched().build()
+    message = RunMessage(run.run_id, run.generation, run.fire_at, run.tenant, run.priority, run.pool)
+    storm.calm.queues.send([message], Deadline.after(storm.clock.now(), 1000))
+
+
+def test_claims_do_not_ask_for_the_age_of_a_queue(storm: StormySimulation) -> None:
+    storm.outages.fail("queues.oldest_age_ms")
+    a_message_waits(storm)
+    runs = due_runs(storm, 40, due_in=100)
+
+    storm.plan_ticks()
+    storm.dispatch()
+
+    assert statuses(storm, runs) == {Status.DISPATCHED}
+    assert storm.outages.failed == {}
+    assert storm.crashes == 0
+
+
+def test_a_run_whose_queue_has_an_unknown_age_is_not_resent_yet(storm: StormySimulation) -> None:
+    a_message_waits(storm)
+    run = a_run(storm.clock).dispatched().stored_in(storm.calm.store)
+    storm.clock.advance(5 * MINUTE)
+    storm.calm.queues.oldest_age_ms = lambda *_: None  # type: ignore[method-assign]
+
+    storm.plan_ticks()
+    storm.dispatch()
+
+    assert storm.counts["resent"] == 0
+    assert storm.counts["left"] == 1
+    assert storm.status(run) is Status.DISPATCHED
+
+
+@pytest.mark.parametrize("error", [Unavailable, Unreachable])
+def test_a_queue_that_cannot_be_asked_holds_up_no_other(storm: StormySimulation, error: type[Unavailable]) -> None:
+    storm.outages.fail("queues.visible", error=error, concerns=lambda pool, priority: priority is Priority.HIGH)
+    others = due_runs(storm, 20, due_in=100)
+    theirs = due_runs(storm, 20, due_in=100, priority=Priority.HIGH)
+
+    storm.plan_ticks()
+    storm.dispatch()
+
+    assert statuses(storm, others) == {Status.DISPATCHED}
+    # A queue that does not answer may still take messages. A queue that is gone takes none.
+    assert statuses(storm, theirs) == {Status.PENDING if error is Unreachable else Status.DISPATCHED}
+    assert storm.crashes == 0
+
+
+def test_runs_of_a_queue_that_is_gone_start_when_it_is_back(storm: StormySimulation) -> None:
+    storm.outages.fail("queues.visible", error=Unreachable)
+    storm.outages.fail("queues.send")
+    runs = due_runs(storm, 20, due_in=100)
+    storm.let_pass(HOUR - MINUTE)
+    assert statuses(storm, runs) == {Status.PENDING}
+    [reason, *_] = explain_job(storm.world.engine, "acme", runs[0].run_id).reasons
+    assert "an outage" in reason.message
+
+    storm.let_pass(2 * MINUTE)
+
+    assert statuses(storm, runs) == {Status.SUCCEEDED}
+
+
+def test_explain_answers_while_the_queue_does_not(storm: StormySimulation) -> None:
+    run = a_run(storm.clock).dispatched().stored_in(storm.calm.store)
+    storm.outages.fail("queues.visible")
+
+    [reason] = explain_job(storm.world.engine, "acme", run.run_id).reasons
+
+    assert reason.code == "queued"
+    assert reason.message.endswith("that queue does not answer now")
