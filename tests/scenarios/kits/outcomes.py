@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from onthedot.domain.ids import is_scheduled
-from onthedot.domain.runs.records import TERMINAL, Kind, Record
+from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
 from tests.scenarios.kits.recurring import runs_of
 from tests.scenarios.kits.simulation import Simulation
 
@@ -11,7 +11,7 @@ from tests.scenarios.kits.simulation import Simulation
 def problems(simulation: Simulation, job: Record, times: Iterable[int]) -> list[str]:
     """Say which of these times have no outcome, no ended one, or more than one.
 
-    The record of a run decides about its time. A range covers the times without a run, and no two ranges cover one.
+    A range covers times without a run, or whose run was skipped. No two ranges cover one time.
     """
     records = runs_of(simulation, job)
     runs = {record.nominal_at: record for record in records if is_scheduled(record.run_id)}
@@ -21,6 +21,10 @@ def problems(simulation: Simulation, job: Record, times: Iterable[int]) -> list[
         covering = [r for r in ranges if r.nominal_at <= at <= (r.skipped_until or r.nominal_at)]
         if at in runs and runs[at].status not in TERMINAL:
             found.append(f"{at}: {runs[at].status} has not ended")
+        elif at in runs and covering and runs[at].status is not Status.SKIPPED:
+            found.append(
+                f"{at}: {runs[at].status}, and skipped in {[(r.nominal_at, r.skipped_until) for r in covering]}"
+            )
         elif at not in runs and len(covering) != 1:
             found.append(f"{at}: {len(covering)} outcomes {[(r.nominal_at, r.skipped_until) for r in covering]}")
     return found
@@ -36,4 +40,4 @@ def check_counts(simulation: Simulation, job: Record, times: Iterable[int]) -> N
 
 
 def _lacks_reason(record: Record) -> bool:
-    return record.status == "SKIPPED" and not record.reason
+    return record.status is Status.SKIPPED and not record.reason
