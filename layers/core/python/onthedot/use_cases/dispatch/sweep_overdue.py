@@ -116,9 +116,7 @@ def _reroute(sweep: Sweep, run: Record, now: int) -> Act:
         return Act(replace(waits, changes={**waits.changes, "reason": pool.why}), "without_pool", send=False)
     why = f"pool {run.pool} is gone, so the run moved to pool {pool}"
     generation = fresh_generation()
-    return Act(
-        lifecycle.reroute(run, pool, now, why, generation=generation, deployment=engine.deployment), "rerouted"
-    )
+    return Act(lifecycle.reroute(run, pool, now, why, generation=generation, deployment=engine.deployment), "rerouted")
 
 
 def _notify(sweep: Sweep, run: Record) -> None:
