@@ -17,10 +17,13 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from onthedot.domain.runs.pass_progress import first_progress
 from onthedot.domain.runs.records import Definition, Priority
+from onthedot.domain.runs.slots import bucket_of
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import CronSchedule, Schedule, every
 from onthedot.domain.targets.types import HttpTarget
+from onthedot.ports import ProgressStore, TickLease
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.submit_job import JobRequest
 
@@ -46,6 +49,13 @@ class Bar:
     @property
     def holds(self) -> bool:
         return self.measured <= self.at_most
+
+
+def begin_now(progress: ProgressStore, shards: tuple[int, ...], now: int) -> None:
+    """Store progress as if every slot before this instant were read, so that a tick reads no older ones."""
+    lease = TickLease(shards, "benchmark", now)
+    progress.begin(lease, now)
+    progress.finish(lease, {}, {shard: first_progress(0, None, bucket_of(now)) for shard in shards})
 
 
 def finish(name: str, results: Mapping[str, Any], bars: Sequence[Bar]) -> int:

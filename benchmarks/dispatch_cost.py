@@ -28,13 +28,15 @@ from benchmarks.stubbed_aws import StubbedAws
 from onthedot import schema
 from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.pass_progress import PassProgress
+from onthedot.domain.runs.pass_progress import first_progress
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
+from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
 from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
+from onthedot.engines.aws.dynamodb.keys import progress_key
 from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.sqs.queues import message_body
+from onthedot.engines.progress_text import progress_text
 from onthedot.ports import Answer, Call, Deadline, Engine, Received, Tick
 from onthedot.settings import WorkerSettings
 from onthedot.stopping import Stop
@@ -159,7 +161,9 @@ def ticking(make_client: MakeClient, one_offs: int = 0, recurrings: int = 0) -> 
     """Return ticks that find the same load each time, because the stub keeps every item in its slot."""
     stubbed = a_stubbed_engine(make_client)
     present = bucket_of(stubbed.clock.now())
-    stubbed.progress.write_progress(0, PassProgress(dict.fromkeys(SlotKind, dict.fromkeys(SHARDS, present))))
+    for shard in SHARDS:
+        done = progress_text(first_progress(0, None, present))
+        stubbed.stub.put({**progress_key(shard), "done": {"S": done}})
     start = (present + DEPLOYMENT.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
     requests = [one_off(start + i * BUCKET_MS // one_offs) for i in range(one_offs)]
     for request in requests + [recurring(i, start) for i in range(recurrings)]:

@@ -19,16 +19,15 @@ import boto3
 from botocore.config import Config
 
 from benchmarks.capacity import MeasuringStore, spending
-from benchmarks.common import TENANT, Bar, console, cpu_of, finish, one_off, recurring, show, spread
+from benchmarks.common import TENANT, Bar, begin_now, console, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.stored_jobs import fill_dynamodb, fill_sqlite
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
 from onthedot import schema
 from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.pass_progress import PassProgress
 from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, SlotKind, bucket_of
+from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
@@ -72,8 +71,7 @@ class Subject:
     loads: int = 0
 
     def __post_init__(self) -> None:
-        here = dict.fromkeys(SHARDS, bucket_of(self.clock.now()))
-        self.progress.write_progress(0, PassProgress(dict.fromkeys(SlotKind, here)))
+        begin_now(self.progress, SHARDS, self.clock.now())
 
     def warm_up(self) -> None:
         self._with_fresh_load(lambda: self.tick(self.engine))

@@ -72,7 +72,11 @@ class Function:
 FUNCTIONS: Final = (
     Function("api", ("dynamodb", "sqs", "s3"), ApiSettings(**STORE, blob_bucket="b", allow_list={}), 2.0),
     Function("authorizer", ("dynamodb",), AuthorizerSettings(stage="bench", table="onthedot-bench")),
-    Function("planner", ("sqs",), PlannerSettings(stage="bench", shards=4, shards_per_group=4, tick_queue_url=TICKS)),
+    Function(
+        "planner",
+        ("sqs",),
+        PlannerSettings(stage="bench", table="onthedot-bench", shards=4, shards_per_group=4, tick_queue_url=TICKS),
+    ),
     Function("dispatcher", ("dynamodb", "sqs", "cloudwatch"), DispatcherSettings(**STORE, tick_queue_url=TICKS)),
     Function("worker", ("dynamodb", "sqs", "s3"), WorkerSettings(**STORE, blob_bucket="b", allow_list={})),
 )

@@ -71,12 +71,15 @@ class StubbedAws:
         return AWSResponse(request.url, 200, HTTPHeaders.from_dict(_HEADERS), _Body(reply))
 
     def _put_item(self, body: bytes) -> bytes:
-        item = json.loads(body)["Item"]
+        self.put(json.loads(body)["Item"])
+        return b"{}"
+
+    def put(self, item: Item) -> None:
+        """Remember an item, and show it in its slot."""
         self._items[_key(item)] = item
         if DUE.partition_key in item:
             shown = {name: item[name] for name in _PROJECTED if name in item}
             self._slots[item[DUE.partition_key]["S"]].append(json.dumps(shown).encode())
-        return b"{}"
 
     def _get_item(self, body: bytes) -> bytes:
         item = self._items.get(_key(json.loads(body)["Key"]))
@@ -85,7 +88,7 @@ class StubbedAws:
     def _update_item(self, body: bytes) -> bytes:
         """Update as if the condition were true. `engines/aws/dynamodb/moves.py` names values `:to_…` and `:add_…`."""
         request = json.loads(body)
-        item = dict(self._items[_key(request["Key"])])
+        item = dict(self._items.get(_key(request["Key"]), request["Key"]))
         for name, value in request["ExpressionAttributeValues"].items():
             kind, _, field = name.removeprefix(":").partition("_")
             if kind in ("to", "add"):
@@ -94,7 +97,7 @@ class StubbedAws:
 
     def _batch_get_item(self, body: bytes) -> bytes:
         ((table, wanted),) = json.loads(body)["RequestItems"].items()
-        found = [self._items[_key(key)] for key in wanted["Keys"]]
+        found = [self._items[_key(key)] for key in wanted["Keys"] if _key(key) in self._items]
         return json.dumps({"Responses": {table: found}, "UnprocessedKeys": {}}).encode()
 
     def _batch_execute_statement(self, body: bytes) -> bytes:

@@ -7,7 +7,7 @@ from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.observability import emit, logger
 from onthedot.ports import Deadline
 from onthedot.settings import DispatcherSettings
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import continue_tick
 from onthedot.wiring.aws import dispatcher_engine, tick_queue
 
@@ -19,9 +19,22 @@ _SPARE_MS = 10_000
 
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Do the ticks. Report a tick that could not send all runs as failed: its redelivery sends the rest."""
+    """Do the ticks. Report a tick that could not send all runs as failed: its redelivery sends the rest.
+
+    A tick that raises an error fails alone. If all of them do, the last error is raised, for the alarm on errors.
+    """
     deadline = Deadline.after(_engine.clock.now(), context.get_remaining_time_in_millis() - _SPARE_MS)
-    failed = [record["messageId"] for record in event["Records"] if not _dispatch(record, deadline)]
+    failed: list[str] = []
+    errors: list[Exception] = []
+    for record in event["Records"]:
+        try:
+            failed += [] if _dispatch(record, deadline) else [record["messageId"]]
+        except Exception as error:  # noqa: BLE001 (one tick must not stop the others)
+            _log.exception("tick_failed", extra={"message_id": record["messageId"]})
+            failed.append(record["messageId"])
+            errors.append(error)
+    if errors and len(errors) == len(event["Records"]):
+        raise errors[-1]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
@@ -33,4 +46,4 @@ def _dispatch(record: dict[str, Any], deadline: Deadline) -> bool:
     emit(_settings.stage, "dispatcher", counts)
     if counts["out_of_time"]:
         continue_tick(_ticks, _engine.clock, tick)
-    return counts["unsent"] == 0
+    return not must_be_redelivered(tick, counts)

@@ -1,12 +1,11 @@
 """Publish a batch of the table's stream: changes of jobs and runs become events on the bus."""
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
-from onthedot.engines.aws.dynamodb.stream import is_of_a_run, read_change
+from onthedot.engines.aws.dynamodb.stream import read_changes
 from onthedot.observability import emit, logger
-from onthedot.ports import Deadline, RecordChange
+from onthedot.ports import Deadline
 from onthedot.settings import PublisherSettings
 from onthedot.use_cases.events.publish_changes import PublishOptions, publish_changes
 from onthedot.wiring.aws import publisher
@@ -21,23 +20,10 @@ _SPARE_MS = 5_000
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Publish the batch. Report the first change that was not published as failed: Lambda repeats from there on."""
     deadline = Deadline.after(_clock.now(), context.get_remaining_time_in_millis() - _SPARE_MS)
-    changes = list(_readable(event["Records"]))
+    changes, unreadable = read_changes(event["Records"])
     result = publish_changes(_bus, changes, _options, deadline)
-    unreadable = sum(map(is_of_a_run, event["Records"])) - len(changes)
-    counts = {"published": result.published, "unpublishable": result.refused + unreadable}
+    counts = {"published": result.published, "unpublishable": result.refused, "unreadable": unreadable}
     _log.info("published", extra={**counts, "again_from": result.again_from})
     emit(_settings.stage, "publisher", counts)
     again = [] if result.again_from is None else [{"itemIdentifier": result.again_from}]
     return {"batchItemFailures": again}
-
-
-def _readable(records: list[dict[str, Any]]) -> Iterator[RecordChange]:
-    """Yield the changes of jobs and runs. A record that cannot be read never will be, so it is logged and left out."""
-    for record in records:
-        if not is_of_a_run(record):
-            continue
-        try:
-            yield read_change(record)
-        except (ValueError, KeyError, TypeError) as error:
-            keys = record["dynamodb"]["Keys"]
-            _log.error("unreadable_record", extra={"keys": keys, "error": repr(error)})

@@ -8,7 +8,7 @@ from typing import Any
 
 from onthedot.domain.errors import Unavailable
 from onthedot.engines.aws.sqs.queues import read_message
-from onthedot.observability import logger
+from onthedot.observability import emit, logger
 from onthedot.ports import Received
 from onthedot.settings import WorkerSettings
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
@@ -36,13 +36,24 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG0
     # The same message may be in a batch twice. Its second copy shares the verdict of the first.
     once = {record["body"]: record for record in reversed(event["Records"])}
     executing = {body: _pool.submit(_execute, record) for body, record in once.items()}
-    wait(executing.values())  # also when one raises: a call that goes on after the answer would be frozen midway
+    wait(executing.values())  # a call that goes on after the answer would be frozen midway
     deletable = {body: executed.result() for body, executed in executing.items()}
     kept = [record["messageId"] for record in event["Records"] if not deletable[record["body"]]]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
 
 
 def _execute(record: dict[str, Any]) -> bool:
+    """Execute the run. Return whether its message may be deleted. An error here concerns this message only."""
+    try:
+        return _execute_run(record)
+    except Exception:  # noqa: BLE001 (one message must not stop the others)
+        # The queue delivers the message again after its visibility time-out. The sweep finds a run that was started.
+        _log.exception("not_executed", extra={"message_id": record["messageId"]})
+        emit(_settings.stage, "worker", {"not_executed": 1})
+        return False
+
+
+def _execute_run(record: dict[str, Any]) -> bool:
     """Execute the run. Return whether its message may be deleted: an unreadable one ends in the dead-letter queue."""
     try:
         message = read_message(record["body"])

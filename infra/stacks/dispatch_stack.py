@@ -94,8 +94,6 @@ class DispatchStack(Stack):
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLInsert"]
         # Query on the table itself reads the limits.
         allow(dispatcher, ["dynamodb:Query", *reads, *writes], [table])
-        # A group without progress begins at the creation of the table, before which nothing was due.
-        allow(dispatcher, ["dynamodb:DescribeTable"], [table])
         allow(dispatcher, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
         # A tick that runs out of time sends its own continuation to the queue.
         allow(dispatcher, ["sqs:SendMessage"], [self._queues.tick.queue_arn])

@@ -6,6 +6,7 @@ from types import ModuleType
 import pytest
 
 from onthedot.clock import SystemClock
+from onthedot.domain.errors import Unavailable
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal
 from onthedot.settings import AuthorizerSettings
@@ -36,3 +37,9 @@ def test_a_good_token_opens_the_whole_stage_for_its_tenant(handler: ModuleType, 
 def test_anything_else_is_unauthorized(handler: ModuleType, header: str | None) -> None:
     with pytest.raises(handler.Unauthorized, match=r"^Unauthorized$"):
         handler.handle({"authorizationToken": header, "methodArn": METHOD}, Context())
+
+
+def test_while_the_tokens_cannot_be_read_no_caller_is_let_in(handler: ModuleType, cloud: Cloud) -> None:
+    cloud.client("dynamodb").delete_table(TableName=TABLE)
+    with pytest.raises(Unavailable, match="find token"):
+        handler.handle({"authorizationToken": "Bearer otd_good", "methodArn": METHOD}, Context())

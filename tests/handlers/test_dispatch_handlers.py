@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from onthedot.clock import SystemClock
+from onthedot.domain.errors import Unavailable
 from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.ports import Tick
@@ -50,7 +51,7 @@ def test_a_planner_that_may_not_read_the_table_goes_on(cloud: Cloud, load: Calla
 
 def test_a_tick_with_nothing_due_is_done_and_leaves_progress(dispatcher: ModuleType, cloud: Cloud) -> None:
     assert dispatcher.handle(tick_event(TICK), Context()) == {"batchItemFailures": []}
-    assert [item["pk"]["S"] for item in cloud.items()] == ["progress#0"]
+    assert [item["pk"]["S"] for item in cloud.items()] == ["progress#0", "progress#1"]
 
 
 def test_a_tick_that_could_not_send_all_is_given_back(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +79,25 @@ def test_a_second_delivery_is_known_as_one(dispatcher: ModuleType, monkeypatch: 
     dispatcher.handle(tick_event(TICK, 1), Context())
     dispatcher.handle(tick_event(TICK, 2), Context())
     assert [(tick.tick_id, tick.redelivered) for tick in seen] == [("m1", False), ("m1", True)]
+
+
+def test_a_tick_that_fails_stops_no_other(dispatcher: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+
+    def dispatch_due(_: object, __: object, tick: Tick, ___: object) -> Counter[str]:
+        if tick.group == 1:
+            raise Unavailable("the table")
+        done.append(tick.group)
+        return Counter()
+
+    monkeypatch.setattr(dispatcher, "dispatch_due", dispatch_due)
+    bodies = [json.dumps({"group": group, "shards": [group], "planned_at": 0}) for group in range(3)]
+    records = [tick_event(body)["Records"][0] | {"messageId": f"m{n}"} for n, body in enumerate(["{}", *bodies])]
+
+    answer = dispatcher.handle({"Records": records}, Context())
+
+    assert done == [0, 2]
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}, {"itemIdentifier": "m2"}]}
 
 
 def test_an_empty_batch_is_nothing_to_do(dispatcher: ModuleType) -> None:

@@ -126,6 +126,31 @@ def test_a_record_that_nobody_can_read_is_logged_and_holds_up_nobody(
     assert publisher.handle(batch(unreadable, an_end(2)), Context()) == {"batchItemFailures": []}
     assert [entry["Detail"]["job_id"] for entry in heard] == ["job_2"]
     assert "unreadable_record" in [record.message for record in caplog.records]
+    assert '"unreadable":[1.0]' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"SequenceNumber": "1"},
+        {"Keys": {"pk": {"S": "job_1"}}},
+        {"Keys": {"pk": {"S": "job_1"}, "sk": {"S": "job"}}, "NewImage": {"pk": {"S": "job_1"}}},
+    ],
+)
+def test_a_record_of_any_other_shape_stops_no_other(publisher: ModuleType, heard: Heard, broken: Any) -> None:
+    assert publisher.handle(batch({"dynamodb": broken}, an_end(2)), Context()) == {"batchItemFailures": []}
+    assert [entry["Detail"]["job_id"] for entry in heard] == ["job_2"]
+
+
+def test_a_change_of_which_no_event_can_be_made_stops_no_other(
+    load: Callable[..., ModuleType], heard: Heard, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publisher = heard.listen_to(load("publisher", settings(with_results=True)))
+    run = replace(a_run(VirtualClock()).called("job_1").dispatched().build(), definition=None, payload="not json")
+    broken = stream_record(1, run, replace(run, status=Status.SKIPPED, revision=2))
+
+    assert publisher.handle(batch(broken, an_end(2)), Context()) == {"batchItemFailures": []}
+    assert [entry["Detail"]["job_id"] for entry in heard] == ["job_2"]
     assert '"unpublishable":[1.0]' in capsys.readouterr().out
 
 

@@ -141,8 +141,8 @@ def test_programs_and_handlers_are_for_pull_workers(worker: ModuleType, kind: st
     assert (answer.error_class, answer.retryable) == ("unsupported", False)
 
 
-def test_one_message_that_breaks_the_worker_leaves_no_other_running_behind(
-    worker: ModuleType, monkeypatch: pytest.MonkeyPatch
+def test_one_message_that_breaks_the_worker_is_kept_alone_and_leaves_no_other_running_behind(
+    worker: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken, ended = threading.Event(), threading.Event()
 
@@ -156,6 +156,6 @@ def test_one_message_that_breaks_the_worker_leaves_no_other_running_behind(
         return Done("succeeded")
 
     monkeypatch.setattr(worker, "execute_run", execute)
-    with pytest.raises(ZeroDivisionError):
-        worker.handle({"Records": [record("slow"), record("bug")]}, Context())
+    assert worker.handle({"Records": [record("slow"), record("bug")]}, Context()) == failures("bug")
     assert ended.is_set()
+    assert '"not_executed":[1.0]' in capsys.readouterr().out

@@ -57,7 +57,6 @@ MAY: dict[str, dict[str, set[str]]] = {
     },
     "dispatcher": {
         "dynamodb:Query": {"Jobs", "Jobs/index/due"},
-        "dynamodb:DescribeTable": {"Jobs"},
         "dynamodb:GetItem": {"Jobs"},
         "dynamodb:BatchGetItem": {"Jobs"},
         "dynamodb:PutItem": {"Jobs"},

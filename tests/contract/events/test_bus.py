@@ -137,10 +137,24 @@ def test_a_call_that_was_throttled_whole_is_made_again() -> None:
     assert len(bridge.calls) == 2
 
 
-def test_a_call_that_we_may_not_make_is_an_error_and_no_silence() -> None:
-    bus, _ = scripted(refusal("AccessDeniedException"))
-    with pytest.raises(ClientError, match="AccessDenied"):
-        bus.publish([an_event()], soon())
+def test_a_bus_that_we_may_not_use_is_not_called_again_until_the_next_batch() -> None:
+    bus, bridge = scripted(refusal("AccessDeniedException"))
+    assert bus.publish([an_event()], soon()) == [Undecided("no answer before the deadline")]
+    assert len(bridge.calls) == 1
+
+
+def test_one_entry_that_the_bus_refuses_keeps_back_no_other() -> None:
+    bus, bridge = scripted(refusal("ValidationException"), [None], refusal("ValidationException"), [None])
+    answers = bus.publish([an_event(n) for n in range(3)], soon())
+    assert answers == [None, Unpublishable("ValidationException"), None]
+    assert [len(call) for call in bridge.calls] == [3, 1, 1, 1]
+
+
+def test_an_event_that_utf_8_cannot_encode_keeps_back_no_other() -> None:
+    bus, bridge = scripted()
+    answers = bus.publish([an_event(text="\ud800"), an_event(1)], soon())
+    assert [type(answer) for answer in answers] == [Unpublishable, type(None)]
+    assert bridge.calls == [[{"number": 1}]]
 
 
 def test_a_call_never_has_more_than_ten_entries_nor_more_bytes_than_the_bus_takes() -> None:

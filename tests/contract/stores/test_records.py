@@ -1,48 +1,11 @@
-"""Progress, tokens and blobs."""
+"""Tokens and blobs."""
 
 import pytest
 import urllib3
 
-from onthedot.domain.runs.pass_progress import PassProgress
-from onthedot.domain.runs.slots import SlotKind, bucket_of
-from onthedot.ports import Blobs, Clock, Principal, ProgressStore, TokenStore
+from onthedot.ports import Blobs, Principal, TokenStore
 from tests.builders import a_world
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
-
-
-def test_progress_begins_where_the_store_was_made(progress: ProgressStore, clock: Clock) -> None:
-    """Whenever the first tick comes, the records that were stored before it are in no earlier slot."""
-    begun = progress.read_progress(0)
-
-    assert begun.done == {}
-    assert begun.born is not None
-    assert bucket_of(clock.now()) - 1 <= begun.born <= bucket_of(clock.now())
-
-
-def test_progress_once_written_knows_no_birth(progress: ProgressStore) -> None:
-    progress.write_progress(0, progress.read_progress(0).with_pass(SlotKind.FIRE, 0, 7))
-
-    assert progress.read_progress(0) == PassProgress({SlotKind.FIRE: {0: 7}})
-
-
-def test_progress_comes_back_as_written_and_groups_are_apart(progress: ProgressStore) -> None:
-    first = PassProgress({SlotKind.FIRE: {0: 100, 1: 101}, SlotKind.WATCH: {0: 97, 1: 99}})
-    other = PassProgress({SlotKind.FIRE: {2: 5}})
-
-    progress.write_progress(0, first)
-    progress.write_progress(1, other)
-
-    assert progress.read_progress(0) == first
-    assert progress.read_progress(1) == other
-
-
-def test_progress_is_replaced_whole_and_may_go_back(progress: ProgressStore) -> None:
-    progress.write_progress(0, PassProgress({SlotKind.FIRE: {0: 100, 1: 101}, SlotKind.WATCH: {0: 97}}))
-    earlier = PassProgress({SlotKind.FIRE: {0: 90}})
-
-    progress.write_progress(0, earlier)
-
-    assert progress.read_progress(0) == earlier
 
 
 def test_a_token_is_found_by_its_hash(tokens: TokenStore) -> None:

@@ -60,14 +60,6 @@ def test_a_file_of_an_earlier_version_gets_the_new_fields(tmp_path: Path) -> Non
         a_run(clock).having(fingerprint="f").stored_in(store)
 
 
-def test_a_database_keeps_its_birthday(tmp_path: Path) -> None:
-    clock = VirtualClock()
-    for _ in range(2):
-        with Database(clock, tmp_path / "jobs.db") as database:
-            assert database.born_at() == NOON
-        clock.advance(3600)
-
-
 def test_two_processes_may_have_the_file_open(tmp_path: Path) -> None:
     clock = VirtualClock()
     with Database(clock, tmp_path / "jobs.db") as one, Database(clock, tmp_path / "jobs.db") as other:

@@ -15,7 +15,7 @@ from onthedot.schema import DEFAULT_POOL, PRIORITIES
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
 from onthedot.use_cases.dispatch.served_shards import ServedShards
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
@@ -99,7 +99,7 @@ class Simulation:
                 self.crashes += 1
                 continue
             self.counts.update(counts)
-            if counts["unsent"] == 0:
+            if not must_be_redelivered(received.tick, counts):
                 self.world.ticks.delete_tick(received)
 
     def work(self, faults: Faults = NEVER) -> None:

@@ -13,7 +13,7 @@ from tests.scenarios.kits.simulation import Simulation
 RUNS = 7
 FAR = 400.25
 EFFECTS_OF_SUBMIT = 2
-EFFECTS_OF_TICK = 3
+EFFECTS_OF_TICK = 4
 EFFECTS_OF_ATTEMPT = 2
 EFFECTS_OF_FAILED_ATTEMPT = 3
 ONE_SHARD = Deployment(shards=1, lookahead=3, history_days=7)
@@ -38,7 +38,7 @@ def test_the_effects_of_a_tick_are_all_known() -> None:
         simulation, _ = submitted_far(world)
         counted = Faults()
         simulation.dispatch(counted)
-        assert counted.seen == ["move_many", "send", "write progress"]
+        assert counted.seen == ["begin the tick", "move_many", "send", "write progress"]
 
 
 @each_point(EFFECTS_OF_TICK)

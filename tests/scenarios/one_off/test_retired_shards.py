@@ -11,7 +11,8 @@ from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, bucket_of, slot_shard
 from onthedot.domain.shard_history import ShardHistory
 from onthedot.engines.announcing import announce
-from onthedot.ports import Page
+from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.ports import Page, SlotEntry
 from onthedot.use_cases.dispatch.retire_shards import Retirement, retire_shards
 from tests.builders import World, a_world, the_claim_of
 from tests.scenarios.kits.recurring import every, submit
@@ -141,6 +142,36 @@ def test_a_writer_that_comes_after_the_retirement_is_served_from_its_first_write
         assert retire(world).done
         run = in_an_old_shard(before, 400)
         assert world.shards.read().born(MANY.shards - 1) == bucket_of(world.clock.now())
+        after.let_pass(600)
+        assert after.target.times_of(run.run_id) == [run.nominal_at]
+
+
+def test_shards_that_are_used_again_after_a_month_are_read_from_their_new_first_writer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with a_world(MANY) as world:
+        before, after = Simulation(world), a_process(world, FEW)
+        before.submit(10)
+        after.submit(10)
+        before.let_pass(200)
+        world.clock.advance(2 * DAY)
+        after.let_pass(900)
+        assert retire(world).done
+        for _ in range(30):
+            world.clock.advance(DAY)
+            after.let_pass(120)
+        run = in_an_old_shard(before, 400)
+        read: list[str] = []
+        read_slot = SqliteRunStore.read_slot
+
+        def counted(store: SqliteRunStore, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+            read.append(slot)
+            return read_slot(store, slot, cursor)
+
+        monkeypatch.setattr(SqliteRunStore, "read_slot", counted)
+        after.let_pass(61)
+        assert {slot_shard(slot) for slot in read} == set(range(MANY.shards))
+        assert len([slot for slot in read if slot_shard(slot) == MANY.shards - 1]) < 100
         after.let_pass(600)
         assert after.target.times_of(run.run_id) == [run.nominal_at]
 

@@ -76,8 +76,8 @@ def test_a_failing_cloudwatch_is_an_unknown_age_and_logged_once(
     ("error", "raised", "why"),
     [
         (refusal("RequestThrottled"), Unavailable, "queue default-high: RequestThrottled"),
-        (refusal("AWS.SimpleQueueService.NonExistentQueue"), Unreachable, "queue default-high cannot be used: AWS.Sim"),
-        (refusal("AccessDenied", 403), Unreachable, "queue default-high cannot be used: AccessDenied"),
+        (refusal("AWS.SimpleQueueService.NonExistentQueue"), Unreachable, "queue default-high: AWS.Sim"),
+        (refusal("AccessDenied", 403), Unreachable, "queue default-high: AccessDenied"),
     ],
 )
 def test_a_queue_that_cannot_be_asked_says_why(error: Exception, raised: type[Unavailable], why: str) -> None:

@@ -1,4 +1,4 @@
-"""Buckets, shards, slots, horizon and progress."""
+"""Buckets, shards, slots and the horizon."""
 
 from collections import Counter
 
@@ -6,12 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onthedot.domain.ids import job_id_for_key
-from onthedot.domain.runs.pass_progress import PassProgress, completed, first_bucket
 from onthedot.domain.runs.slots import (
     BUCKET_MS,
-    DEEP_REREAD,
-    REREAD,
-    SlotKind,
     bucket_of,
     fire_slot,
     horizon,
@@ -58,25 +54,3 @@ def test_shards_are_even_and_stable() -> None:
 def test_keys_of_two_tenants_never_meet() -> None:
     assert job_id_for_key("a", "b:c") != job_id_for_key("a:b", "c")
     assert job_id_for_key("a", "k") == job_id_for_key("a", "k")
-
-
-def test_progress_starts_where_the_table_was_born() -> None:
-    assert PassProgress(born=50).of(SlotKind.FIRE, 3) == 50
-    assert first_bucket(None, 1_000, 0) == 1_000 - REREAD
-
-
-def test_a_new_shard_starts_at_the_least_of_the_others() -> None:
-    progress = PassProgress().with_pass(SlotKind.FIRE, 0, 90).with_pass(SlotKind.FIRE, 1, 70)
-    assert progress.of(SlotKind.FIRE, 2) == 70
-    assert progress.of(SlotKind.WATCH, 2) is None
-
-
-def test_progress_never_passes_what_was_left() -> None:
-    assert completed(100, []) == 100
-    assert completed(100, [97, 103, 98]) == 97
-
-
-@given(st.integers(0, 10**8), st.integers(0, 1023))
-def test_each_shard_reads_a_whole_day_back_once_a_day(start: int, shard: int) -> None:
-    deep = [now for now in range(start, start + DEEP_REREAD) if first_bucket(now, now, shard) == now - DEEP_REREAD]
-    assert len(deep) == 1

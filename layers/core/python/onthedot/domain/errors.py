@@ -84,5 +84,9 @@ class Unavailable(OnthedotError):
     """A service that onthedot depends on throttles or fails. A write may have happened. Trying again later is right."""
 
 
+class PayloadGone(Unavailable):
+    """The stored payload of a job does not exist any more."""
+
+
 class Unreachable(Unavailable):
-    """The stage has no such queue, or may not use it. Trying again helps once an operator has changed the stage."""
+    """A queue, table, bucket or bus does not exist or may not be used. Trying again helps when that has changed."""

@@ -46,7 +46,7 @@ class RunQueues(Protocol):
     def visible(self, pool: str, priority: Priority) -> int:
         """Return the number of messages that a worker could receive now.
 
-        Raise Unreachable when the stage has no such queue or may not use it, and Unavailable.
+        Raise Unreachable when the stage has no such queue or may not use it. Raise Unavailable when it does not answer.
         """
         ...
 

@@ -44,8 +44,8 @@ class Answer:
     lost: bool = False
     """The process that ran the attempt died. This counts as a lost attempt, not as a failure."""
     handed_back: bool = False
-    """The worker had to end before the target did. This counts neither as a failure nor as a loss, and the run is tried
-    again at once."""
+    """The worker had to end before the target did, or could not make the call. This counts neither as a failure nor as
+    a loss, and the run is tried again after `retry_after_ms`, or at once."""
 
 
 RESULT_BYTES: Final = 1024 * 1024

@@ -36,6 +36,8 @@ class Limits:
     tenants: Mapping[str, TenantLimits] = field(default_factory=dict)
     throttled: Mapping[str, str] = field(default_factory=dict)
     """The reason by tenant, or by `throttled_queue` for a queue."""
+    known: bool = True
+    """Whether these are the stored limits. False: they could not be read, and these are the last known ones or none."""
 
     def why_throttled(self, tenant: str, pool: str, priority: Priority) -> str | None:
         """Return why runs of this tenant for this queue were throttled lately, or None if they were not."""
@@ -88,12 +90,11 @@ class Quota:
     now: int
     count_in_flight: Callable[[], Iterable[Claimable]]
     """Read the runs that are sent and have not ended. It is called only if a tenant with limits has runs to send."""
-    backlog: Callable[[str, Priority], str | None]
+    closed: Callable[[str, Priority], str | None]
     """Return why a queue takes no more runs, or None if it does."""
     throttled: dict[str, str] = field(default_factory=dict)
     """The reason for each tenant and queue that this tick throttled, as in `Limits.throttled`."""
     _used: tuple[Counter[str], Counter[tuple[str, int]]] | None = None
-    _backlogs: dict[tuple[str, Priority], str | None] = field(default_factory=dict)
 
     def choose(self, entries: Sequence[AnyClaimable]) -> list[AnyClaimable]:
         """Return the runs that may be sent, in fair order. Note the reason for the others in `throttled`."""
@@ -101,9 +102,7 @@ class Quota:
 
     def _allows(self, entry: Claimable) -> bool:
         queue = (entry.pool, entry.priority)
-        if queue not in self._backlogs:
-            self._backlogs[queue] = self.backlog(*queue)
-        why = self._backlogs[queue]
+        why = self.closed(*queue)
         if why is not None:
             self.throttled[throttled_queue(*queue)] = why
             return False

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
+from botocore.exceptions import ClientError
+
 from onthedot.domain import compact_json
 from onthedot.domain.reports.lifecycle_events import SOURCE, LifecycleEvent
-from onthedot.engines.aws.errors import TRANSIENT, translated
+from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import retry_leftovers
 from onthedot.ports import Clock, Deadline, Undecided, Unpublishable
 
@@ -37,12 +39,22 @@ class EventBridgeBus:
         entries = [self._entry(event) for event in events]
 
         def attempt(pending: Sequence[int]) -> Sequence[int]:
-            with translated("publish"):
-                reply = self._client.put_events(Entries=[entries[n] for n in pending])
+            try:
+                with translated("publish"):
+                    reply = self._client.put_events(Entries=[entries[n] for n in pending])
+            except ClientError as error:
+                return refused(pending, error)
             replies: Sequence[Any] = reply["Entries"]
             for number, answer in zip(pending, replies, strict=True):
                 answers[number] = _verdict(answer)
             return [number for number in pending if isinstance(answers[number], Undecided)]
+
+        def refused(pending: Sequence[int], error: ClientError) -> Sequence[int]:
+            """Publish each entry of a refused call by itself, so that one bad entry does not keep back the others."""
+            if len(pending) == 1:
+                answers[pending[0]] = Unpublishable(error_code(error))
+                return []
+            return [left for number in pending for left in attempt([number])]
 
         for batch in self._calls(entries, answers):
             retry_leftovers(batch, attempt, self._clock, deadline)
@@ -53,7 +65,11 @@ class EventBridgeBus:
         calls: list[list[int]] = []
         room = 0
         for number, entry in enumerate(entries):
-            size = entry_bytes(entry)
+            try:
+                size = entry_bytes(entry)
+            except ValueError as error:  # half a surrogate pair, which UTF-8 cannot encode
+                answers[number] = Unpublishable(str(error))
+                continue
             if size > BYTES_PER_CALL:
                 answers[number] = Unpublishable(f"{size} bytes; an event has at most {BYTES_PER_CALL}")
                 continue

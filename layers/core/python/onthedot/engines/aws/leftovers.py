@@ -1,13 +1,14 @@
 """Bounded, jittered retries of the entries that a batch call left undone. A 200 may contain failed entries."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Final, TypeVar
 
 from onthedot.domain.backoff import Backoff
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import Unavailable, Unreachable
 from onthedot.ports import Clock, Deadline
 
+_LOG: Final = logging.getLogger(__name__)
 Item = TypeVar("Item")
 
 MESSAGES_PER_BATCH: Final = 10
@@ -24,18 +25,36 @@ def retry_leftovers(
 ) -> Sequence[Item]:
     """Call `attempt` until no item is left or the deadline passes, and return the items that are left.
 
-    `attempt` takes the pending items and returns the items that are still undone.
+    `attempt` takes the pending items and returns the items that are still undone. A service that is gone or denied is
+    not called again.
     """
-    backoff = Backoff(_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS)
+    backoff = first_backoff()
     while True:
-        with suppress(Unavailable):  # no entry of this call is known to be done, so all of them stay pending
+        try:
             pending = attempt(pending)
+        except Unreachable as error:
+            _LOG.error("unreachable", extra={"error": str(error)})
+            return pending
+        except Unavailable:
+            pass  # no entry of this call is known to be done, so all of them stay pending
         if not pending:
             return []
-        wake = clock.now() + round(backoff.next())
-        if not deadline.allows(wake):
+        if not pause(backoff, clock, deadline):
             return pending
-        clock.sleep_until(wake)
+
+
+def pause(backoff: Backoff, clock: Clock, deadline: Deadline) -> bool:
+    """Wait before the next try. Return False at once when the deadline would pass meanwhile."""
+    wake = clock.now() + round(backoff.next())
+    if not deadline.allows(wake):
+        return False
+    clock.sleep_until(wake)
+    return True
+
+
+def first_backoff() -> Backoff:
+    """Return the pauses between the tries of a call."""
+    return Backoff(_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS)
 
 
 def tens(messages: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -19,7 +19,6 @@ _TRANSIENT: Final = frozenset(
 )
 
 _TABLES: Final = """
-CREATE TABLE IF NOT EXISTS birth (only INTEGER PRIMARY KEY CHECK (only = 1), at INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS shard_progress (
     shard INTEGER PRIMARY KEY, done TEXT, tick_id TEXT, busy_until INTEGER
 ) WITHOUT ROWID;
@@ -67,7 +66,6 @@ class Database:
         self._connection.execute("PRAGMA synchronous = FULL")
         with self.transaction() as connection:
             _create_missing(connection)
-            connection.execute("INSERT INTO birth VALUES (1, ?) ON CONFLICT DO NOTHING", (clock.now(),))
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -86,11 +84,6 @@ class Database:
                 if error.sqlite_errorcode & 0xFF in _TRANSIENT:
                     raise Unavailable(f"database: {error}") from error
                 raise
-
-    def born_at(self) -> int:
-        """Return the instant at which the database was created. No record in it is older."""
-        with self.transaction() as connection:
-            return int(connection.execute("SELECT at FROM birth").fetchone()["at"])
 
     def close(self) -> None:
         with self._lock:

@@ -1,6 +1,8 @@
 """Make the call of one attempt, with payload, signature and time-out, and perform it."""
 
-from onthedot.domain.errors import Unavailable
+from typing import Final
+
+from onthedot.domain.errors import PayloadGone, Unavailable
 from onthedot.domain.runs.records import Definition, Record
 from onthedot.domain.targets.http_rules import body_of
 from onthedot.domain.targets.types import HttpTarget
@@ -10,6 +12,10 @@ from onthedot.stopping import Stop
 from onthedot.use_cases.access.signing_keys import keys_of
 from onthedot.use_cases.attempts.parents_results import with_parents
 from onthedot.use_cases.jobs.payloads import load_payload
+
+_FIRST_PAUSE_MS: Final = 2_000
+_LONGEST_PAUSE_MS: Final = 30_000
+"""The longest wait before the next attempt when a call could not be made. The wait doubles with each attempt."""
 
 
 def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) -> Call:
@@ -44,5 +50,17 @@ def perform(engine: Engine, performer: Performer, run: Record, definition: Defin
     try:
         call = call_for(engine, run, definition, stop)
     except Unavailable as error:
-        return Answer(ok=False, error=str(error), error_class="unavailable")
+        return not_made(error, run.attempt)
     return performer.perform(call)
+
+
+def not_made(error: Unavailable, attempt: int) -> Answer:
+    """Return the answer for a call that could not be made, because a service of onthedot itself fails.
+
+    The run is handed back and tried again later, for as long as the service fails: no outage may end a run. A payload
+    that is gone stays gone, so that is a failure of the run.
+    """
+    if isinstance(error, PayloadGone):
+        return Answer(ok=False, error=str(error), error_class="unavailable")
+    wait = min(_FIRST_PAUSE_MS << min(attempt - 1, 10), _LONGEST_PAUSE_MS)
+    return Answer(ok=False, error=str(error), error_class="unavailable", handed_back=True, retry_after_ms=wait)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import Unavailable, UnreadableRecord
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Engine, Performer, Received
@@ -56,6 +56,8 @@ def execute_run(executor: RunExecutor, received: Received) -> Verdict:
         return _carry_out(executor, started) if isinstance(started, Started) else started
     except Unavailable as error:
         return Redeliver(min(1000 << received.receive_count, lifecycle.LEASE_MS), f"unavailable: {error}")
+    except UnreadableRecord as error:
+        return Redeliver(lifecycle.LEASE_MS, str(error))  # a worker of another version may be able to read it
 
 
 def _carry_out(executor: RunExecutor, started: Started) -> Done:

@@ -70,7 +70,14 @@ def _finishing_move(
     if answer.lost:
         return lifecycle.lose(run, now, generation=fresh_generation(), deployment=deployment, how=failure.error)
     if answer.handed_back:
-        return lifecycle.hand_back(run, now, failure.error, generation=fresh_generation(), deployment=deployment)
+        return lifecycle.hand_back(
+            run,
+            now,
+            failure,
+            generation=fresh_generation(),
+            deployment=deployment,
+            after_ms=answer.retry_after_ms or 0,
+        )
     decision = after_failure(
         RetryPolicy() if definition is None else definition.retry,
         run.failures + 1,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.runs import lifecycle
@@ -18,8 +18,9 @@ from onthedot.domain.runs.slots import (
     slot_name,
 )
 from onthedot.ports import Deadline, Engine, SlotEntry, Tick, Undecided
-from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.find_pool import has_pool, reroute_entries
+from onthedot.use_cases.dispatch.queue_states import QueueStates
+from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries, read_slot_pages
@@ -45,12 +46,15 @@ class Pass:
 
     def __post_init__(self) -> None:
         self.queues = QueueStates(self.engine.queues)
+        self.engine = replace(self.engine, queues=self.queues)
+        limits = read_limits(self.engine)
+        self.counts["limits_unknown"] += not limits.known
         self.quota = Quota(
-            limits=self.engine.limits.read(),
+            limits=limits,
             share=len(self.tick.shards) / self.engine.deployment.shards,
             now=self.now,
             count_in_flight=lambda: _in_flight(self),
-            backlog=lambda pool, priority: self.queues.why_closed(pool, priority, self.engine.deployment.backlog_limit),
+            closed=lambda pool, priority: self.queues.why_closed(pool, priority, self.engine.deployment.backlog_limit),
         )
 
     def out_of_time(self) -> bool:

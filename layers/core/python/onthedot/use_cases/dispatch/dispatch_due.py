@@ -9,7 +9,7 @@ progress of its shard does not pass it.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -24,8 +24,10 @@ from onthedot.domain.runs.pass_progress import (
 )
 from onthedot.domain.runs.records import Status
 from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
+from onthedot.domain.shard_history import UNUSED_AFTER
 from onthedot.ports import Deadline, Engine, ProgressStore, Tick, TickLease
 from onthedot.use_cases.dispatch.claim_slots import CLAIMS_PER_ROUND, Pass, claim_slot, send
+from onthedot.use_cases.dispatch.read_limits import mark_throttled
 from onthedot.use_cases.dispatch.set_aside import is_time_to_look, take_up
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
@@ -42,8 +44,8 @@ LEASE_SPARE_MS: Final = 10_000
 def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, deadline: Deadline) -> Counter[str]:
     """Do one tick and return its counts.
 
-    With `unsent` runs or a `slot_failed` the tick must be delivered again. With `out_of_time` another tick must follow
-    at once. With `busy` another tick of these shards is under way, and this one does nothing.
+    With `out_of_time` another tick must follow at once. With `busy` another tick of these shards is under way, and this
+    one does nothing.
     """
     now = engine.clock.now()
     lease = TickLease(tick.shards, tick.tick_id or fresh_generation(), deadline.at + LEASE_SPARE_MS)
@@ -53,11 +55,20 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
     work = Pass(engine, tick, now, deadline, f"{tick.tick_id}/{fresh_generation()}")
     if tick.redelivered:
         _send_claims_again(work)
-    progress = {shard: before.get(shard) or _first_progress(work, shard) for shard in tick.shards}
+    progress = {shard: _known(work, shard, before) or _first_progress(work, shard) for shard in tick.shards}
     after = _do_passes(work, progress)
     _mark_throttled(work)
     work.counts["overtaken_progress"] += len(progress_store.finish(lease, before, after))
     return work.counts
+
+
+def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
+    """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
+
+    It is delivered again once. What fails then is left to the next ticks and the sweep: a queue that is gone must not
+    double the work of its group for ever.
+    """
+    return not tick.redelivered and bool(counts["unsent"] or counts["slot_failed"])
 
 
 def _first_progress(work: Pass, shard: int) -> ShardProgress:
@@ -119,6 +130,15 @@ def _early(work: Pass, shard: int, progress: ShardProgress, present: int) -> Sha
     return replace(progress, early=early)
 
 
+def _known(work: Pass, shard: int, before: Mapping[int, ShardProgress]) -> ShardProgress | None:
+    """Return the stored progress. A shard that was retired and is used again has none: it begins at its new writer."""
+    stored = before.get(shard)
+    if stored is None or bucket_of(work.now) - stored.fire < UNUSED_AFTER:
+        return stored
+    born = work.engine.shards.read().born(shard)
+    return None if born is not None and born > stored.fire else stored
+
+
 def _claim_large(work: Pass, shard: int, bucket: int) -> bool:
     slot = slot_name(SlotKind.FIRE, shard, bucket)
     page = work.engine.store.read_slot(slot)
@@ -153,7 +173,7 @@ def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
     """Do one step, and return its answer. A step that raises an error is counted and logged, and others follow."""
     try:
         return step()
-    except Exception as error:  # whatever is wrong with this slot, the other slots must be visited
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with this slot, the others must be visited
         work.counts["slot_failed"] += 1
         _LOG.exception("slot_failed", extra={"slot": what, "error": str(error)})
         return False
@@ -171,7 +191,7 @@ def _mark_throttled(work: Pass) -> None:
     It costs a write only if some are throttled now, or were before.
     """
     if work.quota.throttled or work.quota.limits.throttled:
-        work.engine.limits.mark_throttled(work.tick.group, work.quota.throttled)
+        work.counts["not_marked"] += not mark_throttled(work.engine, work.tick.group, work.quota.throttled)
 
 
 def _send_claims_again(work: Pass) -> None:

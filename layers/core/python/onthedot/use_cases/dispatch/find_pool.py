@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import InvalidRequest
 from onthedot.domain.ids import is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
@@ -72,7 +73,7 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
     definitions = _definitions(engine, runs, deadline)
     now = engine.clock.now()
     pools = {run.run_id: find_pool(engine, run.pool, run.tenant, definitions.get(run.job_id)) for run in runs}
-    moves = [_move(run, pools[run.run_id], now) for run in runs]
+    moves = [_move(run, pools[run.run_id], now, engine.deployment) for run in runs]
     outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
     found = {entry.run_id: entry for entry in entries}
     for run, move, outcome in zip(runs, moves, outcomes, strict=True):
@@ -85,8 +86,10 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
             result.entries.append(replace(found[run.run_id], pool=pool))
 
 
-def _move(run: Record, pool: str | NoPool, now: int) -> Move:
-    return lifecycle.wait_for_pool(run, now, pool.why) if isinstance(pool, NoPool) else lifecycle.change_pool(run, pool)
+def _move(run: Record, pool: str | NoPool, now: int, deployment: Deployment) -> Move:
+    if isinstance(pool, NoPool):
+        return lifecycle.wait_for_pool(run, now, pool.why, deployment)
+    return lifecycle.change_pool(run, pool)
 
 
 def _definitions(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> dict[str, Definition]:

@@ -1,6 +1,7 @@
-"""The run queues as one tick knows them. A queue that cannot be asked concerns only the runs that wait for it."""
+"""The run queues as one tick knows them. A queue that fails concerns only the runs that wait for it."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -8,25 +9,31 @@ from onthedot.domain.errors import Unavailable, Unreachable
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.domain.runs.sweep import is_backlogged
-from onthedot.ports import RunQueues
+from onthedot.ports import Deadline, Received, RunMessage, RunQueues
 
 _LOG: Final = logging.getLogger(__name__)
 _Queue = tuple[str, Priority]
 
 
 @dataclass(slots=True)
-class QueueStates:
-    """The backlog of each queue. A tick asks each queue once, and the age of its messages only for a late run."""
+class QueueStates(RunQueues):
+    """The queues of a tick. They are asked once each, for the age of their messages only because of a late run.
+
+    A queue to which a message could not be sent is closed for the rest of the tick.
+    """
 
     queues: RunQueues
     _visible: dict[_Queue, int | Unavailable] = field(default_factory=dict)
     _ages: dict[_Queue, int | None] = field(default_factory=dict)
+    _closed: set[_Queue] = field(default_factory=set)
 
     def why_closed(self, pool: str, priority: Priority, limit: int) -> str | None:
-        """Return why the queue takes no runs now: it has more than `limit` messages, or it cannot be used.
+        """Return why the queue takes no runs now: it has more than `limit` messages, or it fails.
 
-        A queue that does not answer may still take messages, so it stays open.
+        A queue that does not say how many messages it has may still take more, so it stays open.
         """
+        if (pool, priority) in self._closed:
+            return f"messages cannot be sent to queue {queue_key(pool, priority)} now"
         visible = self._ask(pool, priority)
         if isinstance(visible, Unreachable):
             return str(visible)
@@ -35,12 +42,49 @@ class QueueStates:
         return f"backpressure: {visible} messages wait in {queue_key(pool, priority)} (limit {limit})"
 
     def may_hold(self, run: Record, now: int) -> bool | None:
-        """Return whether the run's queue may still hold its message. None: the queue cannot be asked."""
+        """Return whether the run's queue may still hold its message. None: the queue fails, so this is unknown."""
         visible = self._ask(run.pool, run.priority)
-        if isinstance(visible, Unavailable):
+        if isinstance(visible, Unavailable) or (run.pool, run.priority) in self._closed:
             return None
-        age = self._age(run.pool, run.priority) if visible else None
-        return is_backlogged(now - run.fire_at, visible, age)
+        return is_backlogged(
+            now - run.fire_at, visible, self.oldest_age_ms(run.pool, run.priority) if visible else None
+        )
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        """Send the messages. Close the queues that took none."""
+        unsent = self.queues.send(messages, deadline)
+        if unsent:
+            sent = set(messages) - set(unsent)
+            self._closed |= {_queue_of(message) for message in unsent} - {_queue_of(message) for message in sent}
+        return unsent
+
+    def visible(self, pool: str, priority: Priority) -> int:
+        """Return the number of messages in a queue at the time when the tick first asked. Raise Unavailable."""
+        visible = self._ask(pool, priority)
+        if isinstance(visible, Unavailable):
+            raise visible
+        return visible
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        """Return the age of the oldest message in a queue at the time when the tick first asked."""
+        queue = (pool, priority)
+        if queue not in self._ages:
+            self._ages[queue] = self.queues.oldest_age_ms(pool, priority)
+        return self._ages[queue]
+
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        """Receive messages."""
+        return self.queues.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
+
+    def delete(self, received: Received) -> None:
+        """Delete a message."""
+        self.queues.delete(received)
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        """Hide a message for this time."""
+        self.queues.hide(received, milliseconds)
 
     def _ask(self, pool: str, priority: Priority) -> int | Unavailable:
         queue = (pool, priority)
@@ -52,8 +96,6 @@ class QueueStates:
                 self._visible[queue] = error
         return self._visible[queue]
 
-    def _age(self, pool: str, priority: Priority) -> int | None:
-        queue = (pool, priority)
-        if queue not in self._ages:
-            self._ages[queue] = self.queues.oldest_age_ms(pool, priority)
-        return self._ages[queue]
+
+def _queue_of(message: RunMessage) -> _Queue:
+    return message.pool, message.priority

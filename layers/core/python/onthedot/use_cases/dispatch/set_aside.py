@@ -29,7 +29,8 @@ UNHANDLED_MS: Final = 3_600_000
 
 def set_aside(engine: Engine, counts: Counter[str], slot: str, faults: Mapping[str, str]) -> bool:
     """Set aside these records of a slot, each with its fault. Return whether none of them is left in the slot."""
-    return all([_set_one_aside(engine, counts, slot, run_id, why) for run_id, why in faults.items()])
+    done = [_set_one_aside(engine, counts, slot, run_id, why) for run_id, why in faults.items()]
+    return all(done)
 
 
 def faults_of(unreadable: Iterable[Unreadable]) -> dict[str, str]:
@@ -62,7 +63,8 @@ def take_up(engine: Engine, counts: Counter[str], shard: int, deadline: Deadline
     # Each look begins at another record, so that records which stay unreadable do not hide the others.
     first = bucket_of(now) // BUCKETS_BETWEEN * READ_AT_ONCE % max(1, len(ids))
     read = engine.store.get_many([*ids[first:], *ids[:first]][:READ_AT_ONCE], deadline)
-    moves = [lifecycle.put_back(run, now) for run in read.found.values() if _may_return(run, shard, now)]
+    returning = [run for run in read.found.values() if _may_return(run, shard, now)]
+    moves = [lifecycle.put_back(run, now, engine.deployment) for run in returning]
     outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
     returned = sum(isinstance(outcome, Moved) for outcome in outcomes)
     counts.update(put_back=returned, aside=len(ids) + len(page.unreadable) - returned)

@@ -19,6 +19,7 @@ from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.stamping import Stamping, has_missed, plan_stamps
 from onthedot.ports import Deadline, Engine, Page
 from onthedot.use_cases.dispatch.find_pool import has_pool
+from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, faults_of
 from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
@@ -99,7 +100,7 @@ def stamp_jobs(  # noqa: PLR0917
 
 
 def _allows_by_limits(engine: Engine) -> Allows:
-    limits = engine.limits.read()
+    limits = read_limits(engine)
     return lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None
 
 

@@ -74,7 +74,7 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
         except Unavailable as error:
             _LOG.warning("not_swept", extra={"run": run.run_id, "slot": sweep.slot, "error": str(error)})
             sweep.leave()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             # One run that cannot be handled must not stop the sweep of the others.
             _LOG.exception("not_swept", extra={"run": run.run_id, "slot": sweep.slot})
             sweep.set_aside({run.run_id: f"{UNHANDLED}{type(error).__name__}: {error}"})

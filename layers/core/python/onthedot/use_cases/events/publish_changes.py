@@ -1,7 +1,7 @@
 """Publish changes of jobs and runs to the event bus: each at least once, and those of one record in their order."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,26 +40,41 @@ def publish_changes(
     The first change that was not published is published again, together with all changes that follow it. Subscribers
     recognise a repeated event by its version. An event that the bus will never take is logged, and delays no other.
     """
-    made = list(_events(changes, options))
+    made, refused = _events(changes, options)
     answers = bus.publish([event for _, event in made], deadline)
     unpublished: list[str] = []
-    refused = 0
+    taken = 0
     for (change, event), answer in zip(made, answers, strict=True):
         about = {"detail_type": event.detail_type, "run": event.detail["execution_id"] or event.detail["job_id"]}
+        taken += answer is None
         if isinstance(answer, Undecided):
             unpublished.append(change.position)
             _LOG.warning("not_published", extra={**about, "why": answer.why})
         elif isinstance(answer, Unpublishable):
             refused += 1
             _LOG.error("unpublishable", extra={**about, "why": answer.why})
-    return PublishResult(len(made) - len(unpublished) - refused, refused, unpublished[0] if unpublished else None)
+    return PublishResult(taken, refused, unpublished[0] if unpublished else None)
 
 
-def _events(changes: Sequence[RecordChange], options: PublishOptions) -> Iterator[tuple[RecordChange, LifecycleEvent]]:
-    """Yield the changes that make an event, each with its event."""
+def _events(
+    changes: Sequence[RecordChange], options: PublishOptions
+) -> tuple[list[tuple[RecordChange, LifecycleEvent]], int]:
+    """Return the changes that make an event, each with its event, and the number of changes of which none can be made.
+
+    A change of which no event can be made would otherwise stop all changes that follow it.
+    """
+    made: list[tuple[RecordChange, LifecycleEvent]] = []
+    refused = 0
     for change in changes:
-        event = event_of(
-            change.old, change.new, change.at, every_change=options.every_change, with_results=options.with_results
-        )
+        try:
+            event = event_of(
+                change.old, change.new, change.at, every_change=options.every_change, with_results=options.with_results
+            )
+        except Exception as error:  # noqa: BLE001 (as the docstring says)
+            refused += 1
+            run = None if change.new is None else change.new.run_id
+            _LOG.error("unpublishable", extra={"run": run, "why": repr(error)})
+            continue
         if event is not None:
-            yield change, event
+            made.append((change, event))
+    return made, refused

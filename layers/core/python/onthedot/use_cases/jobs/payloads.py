@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from onthedot.domain import compact_json
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import PayloadGone
 from onthedot.domain.runs.records import Definition
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Blobs
@@ -40,12 +40,12 @@ def store_payload(blobs: Blobs, definition: Definition) -> Definition:
 
 
 def load_payload(blobs: Blobs, definition: Definition) -> bytes:
-    """Return the payload as JSON text. Raise Unavailable when it is a blob that cannot be read now."""
+    """Return the payload as JSON text. Raise Unavailable when it is a blob that cannot be read now, or PayloadGone."""
     if definition.payload_ref is None:
         return _as_json(definition)
     content = blobs.get(definition.payload_ref)
     if content is None:
-        raise Unavailable(f"payload {definition.payload_ref} is missing")
+        raise PayloadGone(f"payload {definition.payload_ref} is missing")
     return content
 
 

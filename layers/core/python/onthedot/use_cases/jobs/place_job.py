@@ -14,6 +14,7 @@ from onthedot.domain.targets.types import AwsTarget, LambdaTarget, Target
 from onthedot.domain.workers.pools import Pool, PoolKind, needs_of
 from onthedot.domain.workers.records import WorkerStatus
 from onthedot.ports import Engine
+from onthedot.use_cases.dispatch.read_limits import read_limits
 
 MOST_NAMED: Final = 10
 _ADVICE: Final = {
@@ -67,7 +68,7 @@ def place_run(
     A near run whose tenant or queue is throttled waits in its fire slot too, where the claim pass decides.
     """
     placed = place(job_id, fire_at, now, engine.deployment)
-    if placed.status is Status.DISPATCHED and engine.limits.read().why_throttled(tenant, pool, priority):
+    if placed.status is Status.DISPATCHED and read_limits(engine).why_throttled(tenant, pool, priority):
         return Placement(Status.PENDING, fire_slot(shard_of(job_id, engine.deployment.shards), fire_at, now))
     return placed
 

@@ -1,7 +1,7 @@
 """Lease runs to a worker that has only an API token: each with its payload and signature, ready to be performed.
 
-A run that was started and cannot be given to the worker is not lost. It ends as a failure that is tried again, or is
-handed back, which does not count against the run.
+A run that was started and cannot be given to the worker is not lost. It is handed back, which does not count against
+the run.
 """
 
 import random
@@ -15,7 +15,7 @@ from onthedot.domain.workers.records import Resources, WorkerStatus
 from onthedot.ports import Answer, Call, Engine
 from onthedot.schema import PRIORITIES
 from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.call_target import call_for
+from onthedot.use_cases.attempts.call_target import call_for, not_made
 from onthedot.use_cases.workers.lease_runs import LeasedRun, lease_runs
 from onthedot.use_cases.workers.report_run import complete_run
 from onthedot.use_cases.workers.worker_registry import find_worker
@@ -93,7 +93,7 @@ def _call(engine: Engine, lease: LeasedRun, room: int) -> Call | Answer:
     try:
         call = call_for(engine, lease.run, lease.definition, Stop())
     except Unavailable as error:
-        return Answer(ok=False, error=str(error), error_class="unavailable")
+        return not_made(error, lease.run.attempt)
     return call if len(call.payload) <= room else _TOO_MUCH
 
 

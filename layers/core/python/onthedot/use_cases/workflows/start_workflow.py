@@ -15,6 +15,7 @@ from onthedot.domain.workflows.end import ended_with_workflow
 from onthedot.domain.workflows.graph import order
 from onthedot.ports import Answer, Call, Deadline, Engine, Moved, Performer
 from onthedot.use_cases import patience
+from onthedot.use_cases.attempts.call_target import not_made
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.outcomes import Outcome, record_after_create
 from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload, records_of
@@ -39,7 +40,7 @@ class WorkflowStarter(Performer):
         except _CannotBeMade as error:
             return Answer(ok=False, error=str(error), error_class="workflow", retryable=False)
         except Unavailable as error:
-            return Answer(ok=False, error=f"the graph is not whole yet: {error}", error_class="unavailable")
+            return not_made(Unavailable(f"the graph is not whole yet: {error}"), call.attempt)
         return Answer(ok=True, result=json.dumps({"workflow_id": call.run_id, "jobs": made}))
 
     def _make(self, call: Call) -> int:

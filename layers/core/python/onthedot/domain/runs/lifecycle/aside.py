@@ -2,18 +2,19 @@
 
 from typing import Final
 
+from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, fire_slot, slot_shard, watch_slot
+from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, fire_slot, shard_of, watch_slot
 
 LONGEST_WAIT_MS: Final = 60 * BUCKET_MS
 """The longest time between two tries to find a pool for a run."""
 _IN_FIRE_SLOTS: Final = frozenset({Status.PENDING, Status.ACTIVE})
 
 
-def put_back(run: Record, now: int) -> Move:
-    """Put a record that was set aside into the slot where the next pass reads it."""
-    shard = slot_shard(run.slot or "")
+def put_back(run: Record, now: int, deployment: Deployment) -> Move:
+    """Put a record that was set aside into the slot where the next pass reads it, in the shard that it has today."""
+    shard = shard_of(run.job_id, deployment.shards)
     slot = fire_slot(shard, run.fire_at, now) if run.status in _IN_FIRE_SLOTS else watch_slot(shard, now, now)
     changes = {"slot": slot, "aside_from": None, "aside_since": None, "aside_why": None}
     return Move(run.run_id, _as_read(run), run.status, changes)
@@ -25,13 +26,13 @@ def change_pool(run: Record, pool: str) -> Move:
     return Move(run.run_id, _as_read(run), run.status, {"pool": pool, "reason": why})
 
 
-def wait_for_pool(run: Record, now: int, why: str) -> Move:
+def wait_for_pool(run: Record, now: int, why: str, deployment: Deployment) -> Move:
     """Move a PENDING run to a later fire slot, because no pool of the stage can run it.
 
     The claim pass tries again after as long as the run has waited so far, at most after an hour.
     """
     wait = min(max(now - run.fire_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_WAIT_MS)
-    slot = fire_slot(slot_shard(run.slot or ""), run.fire_at, now + wait)
+    slot = fire_slot(shard_of(run.job_id, deployment.shards), run.fire_at, now + wait)
     return Move(run.run_id, _as_read(run), run.status, {"slot": slot, "reason": why})
 
 

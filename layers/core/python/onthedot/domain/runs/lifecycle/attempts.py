@@ -114,14 +114,16 @@ def stop(run: Record, now: int, failure: Failure, deployment: Deployment) -> Mov
     return Move(run.run_id, _this_attempt(run, **all_children(run)), Status.CANCELLED, changes)
 
 
-def hand_back(run: Record, now: int, why: str, *, generation: str, deployment: Deployment) -> Move:
-    """Give back an attempt of a worker that has to end before its target does.
+def hand_back(
+    run: Record, now: int, failure: Failure, *, generation: str, deployment: Deployment, after_ms: int = 0
+) -> Move:
+    """Give back an attempt that ended before its target did: the worker had to end, or the call could not be made.
 
-    Another worker tries again at once. The attempt counts neither as a failure nor as a loss.
+    Another worker tries again, at once or `after_ms`. The attempt counts neither as a failure nor as a loss.
     """
-    placed = place(run.job_id, now, now, deployment)
-    ended = _ended(run, now, "released", Failure(why, "released"))
-    changes = {**ended, **rescheduled(now, generation, placed), "reason": why}
+    placed = place(run.job_id, now + after_ms, now, deployment)
+    ended = _ended(run, now, "released", Failure(failure.error, failure.error_class or "released"))
+    changes = {**ended, **rescheduled(now + after_ms, generation, placed), "reason": failure.error}
     return Move(run.run_id, _this_attempt(run, cancel_requested=None), placed.status, changes)
 
 

@@ -16,8 +16,8 @@ from onthedot.schema import PARTITION_KEY, SORT_KEY
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-_REFUSALS: Final = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
 STATEMENTS_PER_BATCH: Final = 25
+_FREE: Final = "attribute_not_exists(#busy_until) OR #busy_until <= :now OR #tick_id = :tick_id"
 
 
 class DynamoProgressStore:
@@ -37,7 +37,7 @@ class DynamoProgressStore:
                     TableName=self._table,
                     Key=progress_key(lease.shards[0]),
                     UpdateExpression="SET #tick_id = :tick_id, #busy_until = :until",
-                    ConditionExpression="attribute_not_exists(#busy_until) OR #busy_until <= :now OR #tick_id = :tick_id",
+                    ConditionExpression=_FREE,
                     ExpressionAttributeNames={"#tick_id": "tick_id", "#busy_until": "busy_until"},
                     ExpressionAttributeValues={
                         ":tick_id": {"S": lease.tick_id},
@@ -67,53 +67,51 @@ class DynamoProgressStore:
         self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
     ) -> frozenset[int]:
         first = lease.shards[0]
-        shards = [shard for shard in lease.shards if shard == first or after[shard] != before.get(shard)]
-        statements = [
-            _release(self._table, first, before.get(first), after[first])
-            if shard == first
-            else _replace(self._table, shard, before.get(shard), after[shard])
-            for shard in shards
-        ]
-        overtaken: set[int] = set()
-        for start in range(0, len(shards), STATEMENTS_PER_BATCH):
+        new = [shard for shard in after if shard not in before]
+        changed = [shard for shard in after if shard in before and (shard == first or after[shard] != before[shard])]
+        overtaken = [shard for shard in new if not self._write_first(lease, shard, after[shard])]
+        for start in range(0, len(changed), STATEMENTS_PER_BATCH):
+            batch = changed[start : start + STATEMENTS_PER_BATCH]
+            statements = [_replace(self._table, lease, shard, before[shard], after[shard]) for shard in batch]
             with translated("write progress"):
-                reply = self._client.batch_execute_statement(
-                    Statements=statements[start : start + STATEMENTS_PER_BATCH]
-                )
-            answers: Sequence[Mapping[str, Any]] = reply["Responses"]
-            overtaken |= {shard for shard, answer in zip(shards[start:], answers, strict=False) if _is_refused(answer)}
+                answers: Sequence[Any] = self._client.batch_execute_statement(Statements=statements)["Responses"]
+            # A throttled write counts as overtaken. The next tick reads a little more.
+            overtaken += [shard for shard, answer in zip(batch, answers, strict=True) if answer.get("Error")]
         return frozenset(overtaken)
 
-
-def _is_refused(answer: Mapping[str, Any]) -> bool:
-    """Return whether another tick has changed the progress. A throttled write is refused too: the next tick does it."""
-    return answer.get("Error") is not None
+    def _write_first(self, lease: TickLease, shard: int, progress: ShardProgress) -> bool:
+        """Write the first progress of a shard, which PartiQL cannot do if its item may exist. Return whether it was."""
+        is_first = shard == lease.shards[0]
+        names = {"#done": "done", **({"#tick_id": "tick_id", "#busy_until": "busy_until"} if is_first else {})}
+        values: dict[str, Any] = {":done": {"S": progress_text(progress)}}
+        try:
+            with translated("write progress"):
+                self._client.update_item(
+                    TableName=self._table,
+                    Key=progress_key(shard),
+                    UpdateExpression="SET #done = :done" + (" REMOVE #tick_id, #busy_until" if is_first else ""),
+                    ConditionExpression="attribute_not_exists(#done)" + (" AND #tick_id = :me" if is_first else ""),
+                    ExpressionAttributeNames=names,
+                    ExpressionAttributeValues={**values, **({":me": {"S": lease.tick_id}} if is_first else {})},
+                )
+        except ClientError as error:
+            if error_code(error) != "ConditionalCheckFailedException":
+                raise
+            return False
+        return True
 
 
 def _progress(items: Sequence[Mapping[str, Any]]) -> dict[int, ShardProgress]:
     return {progress_shard(item): progress_from(item["done"]["S"]) for item in items if "done" in item}
 
 
-def _replace(table: str, shard: int, before: ShardProgress | None, after: ShardProgress) -> Any:
-    key, text = progress_key(shard), {"S": progress_text(after)}
-    if before is None:
-        fields = {**key, "done": text}
-        names = ",".join(f"'{name}':?" for name in fields)
-        return {"Statement": f'INSERT INTO "{table}" VALUE {{{names}}}', "Parameters": list(fields.values())}
-    statement = f'UPDATE "{table}" SET "done"=? WHERE "{PARTITION_KEY}"=? AND "{SORT_KEY}"=? AND "done"=?'
-    return {"Statement": statement, "Parameters": [text, *key.values(), {"S": progress_text(before)}]}
-
-
-def _release(table: str, shard: int, before: ShardProgress | None, after: ShardProgress) -> Any:
-    """Return the statement that also ends the tick. The item exists since the tick began."""
-    key = progress_key(shard)
-    changes = f'UPDATE "{table}" SET "done"=? REMOVE "tick_id" REMOVE "busy_until"'
-    same = '"done" IS MISSING' if before is None else '"done"=?'
-    return {
-        "Statement": f'{changes} WHERE "{PARTITION_KEY}"=? AND "{SORT_KEY}"=? AND {same}',
-        "Parameters": [
-            {"S": progress_text(after)},
-            *key.values(),
-            *([] if before is None else [{"S": progress_text(before)}]),
-        ],
-    }
+def _replace(table: str, lease: TickLease, shard: int, before: ShardProgress, after: ShardProgress) -> Any:
+    """Return the statement that replaces the progress of a shard. That of the first shard also ends the tick."""
+    is_first = shard == lease.shards[0]
+    ends = ' REMOVE "tick_id" REMOVE "busy_until"' if is_first else ""
+    mine = ' AND "tick_id"=?' if is_first else ""
+    where = f'"{PARTITION_KEY}"=? AND "{SORT_KEY}"=? AND "done"=?{mine}'
+    statement = f'UPDATE "{table}" SET "done"=?{ends} WHERE {where}'  # noqa: S608 - names only
+    texts = [progress_text(before), *([lease.tick_id] if is_first else [])]
+    parameters = [{"S": progress_text(after)}, *progress_key(shard).values(), *({"S": text} for text in texts)]
+    return {"Statement": statement, "Parameters": parameters}

@@ -1,13 +1,16 @@
 """Records of the table's stream in the form that Lambda receives. Each is a change of one item."""
 
-from collections.abc import Mapping
-from typing import Any
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from onthedot.domain.runs.records import Record
 from onthedot.engines.aws.dynamodb.items import to_run
 from onthedot.engines.aws.dynamodb.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.ports import RecordChange
 from onthedot.schema import SORT_KEY
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 def is_of_a_run(record: Mapping[str, Any]) -> bool:
@@ -16,8 +19,26 @@ def is_of_a_run(record: Mapping[str, Any]) -> bool:
     return sort == JOB_SORT_KEY or sort.startswith(RUN_PREFIX)
 
 
+def read_changes(records: Sequence[Mapping[str, Any]]) -> tuple[list[RecordChange], int]:
+    """Return the changes of jobs and runs, and the number of records that cannot be read.
+
+    Such a record is logged and left out. If it were kept, its shard of the stream would stop for a day.
+    """
+    changes: list[RecordChange] = []
+    unreadable = 0
+    for record in records:
+        try:
+            if is_of_a_run(record):
+                changes.append(read_change(record))
+        except Exception as error:  # noqa: BLE001 (a record that no version foresaw must stop no other)
+            unreadable += 1
+            about = {"keys": record.get("dynamodb", {}).get("Keys"), "error": repr(error)}
+            _LOG.error("unreadable_record", extra=about)
+    return changes, unreadable
+
+
 def read_change(record: Mapping[str, Any]) -> RecordChange:
-    """Raise ValueError, KeyError or TypeError when the item is not a job or run."""
+    """Return the change. Raise UnreadableRecord or KeyError when the item is not a job or run."""
     change = record["dynamodb"]
     return RecordChange(
         position=str(change["SequenceNumber"]),

@@ -1,7 +1,9 @@
 """The run queues in SQS: delayed messages by pool and priority, with the sending and the receiving side."""
 
+import hashlib
 import json
 import logging
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +17,8 @@ from onthedot.domain.errors import Unreachable
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.errors import error_code, translated
-from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH, retry_leftovers, tens
+from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH
+from onthedot.engines.aws.sqs.sending import QueueSender
 from onthedot.ports import Clock, Deadline, Received, RunMessage
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ LONG_POLL_SECONDS: Final = 20
 """The longest wait that SQS allows, for a client that has a longer read time-out."""
 # The message was deleted meanwhile, or another worker received it, so there is nothing to delete or hide.
 _MESSAGE_IS_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
+_GROUP: Final = re.compile(r"[!-~]{1,128}")
 
 
 class SqsRunQueues:
@@ -53,27 +57,17 @@ class SqsRunQueues:
         self._queue_urls = queue_urls
         self._clock = clock
         self._poll_seconds = poll_seconds
+        self._sender = QueueSender(client, clock, _entry)
         self._age_unknown = False
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
         by_queue: dict[str, list[RunMessage]] = defaultdict(list)
         for message in messages:
-            by_queue[self._url(message.pool, message.priority)].append(message)
-        unsent: list[RunMessage] = []
-        for url, batch in ((url, batch) for url, queued in by_queue.items() for batch in tens(queued)):
-            unsent += retry_leftovers(batch, lambda left, url=url: self._send_batch(url, left), self._clock, deadline)  # type: ignore[misc]
-        return unsent
-
-    def _send_batch(self, url: str, messages: Sequence[RunMessage]) -> Sequence[RunMessage]:
-        now = self._clock.now()
-        entries: Any = [_entry(str(number), message, now) for number, message in enumerate(messages)]
-        with translated("send"):
-            reply = self._client.send_message_batch(QueueUrl=url, Entries=entries)
-        sent = {int(entry["Id"]) for entry in reply.get("Successful", [])}
-        return [message for number, message in enumerate(messages) if number not in sent]
+            by_queue[queue_key(message.pool, message.priority)].append(message)
+        return self._sender.send(self._queue_urls, by_queue, deadline)
 
     def visible(self, pool: str, priority: Priority) -> int:
-        with _reached(queue_key(pool, priority)):
+        with translated(f"queue {queue_key(pool, priority)}"):
             reply = self._client.get_queue_attributes(
                 QueueUrl=self._url(pool, priority), AttributeNames=["ApproximateNumberOfMessages"]
             )
@@ -149,16 +143,6 @@ class SqsRunQueues:
 
 
 @contextmanager
-def _reached(queue: str) -> Iterator[None]:
-    """Raise Unavailable when the queue does not answer, and Unreachable when it is gone or denied."""
-    try:
-        with translated(f"queue {queue}"):
-            yield
-    except ClientError as error:
-        raise Unreachable(f"queue {queue} cannot be used: {error_code(error)}") from error
-
-
-@contextmanager
 def _unless_gone(action: str) -> Iterator[None]:
     try:
         with translated(action):
@@ -197,8 +181,13 @@ def _entry(entry_id: str, message: RunMessage, now: int) -> dict[str, Any]:
         "Id": entry_id,
         "MessageBody": message_body(message),
         "DelaySeconds": delay,
-        "MessageGroupId": message.tenant,
+        "MessageGroupId": _group(message.tenant),
     }
+
+
+def _group(tenant: str) -> str:
+    """Return the tenant as a message group. SQS would refuse a batch for a tenant with other characters."""
+    return tenant if _GROUP.fullmatch(tenant) else hashlib.sha256(tenant.encode()).hexdigest()
 
 
 def message_body(message: RunMessage) -> str:

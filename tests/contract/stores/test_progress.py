@@ -1,0 +1,116 @@
+"""The progress of shards, and the lease of a tick."""
+
+from onthedot.domain.runs.pass_progress import ShardProgress
+from onthedot.ports import Clock, ProgressStore, TickLease
+
+FIRST = ShardProgress(100, 101, 50, 60, 113)
+LATER = ShardProgress(107, 108, 55, 60, 114)
+
+
+def a_lease(clock: Clock, tick_id: str = "t1", shards: tuple[int, ...] = (0, 1), *, ms: int = 60_000) -> TickLease:
+    return TickLease(shards, tick_id, clock.now() + ms)
+
+
+def stored(progress: ProgressStore, clock: Clock, *shards: int) -> dict[int, ShardProgress]:
+    """Read the progress as a tick does, and end that tick without a change."""
+    lease = a_lease(clock, "reader", shards)
+    read = progress.begin(lease, clock.now())
+    assert read is not None
+    progress.finish(lease, read, read if shards[0] in read else {**read, shards[0]: FIRST})
+    return dict(read)
+
+
+def test_a_shard_that_no_tick_has_visited_has_no_progress(progress: ProgressStore, clock: Clock) -> None:
+    assert progress.begin(a_lease(clock), clock.now()) == {}
+
+
+def test_progress_comes_back_as_written(progress: ProgressStore, clock: Clock) -> None:
+    lease = a_lease(clock, shards=(0, 1, 2))
+    progress.begin(lease, clock.now())
+
+    assert progress.finish(lease, {}, {0: FIRST, 1: LATER, 2: FIRST}) == frozenset()
+
+    assert stored(progress, clock, 0, 1, 2, 3) == {0: FIRST, 1: LATER, 2: FIRST}
+
+
+def test_regrouped_shards_keep_their_progress(progress: ProgressStore, clock: Clock) -> None:
+    lease = a_lease(clock, shards=(0, 1, 2, 3))
+    progress.begin(lease, clock.now())
+    progress.finish(lease, {}, dict.fromkeys(range(4), FIRST))
+
+    assert stored(progress, clock, 2, 3) == {2: FIRST, 3: FIRST}
+
+
+def test_many_shards_of_one_group(progress: ProgressStore, clock: Clock) -> None:
+    shards = tuple(range(60))
+    lease = a_lease(clock, shards=shards)
+    progress.begin(lease, clock.now())
+
+    assert progress.finish(lease, {}, dict.fromkeys(shards, FIRST)) == frozenset()
+
+    assert stored(progress, clock, *shards) == dict.fromkeys(shards, FIRST)
+
+
+def test_a_tick_that_was_overtaken_cannot_undo_the_other(progress: ProgressStore, clock: Clock) -> None:
+    slow = a_lease(clock, "slow", ms=0)
+    before = progress.begin(slow, clock.now() - 1)
+    assert before == {}
+    fast = a_lease(clock, "fast")
+    assert progress.begin(fast, clock.now() + 1) == {}
+    assert progress.finish(fast, {}, {0: LATER, 1: LATER}) == frozenset()
+
+    assert progress.finish(slow, before, {0: FIRST, 1: FIRST}) == {0, 1}
+
+    assert stored(progress, clock, 0, 1) == {0: LATER, 1: LATER}
+
+
+def test_one_shard_that_was_overtaken_does_not_concern_the_others(progress: ProgressStore, clock: Clock) -> None:
+    lease, other = a_lease(clock), a_lease(clock, "other", (1,))
+    progress.begin(lease, clock.now())
+    progress.begin(other, clock.now())
+    progress.finish(other, {}, {1: LATER})
+
+    assert progress.finish(lease, {}, {0: FIRST, 1: FIRST}) == {1}
+
+    assert stored(progress, clock, 0, 1) == {0: FIRST, 1: LATER}
+
+
+def test_a_second_tick_does_not_begin_while_the_first_is_under_way(progress: ProgressStore, clock: Clock) -> None:
+    first = a_lease(clock)
+    progress.begin(first, clock.now())
+
+    assert progress.begin(a_lease(clock, "t2"), clock.now()) is None
+    assert progress.begin(first, clock.now()) == {}, "the same tick was delivered again"
+
+    progress.finish(first, {}, {0: FIRST, 1: FIRST})
+    assert progress.begin(a_lease(clock, "t2"), clock.now()) == {0: FIRST, 1: FIRST}
+
+
+def test_a_tick_begins_when_the_lease_of_a_dead_one_is_over(progress: ProgressStore, clock: Clock) -> None:
+    dead = a_lease(clock)
+    progress.begin(dead, clock.now())
+
+    assert progress.begin(a_lease(clock, "t2"), dead.until - 1) is None
+    assert progress.begin(a_lease(clock, "t2"), dead.until) == {}
+
+
+def test_a_dead_tick_that_comes_back_does_not_end_its_successor(progress: ProgressStore, clock: Clock) -> None:
+    dead = a_lease(clock)
+    progress.begin(dead, clock.now())
+    progress.begin(a_lease(clock, "t2", ms=120_000), dead.until)
+
+    assert 0 in progress.finish(dead, {}, {0: FIRST, 1: FIRST})
+
+    assert progress.begin(a_lease(clock, "t3"), dead.until) is None
+
+
+def test_a_shard_with_which_only_a_dead_tick_began_gets_its_first_progress(
+    progress: ProgressStore, clock: Clock
+) -> None:
+    progress.begin(a_lease(clock, "dead", (1, 2)), clock.now())
+    lease = a_lease(clock)
+    progress.begin(lease, clock.now())
+
+    assert progress.finish(lease, {}, {0: FIRST, 1: LATER}) == frozenset()
+
+    assert stored(progress, clock, 0, 1) == {0: FIRST, 1: LATER}
