@@ -5,7 +5,6 @@ it.
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs.records import Kind, Record, Status
@@ -15,8 +14,6 @@ from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
 from onthedot.use_cases.workflows.notify_children import link_to_parents
-
-STAMPED_AT_ONCE: Final = 25
 
 
 def schedule_soon(engine: Engine, job: Record) -> Record:
@@ -44,7 +41,6 @@ def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) 
         if deadline.allows(engine.clock.now()):
             link_to_parents(engine, child)
     claim_token = f"api/{fresh_generation()}"
-    for first in range(0, len(recurring), STAMPED_AT_ONCE):
-        if deadline.allows(engine.clock.now()):
-            stamp_jobs(engine, recurring[first : first + STAMPED_AT_ONCE], claim_token, deadline)
+    if recurring:
+        stamp_jobs(engine, recurring, claim_token, deadline)
     return bool(waiting or recurring)
