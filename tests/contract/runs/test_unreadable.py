@@ -167,3 +167,21 @@ def test_values_of_a_newer_version_inside_a_field_are_ignored(kit: Kit) -> None:
     assert read.definition is not None
     assert (read.definition.retry.max_retries, read.definition.requirements.cpu) == (1, 1)
     assert read.attempts[0].error_class == "http_500"
+
+
+def test_a_batch_moves_its_other_records(kit: Kit, soon: Deadline) -> None:
+    damage, _ = IN_THE_RECORD["definition that is not JSON"]
+    bad = a_damaged_run(kit, damage)
+    good = [a_run(kit.clock).due_in(600).pending().stored_in(kit.store()) for _ in range(2)]
+    runs = [good[0], bad, good[1]]
+
+    outcomes = kit.store().move_many([the_claim_of(run, kit.clock) for run in runs], soon)
+
+    # DynamoDB moves the bad record too, because a batch reads no record. The worker or the sweep finds it then.
+    assert isinstance(outcomes[1], Moved) or (isinstance(outcomes[1], Refused) and outcomes[1].unreadable is not None)
+    assert isinstance(outcomes[0], Moved)
+    assert isinstance(outcomes[2], Moved)
+    for run in good:
+        stored = kit.store().get(run.run_id)
+        assert stored is not None
+        assert stored.status is Status.DISPATCHED

@@ -71,8 +71,14 @@ class SqliteRunStore:
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
         if len({move.run_id for move in moves}) != len(moves):
             raise ValueError("move_many takes moves on different runs")
-        with self._database.transaction() as connection:
-            return [_apply(connection, move) for move in moves]
+        faulty: dict[str, Refused] = {}
+        while True:
+            try:
+                with self._database.transaction() as connection:
+                    return [faulty.get(move.run_id) or _apply(connection, move) for move in moves]
+            except UnreadableRecord as error:
+                # Nothing was moved. The other records are moved without the one that cannot be read.
+                faulty[error.record.run_id] = Refused(None, error.record)
 
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         query = (
