@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from benchmarks.common import TENANT, Bar, finish, show
+from benchmarks.slow_calls import Latency, Meter, SlowQueues, SlowStore
 from onthedot.clock import NOON, VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.moves import Move
@@ -29,7 +30,6 @@ from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.wiring.sqlite import SqliteEngine
-from tests.scenarios.kits.slow import Latency, Meter, SlowQueues, SlowStore
 
 JOBS: Final = 333_000
 DEFAULT: Final = Deployment(shards=16, lookahead=3, history_days=30)

@@ -3,9 +3,9 @@
 import pytest
 
 from benchmarks.midnight import MIDNIGHT, Group, ids_by_shard, simulate
+from benchmarks.slow_calls import Latency
 from onthedot.domain.deployment import Deployment
 from onthedot.use_cases.dispatch import dispatch_due
-from tests.scenarios.kits.slow import Latency
 
 TWO_SHARDS = Deployment(shards=2, lookahead=3, history_days=7)
 JOBS = 2_400

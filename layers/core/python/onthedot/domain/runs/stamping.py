@@ -74,7 +74,7 @@ def plan_stamps(
 ) -> Stamping | None:
     """Plan all fire times from the job's position to the horizon, or to `until` if that is later.
 
-    `existing` has the job's records from its position on, and `unreadable` the ids of those that cannot be read. They
+    `existing` has the job's records from its position on, and `unreadable` the ids of the records that cannot be read. They
     are needed only if the job has missed times. Return None when there is nothing to plan yet.
     """
     recurrence = _recurrence(job)
@@ -111,7 +111,7 @@ class Repair:
 
 
 def repair(job: Record, plan: Stamping, records: Sequence[Record], now: int, deployment: Deployment) -> Repair:
-    """Return what to undo of a plan, because another dispatcher settled the same times by another plan.
+    """Return the writes that undo a part of a plan, because another dispatcher settled the same times by another plan.
 
     A run of this plan inside the other's skipped range does not run. A range of this plan is cut around the other's
     runs.
@@ -168,7 +168,7 @@ def _due(schedule: Schedule, position: int, until: int, missed: Settled) -> list
 
 
 def _not_planned(runs: Mapping[int, Record], missed: Settled) -> tuple[int, list[Record]]:
-    """Return how many runs of missed times stay beside the plan, and those that must end without a start."""
+    """Return how many runs of missed times stay beside the plan, and the runs that must end without a start."""
     last = -1 if missed.last is None else missed.last
     others = [run for at, run in runs.items() if at <= last and at not in missed.run]
     ended = [run for run in others if run.status in SCHEDULED and run.attempt == 0]
