@@ -148,7 +148,7 @@ def simulate(group: int, ids: dict[int, list[str]], deployment: Deployment = DEF
     """Run the ticks of one group until its time has come."""
     clock = VirtualClock(START)
     result = Group(sum(len(job_ids) for job_ids in ids.values()))
-    with Database(clock) as database:
+    with Database() as database:
         world = SqliteEngine.on(database, clock, deployment, SLOT_PAGE)
         fill(database, world, ids)
         meter = Meter(clock, latency, result.requests)
