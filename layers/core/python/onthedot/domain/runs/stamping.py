@@ -74,8 +74,8 @@ def plan_stamps(
 ) -> Stamping | None:
     """Plan all fire times from the job's position to the horizon, or to `until` if that is later.
 
-    `existing` has the job's records from its position on, and `unreadable` the ids of records that cannot be read.
-    They are needed only if the job has missed times. Return None when there is nothing to plan yet.
+    `existing` has the job's records from its position on, and `unreadable` the ids of records that cannot be read. They
+    are needed only if the job has missed times. Return None when there is nothing to plan yet.
     """
     recurrence = _recurrence(job)
     until = max(until or 0, horizon(now, deployment.lookahead))
@@ -111,7 +111,7 @@ class Repair:
 
 
 def repair(job: Record, plan: Stamping, records: Sequence[Record], now: int, deployment: Deployment) -> Repair:
-    """Return what to undo of a plan, because another dispatcher settled the same times by another plan.
+    """Return the writes that undo a part of a plan, because another dispatcher settled the same times by another plan.
 
     A run of this plan inside the other's skipped range does not run. A range of this plan is cut around the other's
     runs.

@@ -31,6 +31,8 @@ WRITES_PER_CHUNK: Final = 400
 """Most writes of a chunk before its jobs advance. A job with more is a chunk of its own."""
 PLANNING_MS: Final = 5_000
 """Longest time to plan a chunk. Reading the records of a job with missed times takes time."""
+SENDING_MS: Final = 3_000
+"""The time to send the runs of a chunk, even after the deadline. Callers spare more than this."""
 _RECURRING: Final = (Status.ACTIVE, Kind.RECURRING)
 
 Allows = Callable[[Record], bool]
@@ -115,9 +117,13 @@ def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
 
 
 def _send(work: _Work, runs: Sequence[Record]) -> int:
-    """Send the runs. Return how many could not be sent. A queue that fails does not stop the other jobs."""
+    """Send the runs. Return how many could not be sent. A queue that fails does not stop the other jobs.
+
+    The jobs have advanced, so the runs are sent even if the time is over just now.
+    """
+    deadline = Deadline(max(work.deadline.at, work.engine.clock.now() + SENDING_MS))
     try:
-        return send_runs(work.engine, runs, work.deadline) if runs else 0
+        return send_runs(work.engine, runs, deadline) if runs else 0
     except Unavailable:
         return len(runs)
 
