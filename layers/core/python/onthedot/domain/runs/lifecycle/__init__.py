@@ -41,6 +41,7 @@ from onthedot.domain.runs.lifecycle.ended import (
 from onthedot.domain.runs.lifecycle.sent import (
     LONGEST_LOOK_MS,
     MAX_RESENDS,
+    QUEUE_AWAY_LOOK_MS,
     claim,
     look_later,
     name_last_started,
@@ -65,6 +66,7 @@ __all__ = [
     "MAX_RESENDS",
     "NEVER_BEGUN",
     "PAUSED_WHY",
+    "QUEUE_AWAY_LOOK_MS",
     "REDRIVEN_WHY",
     "Failure",
     "applied",
