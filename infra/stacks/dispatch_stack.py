@@ -32,6 +32,8 @@ AUDIT_MAX_AGE = Duration.hours(1)
 # Long enough for some ten thousand recurring jobs an hour. Jobs that it has no time for are counted.
 AUDITOR = FunctionShape(memory_mb=512, timeout=Duration.minutes(10))
 SILENT_MINUTES = 3
+# The sweep counts a run that waits once an hour at least. The period is longer, so that no period is without a count.
+LONG_WAITS = Duration.hours(2)
 
 
 class DispatchStack(Stack):
@@ -57,6 +59,7 @@ class DispatchStack(Stack):
             self._alarm_on_errors(name, function)
         self._alarm_on_silence(planner)
         self._alarm_on_holes()
+        self._alarm_on_long_waits()
 
     def _planner(self) -> lambda_.Function:
         settings = PlannerSettings(
@@ -162,19 +165,28 @@ class DispatchStack(Stack):
         )
 
     def _alarm_on_holes(self) -> None:
-        # The dimensions that `observability.emit` writes on Lambda, where Powertools adds the service.
-        dimensions = {"stage": self._config.stage, "part": "auditor", "service": "auditor"}
         alarm_above(
             self,
             "HolesAlarm",
             name=self._config.name("holes"),
-            metric=cloudwatch.Metric(
-                namespace=NAMESPACE,
-                metric_name="holes",
-                dimensions_map=dimensions,
-                statistic="Sum",
-                period=Duration.hours(1),
-            ),
+            metric=self._count("auditor", "holes", Duration.hours(1)),
             threshold=0,
             why="Fire times without an outcome: runs were lost. The auditor's log and `onthedot audit` name them",
+        )
+
+    def _alarm_on_long_waits(self) -> None:
+        alarm_above(
+            self,
+            "WaitingLongAlarm",
+            name=self._config.name("waiting-long"),
+            metric=self._count("dispatcher", "waiting_long", LONG_WAITS),
+            threshold=0,
+            why="Runs were sent more than an hour ago and no worker has started them. `explain` names what is missing",
+        )
+
+    def _count(self, part: str, name: str, period: Duration) -> cloudwatch.Metric:
+        """Return a count as `observability.emit` writes it on Lambda, where Powertools adds the service."""
+        dimensions = {"stage": self._config.stage, "part": part, "service": part}
+        return cloudwatch.Metric(
+            namespace=NAMESPACE, metric_name=name, dimensions_map=dimensions, statistic="Sum", period=period
         )

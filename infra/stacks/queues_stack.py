@@ -11,14 +11,11 @@ from components.timing import TICK_VISIBILITY, WORKER_VISIBILITY
 from onthedot import schema
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.pools import Pool, PoolKind
+from onthedot.domain.workers.pools import MOST_RECEIVES, Pool
 from stage_config import StageConfig
 
 TICK = "tick"
 SCHEDULE_DLQ = "schedule-dlq"
-# A worker returns a message that comes too early, or while another worker has the run. Each time counts as a receive.
-# A pull worker returns, every second, messages that it has no room for or cannot execute. The maximum of SQS is 1000.
-RECEIVES = {PoolKind.PUSH: 20, PoolKind.PULL: 1000}
 TICK_RECEIVES = 5
 # Messages keep their age when they move to a dead-letter queue, so its retention is the longer one.
 RETENTION = Duration.days(4)
@@ -33,7 +30,7 @@ class QueuesStack(Stack):
         self._queues: dict[str, sqs.Queue] = {}
         for pool in config.all_pools:
             for key in dict.fromkeys(queue_name(pool, priority) for priority in schema.PRIORITIES):
-                self._with_dead_letters(key, WORKER_VISIBILITY, RECEIVES[pool.kind])
+                self._with_dead_letters(key, WORKER_VISIBILITY, MOST_RECEIVES[pool.kind])
         self.tick = self._with_dead_letters(TICK, TICK_VISIBILITY, TICK_RECEIVES)
         self.schedule_dead_letters = self._dead_letters(SCHEDULE_DLQ)
         self._alarm_on_late_ticks()

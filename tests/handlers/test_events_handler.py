@@ -35,6 +35,10 @@ def event(detail: Any, detail_type: str = "Order Paid", **changes: Any) -> dict[
     }
 
 
+def deep(levels: int) -> Any:
+    return {} if not levels else {"x": deep(levels - 1)}
+
+
 def submit(**fields: Any) -> dict[str, Any]:
     return event({"callback_url": URL, **fields}, "onthedot.job.submit")
 
@@ -146,6 +150,17 @@ def test_an_event_cancels_a_job_once_however_often_it_comes(handler: ModuleType)
         (event([], "onthedot.job.cancel"), "job_id: is missing"),
         (event({}, "onthedot.job.explode"), "unknown command"),
         (event({}, time="today"), "time: is not a time"),
+        (event({"x": {"y": "a\ud800b"}}), "detail.x.y: has half of a surrogate pair"),
+        (event({"\udfff": 1}), "detail.?: has half of a surrogate pair"),
+        (event({}, id="\ud800"), "id: has half of a surrogate pair"),
+        (event({}, source="\ud800"), "source: has half of a surrogate pair"),
+        (event({}, "\ud800"), "detail-type: has half of a surrogate pair"),
+        (event({}, resources=["\ud800"]), "resources.0: has half of a surrogate pair"),
+        ({**event({}), "\ud800": 1}, "?: has half of a surrogate pair"),
+        (submit(name="\ud800"), "bad_json: name: has half of a surrogate pair"),
+        (event({"job_id": "\ud800"}, "onthedot.job.cancel"), "job_id: Input should be a valid string"),
+        (event({"n": float("inf")}), "detail.n: is not a number JSON can carry"),
+        (event(deep(101)), "is nested deeper than 100 levels"),
         ({"detail-type": "Order Paid"}, "no event"),
         ("text", "no event"),
     ],

@@ -61,23 +61,33 @@ def test_an_auditor_that_fails_is_tried_again_within_its_hour(prod: Assembly) ->
     assert (retries["MaximumEventAgeInSeconds"], retries["MaximumRetryAttempts"]) == (3600, 1)
 
 
-def test_one_hole_raises_an_alarm_on_the_metric_as_it_is_emitted(
-    prod: Assembly, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("part", "count", "name", "period"),
+    [("auditor", "holes", "holes", 3600), ("dispatcher", "waiting_long", "waiting-long", 7200)],
+)
+def test_one_raises_an_alarm_on_the_metric_as_it_is_emitted(  # noqa: PLR0917
+    prod: Assembly,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    part: str,
+    count: str,
+    name: str,
+    period: int,
 ) -> None:
-    variables = prod.named("AWS::Lambda::Function", "FunctionName", "auditor")["Environment"]["Variables"]
+    variables = prod.named("AWS::Lambda::Function", "FunctionName", part)["Environment"]["Variables"]
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", variables["POWERTOOLS_SERVICE_NAME"])
-    emit(variables["ONTHEDOT_STAGE"], "auditor", {"holes": 1})
+    emit(variables["ONTHEDOT_STAGE"], part, {count: 1})
     emitted = json.loads(capsys.readouterr().out)
     [described] = emitted["_aws"]["CloudWatchMetrics"]
     [names] = described["Dimensions"]
-    alarm = prod.named("AWS::CloudWatch::Alarm", "AlarmName", "holes")
-    assert {d["Name"]: d["Value"] for d in alarm["Dimensions"]} == {name: emitted[name] for name in names}
+    alarm = prod.named("AWS::CloudWatch::Alarm", "AlarmName", name)
+    assert {d["Name"]: d["Value"] for d in alarm["Dimensions"]} == {each: emitted[each] for each in names}
     assert (alarm["Namespace"], [{"Name": alarm["MetricName"], "Unit": "Count"}]) == (
         described["Namespace"],
         described["Metrics"],
     )
     assert (alarm["Statistic"], alarm["Threshold"], alarm["TreatMissingData"]) == ("Sum", 0, "notBreaching")
-    assert (alarm["Period"], alarm["ComparisonOperator"]) == (3600, "GreaterThanThreshold")
+    assert (alarm["Period"], alarm["ComparisonOperator"]) == (period, "GreaterThanThreshold")
 
 
 @pytest.mark.parametrize("name", ["TickRole", "AuditRole"])

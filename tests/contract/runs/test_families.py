@@ -49,13 +49,28 @@ def test_of_many_parents_that_end_at_the_same_moment_one_sees_the_empty_set(stor
     assert sum(not moved(end).waits_for for end in ends) == 1
 
 
+def test_a_child_is_added_only_while_there_is_room_however_old_the_read_was(store: RunStore, clock: Clock) -> None:
+    children = [f"job_{n}" for n in range(dependencies.MOST_CHILDREN - 3)]
+    parent = a_run(clock).dispatched().having(children=frozenset(children)).stored_in(store)
+    first = moved(store.move(dependencies.link_child(parent, "job_first")))
+    assert isinstance(store.move(dependencies.link_child(parent, "job_second")), Refused), "the first child was added"
+    for child in ("job_second", "job_last"):
+        moved(store.move(dependencies.link_child(first, child)))
+    refused = store.move(dependencies.link_child(first, "job_one_too_many"))
+    assert isinstance(refused, Refused)
+    assert refused.current is not None
+    assert len(refused.current.children) == dependencies.MOST_CHILDREN
+    assert not dependencies.needs_link(refused.current, "job_one_too_many")
+
+
 def test_children_are_added_one_by_one_and_whoever_ends_the_parent_must_know_them(
     store: RunStore, clock: Clock
 ) -> None:
     parent = a_run(clock).dispatched().stored_in(store)
     running = moved(store.move(the_start_of(parent, clock.now())))
+    known = running
     for child in ("job_a", "job_b", "job_a"):
-        moved(store.move(dependencies.link_child(running, child)))
+        known = moved(store.move(dependencies.link_child(known, child)))
     refused = store.move(lifecycle.succeed(running, clock.now(), None, DEPLOYMENT))
     assert isinstance(refused, Refused), "it did not know of its children"
     assert refused.current is not None

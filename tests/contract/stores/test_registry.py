@@ -1,11 +1,12 @@
 """The registry of pull workers: registration, heartbeats, runs handed to one worker, forgetting."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.workers.records import FORGOTTEN_MS, Load, Resources, WorkerRecord, WorkerStatus
+from onthedot.domain.workers.records import FORGOTTEN_MS, MOST_ASSIGNED, Load, Resources, WorkerRecord, WorkerStatus
 from onthedot.ports import Clock, WorkerRegistry
 
 BUSY = Load(("job_a", "job_b.1"), Resources(2, 1.5, 300), stopping=True)
@@ -190,3 +191,17 @@ def test_heartbeats_and_hand_overs_never_undo_each_other(registry: WorkerRegistr
 
     worker = found(registry)
     assert (worker.assigned, worker.heartbeat_at, worker.load) == (frozenset(run_ids), last, BUSY)
+
+
+def test_at_most_so_many_runs_are_assigned_to_a_worker_however_many_ask_at_once(
+    registry: WorkerRegistry, clock: Clock
+) -> None:
+    present = frozenset(f"job_{number}" for number in range(MOST_ASSIGNED - 2))
+    registry.register(replace(a_worker(clock), assigned=present))
+    with ThreadPoolExecutor(6) as callers:
+        answers = list(callers.map(lambda n: registry.assign("worker_a", f"job_more{n}"), range(6)))
+    assert sorted(answers) == [False] * 4 + [True] * 2
+    assert len(found(registry).assigned) == MOST_ASSIGNED
+    assert registry.assign("worker_a", "job_0") is True, "it is assigned already"
+    registry.unassign("worker_a", ["job_0"])
+    assert registry.assign("worker_a", "job_again") is True

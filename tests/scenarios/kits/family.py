@@ -49,7 +49,20 @@ class Family(Simulation):
         key: str | None = None,
         faults: Faults = NEVER,
     ) -> Record:
-        request = JobRequest(
+        request = self.request(*parents, policy=policy, delay_s=delay_s, key=key)
+        run = submit_job(self.engine(faults), "acme", request)
+        if doomed:
+            self.fates.doomed.add(run.run_id)
+        return run
+
+    def request(
+        self,
+        *parents: Record,
+        policy: OnParentFailure = OnParentFailure.FAIL,
+        delay_s: float = 0,
+        key: str | None = None,
+    ) -> JobRequest:
+        return JobRequest(
             definition=Definition(HttpTarget("http://x/"), retry=RetryPolicy(jitter=False)),
             fingerprint="same",
             priority=Priority.MEDIUM,
@@ -59,10 +72,6 @@ class Family(Simulation):
             parents=tuple(parent.run_id for parent in parents),
             on_parent_failure=policy,
         )
-        run = submit_job(self.engine(faults), "acme", request)
-        if doomed:
-            self.fates.doomed.add(run.run_id)
-        return run
 
     def statuses(self, runs: Sequence[Record]) -> list[Status]:
         return [self.status(run) for run in runs]

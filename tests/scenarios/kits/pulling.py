@@ -7,12 +7,13 @@ from typing import Any
 from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy
 from onthedot.domain.targets.types import ShellTarget
 from onthedot.domain.workers.pools import Requirements
-from onthedot.domain.workers.records import Resources, WorkerRecord
+from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 from onthedot.ports import Answer
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.lease_runs import LeasedRun, LeasedRuns, lease_runs
+from onthedot.use_cases.workers.lease_batch import LeasedRun, LeasedRuns
+from onthedot.use_cases.workers.lease_runs import lease_runs
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
-from onthedot.use_cases.workers.worker_registry import Offer, find_worker, register_worker
+from onthedot.use_cases.workers.worker_registry import Offer, beat_worker, find_worker, register_worker
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.simulation import NEVER, Simulation
 
@@ -72,6 +73,10 @@ class PullWorker:
             receipt=None if lease.received is None else lease.received.receipt,
             chance=random.Random(1),
         )
+
+    def beat(self, *running: str) -> None:
+        """Report that the worker lives, and the runs that it has."""
+        beat_worker(self.simulation.world.engine, self.record.tenant, self.worker_id, Load(running))
 
     def work_until_idle(self, answer: Answer = FINE) -> list[str]:
         """Take and complete whatever there is now; the runs, in order."""

@@ -103,10 +103,10 @@ class PullWorker:
         return self.api.send("POST", f"/v1/executions/{run['execution_id']}/complete", **said)
 
     def take_back(self) -> None:
-        """Whatever is leased is lost: its leases end, and this worker, the next to ask, takes it back."""
+        """Whatever is leased is lost: its leases end in silence, and this worker, the next to ask, takes it back."""
         self.api.world.clock.advance(35)
-        self.beat()
         assert self.lease() == []
+        self.beat()
 
     def beat(self, **load: Any) -> Response:
         return self.api.send("POST", f"/v1/workers/{self.worker_id}/heartbeat", **load)

@@ -16,6 +16,7 @@ from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.jobs.change_job import cancel_job
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.use_cases.workers.give_back import RENEW_AFTER
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 from onthedot.worker.direct_source import DirectWorkSource
 from onthedot.worker.work_source import NotAllowed, Task
@@ -78,6 +79,19 @@ def test_a_run_that_does_not_fit_stays_for_other_workers(world: World, source: D
     run = a_job(world, cpu=2)
     assert lease(source, free=Resources(4, 1, 1024)) == []
     assert stored(world, run).status is Status.DISPATCHED
+
+
+def test_a_message_that_was_given_back_often_is_renewed(world: World, source: DirectWorkSource) -> None:
+    run = a_job(world, cpu=2)
+    for _ in range(RENEW_AFTER):
+        for received in world.queues.receive("pull", run.priority, 1, visibility_ms=1000):
+            world.queues.hide(received, 0)
+    assert lease(source, free=Resources(4, 1, 1024)) == []
+    assert stored(world, run).generation != run.generation
+    counts = world.queues.counts("pull", run.priority)
+    assert (counts.delayed, counts.visible, counts.in_flight, counts.dead) == (1, 0, 0, 0)
+    world.clock.advance(30)
+    assert [task.run_id for task in lease(source)] == [run.run_id]
 
 
 def test_a_report_ends_the_run_and_its_message(world: World, source: DirectWorkSource) -> None:

@@ -219,3 +219,24 @@ def test_a_batch_takes_them_and_refuses_bad_ones_by_themselves(api: Api, world: 
     assert stored.kind is Kind.EVENT
     assert bad["error"]["details"][0]["field"] == "on_event"
     assert len(tell(api)["runs"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"id": "\ud800"}, "id"),
+        ({"source": "\udfff"}, "source"),
+        ({"detail_type": "a\ud800b"}, "detail_type"),
+        ({"detail": {"order": {"number": "\ud800"}}}, "detail.order.number"),
+        ({"detail": {"\ud800": 1}}, "detail.?"),
+        ({"resources": ["\ud800"]}, "resources.0"),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused_by_name_and_makes_no_run(
+    api: Api, changes: dict[str, Any], name: str
+) -> None:
+    job_id = api.job(on_event={"source": [{"exists": True}]}, payload={"n": "$.detail.order.number"})
+    response = api.send("POST", "/v1/events", **{**EVENT, **changes})
+    assert (response.status, fields_of(response)) == (400, {name})
+    assert "surrogate" in message_of(response)
+    assert api.get(f"/v1/jobs/{job_id}/executions").body["executions"] == []

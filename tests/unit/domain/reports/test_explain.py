@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.reports.explain import QueueState, explain
+from onthedot.domain.reports.explain import QueueState, Reason, explain
 from onthedot.domain.runs.coming_fire import coming_fire
 from onthedot.domain.runs.fairness import throttled_queue
 from onthedot.domain.runs.records import Kind, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
+from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
 from onthedot.ports import Answer
+from onthedot.use_cases.jobs.explain_job import explain_job
 from tests.builders import NOON, VirtualClock, World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import SHELL, Api, a_worker
@@ -168,8 +170,6 @@ def test_a_run_that_waits_for_a_pull_worker_says_that_none_is_alive(api: Api, wo
     (first, message), (second, _) = reasons(api, job_id)
     assert (first, second) == ("no_worker", "queued")
     assert message == "no worker of pool pull is alive; start one"
-    a_worker(api.called_by("other"))
-    assert reasons(api, job_id)[0] == ("no_worker", message)
     worker = a_worker(api)
     assert [code for code, _ in reasons(api, job_id)] == ["queued"]
     worker.beat(stopping=True)
@@ -193,6 +193,57 @@ def test_a_run_that_no_live_worker_can_do_says_what_they_lack(api: Api, fields: 
     (code, message), _ = reasons(api, api.job(**fields))
     assert code == "no_worker"
     assert message == f"none of the 2 live workers of pool pull can run it; worker {worker.worker_id} lacks {lacking}"
+
+
+def test_a_run_says_that_only_other_tenants_have_workers(api: Api) -> None:
+    job_id = api.job(target=SHELL)
+    a_worker(api.called_by("other"))
+    assert reasons(api, job_id)[0] == ("no_worker", "the live workers of pool pull serve other tenants only; start one")
+    a_worker(api)
+    assert [code for code, _ in reasons(api, job_id)] == ["queued"]
+
+
+@pytest.mark.parametrize(
+    ("requirements", "used", "lacking"),
+    [
+        ({}, {"concurrency": 4}, "concurrency (0 of 1)"),
+        ({"cpu": 1}, {"concurrency": 1, "cpu": 0.5}, "cpu (0.5 of 1)"),
+        ({"memory_mb": 500}, {"concurrency": 1, "memory_mb": 100}, "memory_mb (412 of 500)"),
+    ],
+)
+def test_a_run_that_waits_for_room_says_which(
+    api: Api, requirements: dict[str, Any], used: dict[str, Any], lacking: str
+) -> None:
+    worker = a_worker(api, resources={"concurrency": 4, "cpu": 1, "memory_mb": 512})
+    job_id = api.job(target=SHELL, requirements=requirements)
+    assert [code for code, _ in reasons(api, job_id)] == ["queued"]
+    worker.beat(running=["job_other"], used=used)
+    (code, message), _ = reasons(api, job_id)
+    assert code == "no_room"
+    full = f"worker {worker.worker_id} has too little {lacking} free"
+    assert message == f"none of the 1 live workers of pool pull that can run it has room now; {full}"
+    worker.beat()
+    assert [code for code, _ in reasons(api, job_id)] == ["queued"]
+
+
+def test_a_run_that_must_be_alone_waits_for_an_idle_worker(api: Api, world: World) -> None:
+    worker = a_worker(api)
+    job_id = api.job(target=SHELL)
+    worker.take()
+    worker.take_back()
+    assert "no_room" not in [code for code, _ in reasons(api, job_id)]
+    worker.beat(running=["job_other"], used={"concurrency": 1})
+    code, message = reasons(api, job_id)[0]
+    assert (code, "must run alone" in message, "is idle now" in message) == ("no_room", True, True)
+
+
+@pytest.mark.parametrize("delay", [0, 3600])
+def test_a_run_of_a_pool_that_the_stage_no_longer_has_says_so(api: Api, world: World, delay: int) -> None:
+    job_id = api.job(target=SHELL, delay=delay)
+    without = replace(world, deployment=replace(world.deployment, pools=Pools(DEFAULT_POOLS[:2])))
+    assert explain_job(without.engine, "acme", job_id).reasons[0] == Reason(
+        "no_pool", "this stage has no pool 'pull' any more; it has default, long"
+    )
 
 
 def test_a_run_that_was_handed_to_a_worker_says_so(api: Api, world: World) -> None:

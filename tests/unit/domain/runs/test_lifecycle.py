@@ -69,8 +69,11 @@ def test_a_run_with_children_is_looked_after_until_they_know() -> None:
         lifecycle.repark(running(lease_until=LATER), LATER, DEPLOYMENT),
         lifecycle.resend(a_run(VirtualClock()).dispatched().build(), LATER, claim_token="t", deployment=DEPLOYMENT),
         lifecycle.claim("r", "fire#1#29539440", "g", LATER, now=LATER, claim_token="t"),
+        lifecycle.take_back(running(), LATER, generation="g", deployment=DEPLOYMENT),
+        lifecycle.look_later(a_run(VirtualClock()).dispatched().build(), LATER, DEPLOYMENT),
+        lifecycle.uncount_resend(a_run(VirtualClock()).dispatched().having(resends=1).build(), LATER, DEPLOYMENT),
     ],
-    ids=["retry near", "retry far", "lose", "repark", "resend", "claim"],
+    ids=["retry near", "retry far", "lose", "repark", "resend", "claim", "take back", "look later", "uncount resend"],
 )
 def test_a_live_run_always_stands_in_exactly_one_slot_that_is_still_to_be_read(move: Move) -> None:
     assert move.to not in TERMINAL
@@ -86,6 +89,7 @@ def test_every_new_scheduling_has_a_new_generation_and_no_old_token() -> None:
     for move in (
         lifecycle.retry(running(), LATER, at=LATER, failure=Failure("e"), generation="new", deployment=DEPLOYMENT),
         lifecycle.lose(running(), LATER, generation="new", deployment=DEPLOYMENT),
+        lifecycle.take_back(running(), LATER, generation="new", deployment=DEPLOYMENT),
     ):
         assert (move.changes["generation"], move.changes["claim_token"], move.changes["resends"]) == ("new", None, 0)
 
@@ -97,9 +101,19 @@ def test_resends_come_at_doubling_intervals() -> None:
             lifecycle.resend(replace(run, resends=n), NOON, claim_token="t", deployment=DEPLOYMENT).changes["slot"]
         )
         - bucket_of(NOON)
-        for n in range(4)
+        for n in range(8)
     ]
-    assert waits == [2, 4, 8, 16]
+    assert waits == [2, 4, 8, 16, 32, 60, 60, 60], "up to an hour"
+
+
+def test_a_renewed_run_stays_in_its_slot() -> None:
+    run = a_run(VirtualClock()).dispatched().build()
+    move = lifecycle.renew(run, "new")
+    assert (move.to, move.changes, move.expect.equals["generation"]) == (
+        Status.DISPATCHED,
+        {"generation": "new"},
+        run.generation,
+    )
 
 
 def test_a_parked_attempt_is_looked_at_soon_after_its_lease() -> None:

@@ -22,7 +22,10 @@ class WorkerRegistry(Protocol):
         ...
 
     def assign(self, worker_id: str, run_id: str) -> bool:
-        """Assign a run to this worker by name. Return whether there is such a worker."""
+        """Assign a run to this worker by name.
+
+        Return False when there is no such worker, or when as many runs as allowed are assigned to it.
+        """
         ...
 
     def unassign(self, worker_id: str, run_ids: Sequence[str]) -> None:

@@ -16,7 +16,8 @@ from onthedot.ports import Answer, Engine, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import perform
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.lease_runs import LeasedRun, lease_runs
+from onthedot.use_cases.workers.lease_batch import LeasedRun
+from onthedot.use_cases.workers.lease_runs import lease_runs
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
 from onthedot.use_cases.workers.worker_registry import Offer, beat_worker, find_worker, register_worker
 from onthedot.worker.polling import POLL_SECONDS, PolledQueues

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from onthedot.domain.errors import Unavailable, WorkerNotFound
 from onthedot.domain.runs.records import Priority
+from onthedot.domain.workers.never_begun import LEASE_REPLY_MS
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
@@ -18,7 +19,7 @@ from onthedot.worker.rest_client import ApiRefused, RestClient
 from onthedot.worker.rest_tasks import report_of, task_from
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
 
-LEASE_SECONDS: Final = 20.0
+LEASE_SECONDS: Final = LEASE_REPLY_MS / 1000
 """Time-out of a lease call. The API may wait the last two seconds until a run is due, and starts up to ten runs."""
 _FENCED: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
 """Replies that say that the run does not belong to this attempt any more."""

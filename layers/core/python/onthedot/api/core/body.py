@@ -24,10 +24,23 @@ def read_object(body: bytes, limit: int, depth: int = MAX_DEPTH) -> dict[str, An
     document = _parse(_decode(body))
     if not isinstance(document, dict):
         raise bad_json("body", "is not a JSON object; send {…} with the fields of this call")
+    check_values(document, depth)
+    return document
+
+
+def check_values(document: Any, depth: int = MAX_DEPTH) -> None:
+    """Raise ApiError 400 for a document that is nested too deep, or has a value that JSON cannot express.
+
+    Encoding the whole document is much faster than checking each value. So the values are checked only when the
+    encoding fails, to find the value at fault.
+    """
     if _is_deeper(document, depth):
         raise bad_json("body", f"is nested deeper than {depth} levels; flatten it")
-    _check_values(document)
-    return document
+    try:
+        canonical(document)
+    except ValueError as error:
+        field, message = next(_find_unfit(document))
+        raise bad_json(field, message) from error
 
 
 def canonical(value: Any) -> bytes:
@@ -80,19 +93,6 @@ def _is_deeper(document: Any, levels: int) -> bool:
 
 def _children(parent: Any) -> Any:
     return parent.values() if isinstance(parent, dict) else parent
-
-
-def _check_values(document: Any) -> None:
-    """Raise ApiError 400 for a value that JSON cannot express.
-
-    Encoding the whole document is much faster than checking each value. So the values are checked only when the
-    encoding fails, to find the value at fault.
-    """
-    try:
-        canonical(document)
-    except ValueError as error:
-        field, message = next(_find_unfit(document))
-        raise bad_json(field, message) from error
 
 
 def _find_unfit(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from onthedot.domain.errors import (
     Problem,
     StaleAttempt,
     Unavailable,
+    UnreadableRecord,
     WorkerNotFound,
 )
 
@@ -82,10 +83,17 @@ def _response_to_domain_error(error: OnthedotError) -> Response | None:
             )
         case JobConflict() | StaleAttempt() | PreconditionFailed():
             return _response_to_conflict(error)
-        case Unavailable():
-            headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
-            return error_response(503, "unavailable", "not possible just now; try again", headers=headers)
+        case Unavailable() | UnreadableRecord():
+            return _response_to_failure(error)
     return None
+
+
+def _response_to_failure(error: Unavailable | UnreadableRecord) -> Response:
+    if isinstance(error, UnreadableRecord):
+        message = f"{error.record.run_id} was written by a newer version, or is damaged: {error.record.why}"
+        return error_response(500, "unreadable", f"{message}; nothing was changed, tell the operator")
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    return error_response(503, "unavailable", "not possible just now; try again", headers=headers)
 
 
 def _response_to_missing(error: JobNotFound | WorkerNotFound) -> Response:

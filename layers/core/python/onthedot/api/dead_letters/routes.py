@@ -20,7 +20,7 @@ def list_dead_letters(context: RequestContext) -> DeadLettersView:
     secret = _cursor_secret(context)
     page = use_case.dead_letters(context.engine, context.tenant, query.limit, open_cursor(secret, query.cursor))
     runs = [(run, short_result(context.engine.blobs, run)) for run in page.items]
-    return show.dead_letters_view(runs, sign_cursor(secret, page.cursor))
+    return show.dead_letters_view(runs, sign_cursor(secret, page.cursor), page.unreadable)
 
 
 def redrive(context: RequestContext) -> RedrivenView:

@@ -6,8 +6,10 @@ jobs as REST does.
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final
 
+from onthedot.api.core.body import check_values
 from onthedot.api.core.errors import ApiError, echo, response_to
 from onthedot.api.core.reading import read_model
 from onthedot.api.core.times import parse_instant
@@ -23,6 +25,7 @@ from onthedot.use_cases.workflows.stop_workflow import cancel_whole
 
 SUBMIT: Final = f"{COMMANDS}submit"
 CANCEL: Final = f"{COMMANDS}cancel"
+MOST_NAMED: Final = 10
 _ENVELOPE: Final = ("id", "source", "detail-type", "time")
 
 
@@ -44,16 +47,29 @@ def take_event(engine: Engine, tenant: str, document: Any, deadline: Deadline) -
         return [_unless_refused(lambda: _cancel(engine, tenant, event))]
     if document["detail-type"].startswith(COMMANDS):
         raise BadEvent(f"unknown command {echo(document['detail-type'])}; give {SUBMIT} or {CANCEL}")
-    return handle_event(engine, tenant, event, deadline).runs
+    _refuse_unfit({"detail": document.get("detail")})  # the detail of a command is checked as a body of REST is
+    handled = handle_event(engine, tenant, event, deadline)
+    if handled.unreadable:
+        raise BadEvent(f"{len(handled.runs)} jobs have their run, these cannot be read: {_named(handled.unreadable)}")
+    return handled.runs
 
 
 def _read(document: Any) -> Event:
     if not isinstance(document, dict) or not all(isinstance(document.get(name), str) for name in _ENVELOPE):
         raise BadEvent(f"no event: an object with {', '.join(_ENVELOPE)} and detail was expected")
+    _refuse_unfit({name: value for name, value in document.items() if name != "detail"})
     try:
         return Event(document["id"], parse_instant(document["time"]), document)
     except ValueError as error:
         raise BadEvent(f"time: {error}") from error
+
+
+def _refuse_unfit(document: Any) -> None:
+    """Raise BadEvent for a value that JSON in UTF-8 cannot express, such as half of a surrogate pair."""
+    try:
+        check_values(document)
+    except ApiError as error:
+        raise BadEvent(error.message) from error
 
 
 def _submit(engine: Engine, tenant: str, event: Event) -> str:
@@ -79,6 +95,11 @@ def _cancel(engine: Engine, tenant: str, event: Event) -> str:
         raise BadEvent(str(error)) from error
     cancel_whole(engine, tenant, job_id)
     return job_id
+
+
+def _named(unreadable: Mapping[str, str]) -> str:
+    """Return a few of the jobs, with the reasons."""
+    return "; ".join(f"{job_id}: {why}" for job_id, why in islice(unreadable.items(), MOST_NAMED))
 
 
 def _unless_refused(command: Callable[[], str]) -> str:

@@ -27,7 +27,7 @@ def list_executions(context: RequestContext) -> ExecutionsView:
     secret = job_secret(job)
     page = list_runs(context.engine, job, query.limit, open_cursor(secret, query.cursor))
     runs = [(run, short_result(context.engine.blobs, run)) for run in page.items]
-    return show.executions_view(runs, sign_cursor(secret, page.cursor))
+    return show.executions_view(runs, sign_cursor(secret, page.cursor), page.unreadable)
 
 
 def show_execution(context: RequestContext) -> ExecutionView | SkippedView:

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from onthedot.api.core.times import show_time
-from onthedot.api.executions.views import AttemptView, ExecutionsView, ExecutionView, KeptView, SkippedView
+from onthedot.api.executions.views import (
+    AttemptView,
+    ExecutionsView,
+    ExecutionView,
+    KeptView,
+    SkippedView,
+    UnreadableView,
+)
+from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.records import SCHEDULED, Attempt, Kind, Record, Status
 from onthedot.use_cases.attempts.results import ShownResult
@@ -12,9 +20,20 @@ from onthedot.use_cases.attempts.results import ShownResult
 RETRYING: Final = "RETRYING"
 
 
-def executions_view(runs: Sequence[tuple[Record, ShownResult]], next_cursor: str | None) -> ExecutionsView:
+def executions_view(
+    runs: Sequence[tuple[Record, ShownResult]], next_cursor: str | None, faulty: Sequence[Unreadable] = ()
+) -> ExecutionsView:
     """Return a page of runs."""
-    return {"executions": [run_view(run, result) for run, result in runs], "next_cursor": next_cursor}
+    view: ExecutionsView = {
+        "executions": [run_view(run, result) for run, result in runs],
+        "next_cursor": next_cursor,
+    }
+    return {**view, "unreadable": unreadable_view(faulty)} if faulty else view
+
+
+def unreadable_view(faulty: Sequence[Unreadable]) -> list[UnreadableView]:
+    """Return the records that cannot be read."""
+    return [{"id": one.run_id, "reason": one.why} for one in faulty]
 
 
 def run_view(run: Record, result: ShownResult) -> ExecutionView | SkippedView:

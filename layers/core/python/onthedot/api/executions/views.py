@@ -1,6 +1,8 @@
 """Types of the answers about executions."""
 
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
+from typing import NotRequired
+
 from typing_extensions import TypedDict
 
 
@@ -55,11 +57,22 @@ class SkippedView(TypedDict):
     reason: str | None
 
 
+class UnreadableView(TypedDict):
+    """A record that this version cannot read, and why."""
+
+    id: str
+    reason: str
+
+
 class ExecutionsView(TypedDict):
-    """One page of executions. Send `next_cursor` as `cursor` to get the next page."""
+    """One page of executions. Send `next_cursor` as `cursor` to get the next page.
+
+    `unreadable` names the executions of this page that this version cannot read, if there are any.
+    """
 
     executions: list[ExecutionView | SkippedView]
     next_cursor: str | None
+    unreadable: NotRequired[list[UnreadableView]]
 
 
 class KeptView(TypedDict):

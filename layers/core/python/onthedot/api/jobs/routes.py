@@ -14,7 +14,7 @@ from onthedot.api.jobs.batches import read_batch, requests_in
 from onthedot.api.jobs.fields import BackfillFields, BatchFields, ExecuteFields, JobFields, PatchFields
 from onthedot.api.jobs.patches import IF_MATCH_HEADER, read_patch, read_version
 from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, read_job_request
-from onthedot.domain.errors import JobNotFound
+from onthedot.domain.errors import JobNotFound, Unreadable
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.use_cases.attempts.results import short_result
 from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
@@ -60,7 +60,9 @@ def show_status(context: RequestContext) -> views.StatusView:
 def explain(context: RequestContext) -> views.ExplanationView:
     """Answer the reasons why a job has not run."""
     explained = explain_job(context.engine, context.tenant, context.job_id)
-    return show.explanation_view(explained, next_fire_of(context.engine, explained.job))
+    if isinstance(explained.job, Unreadable):
+        return show.unreadable_explanation(explained.job, explained.reasons)
+    return show.explanation_view(explained.job, explained.reasons, next_fire_of(context.engine, explained.job))
 
 
 def change(context: RequestContext) -> Response:

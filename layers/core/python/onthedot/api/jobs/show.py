@@ -1,6 +1,7 @@
 """Show jobs. Secrets in their targets are masked."""
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
 from onthedot.api.core.errors import response_to
@@ -13,16 +14,18 @@ from onthedot.api.jobs.views import (
     ExplanationView,
     JobView,
     OnEventView,
+    ReasonView,
     RetryView,
     StatusView,
 )
 from onthedot.api.schedules.show import recurrence_view
 from onthedot.api.targets.show import requirements_view, target_view
+from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
+from onthedot.domain.reports.explain import Reason
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Kind, Record, RetryPolicy, Status
 from onthedot.use_cases.attempts.results import ShownResult
-from onthedot.use_cases.jobs.explain_job import Explained
 from onthedot.use_cases.jobs.list_runs import Outlook
 from onthedot.use_cases.jobs.payloads import ShownPayload
 from onthedot.use_cases.jobs.run_extra import Backfilled
@@ -100,13 +103,18 @@ def _on_event(job: Record) -> OnEventView:
     return {} if job.pattern is None else {"on_event": json.loads(job.pattern)}
 
 
-def explanation_view(explained: Explained, next_at: int | None) -> ExplanationView:
+def explanation_view(job: Record, reasons: Sequence[Reason], next_at: int | None) -> ExplanationView:
     """Return the reasons why a job has not run."""
-    return {
-        "job_id": explained.job.job_id,
-        "status": shown_status(explained.job, next_at),
-        "reasons": [{"code": reason.code, "message": reason.message} for reason in explained.reasons],
-    }
+    return {"job_id": job.job_id, "status": shown_status(job, next_at), "reasons": _reasons(reasons)}
+
+
+def unreadable_explanation(job: Unreadable, reasons: Sequence[Reason]) -> ExplanationView:
+    """Return the reasons for a job that cannot be read, with its status as it is stored."""
+    return {"job_id": job.run_id, "status": job.status or "", "reasons": _reasons(reasons)}
+
+
+def _reasons(reasons: Sequence[Reason]) -> list[ReasonView]:
+    return [{"code": reason.code, "message": reason.message} for reason in reasons]
 
 
 def backfilled_view(done: Backfilled) -> BackfilledView:

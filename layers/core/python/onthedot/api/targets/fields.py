@@ -72,7 +72,7 @@ def _argument(text: str) -> str:
 
 
 def _argv(arguments: list[str]) -> list[str]:
-    size = sum(len(argument.encode()) for argument in arguments)
+    size = len(canonical(arguments))
     if size > MAX_ARGV_BYTES:
         raise ValueError(f"is {size:,} bytes and may be {MAX_ARGV_BYTES:,}; send the rest as the payload")
     return arguments

@@ -11,6 +11,8 @@ from onthedot.schema import DEFAULT_POOL
 
 MAX_CAPABILITIES: Final = 200
 MAX_RUNNING: Final = 1_000
+MAX_BEAT: Final = 192 * 1024
+"""Most bytes of a heartbeat. The ids of a thousand runs fit."""
 MAX_LEASES: Final = 10
 PULL_POOL: Final = "pull"
 

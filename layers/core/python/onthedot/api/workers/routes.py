@@ -6,7 +6,7 @@ from typing import Final
 from onthedot.api.core.reading import read_body, read_model
 from onthedot.api.core.route import RequestContext, Route
 from onthedot.api.workers import show, views
-from onthedot.api.workers.fields import BeatFields, LeaseFields, RegisterFields, WorkersQuery
+from onthedot.api.workers.fields import MAX_BEAT, BeatFields, LeaseFields, RegisterFields, WorkersQuery
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers import records as workers
 from onthedot.domain.workers.records import WorkerStatus
@@ -31,7 +31,7 @@ def register_worker(context: RequestContext) -> views.WorkerView:
 
 def beat_worker(context: RequestContext) -> views.WorkerView:
     """Record the heartbeat and the load of a worker."""
-    load = read_body(BeatFields, context.request.body).load()
+    load = read_body(BeatFields, context.request.body, MAX_BEAT).load()
     return _shown(context, worker_registry.beat_worker(context.engine, context.tenant, context.id, load))
 
 

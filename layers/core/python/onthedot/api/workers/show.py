@@ -11,7 +11,7 @@ from onthedot.domain.runs.lifecycle import LEASE_MS
 from onthedot.domain.targets import types as targets
 from onthedot.domain.workers.records import Resources, WorkerRecord
 from onthedot.ports import Call
-from onthedot.use_cases.workers.lease_runs import LeasedRun
+from onthedot.use_cases.workers.lease_batch import LeasedRun
 from onthedot.use_cases.workers.receipts import sealed
 
 LEASE_SECONDS: Final = LEASE_MS // 1000

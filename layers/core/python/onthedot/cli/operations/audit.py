@@ -11,14 +11,18 @@ import click
 from rich import box
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
+from onthedot.cli.text import printable
 from onthedot.cli.where import aws_errors_in_a_sentence, find_table, table_options
+from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.audit import Finding, Report
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
 from onthedot.domain.runs.records import Kind, Record
 from onthedot.ports import Deadline, Engine
 from onthedot.settings import AuditorSettings
+from onthedot.use_cases.dispatch import set_aside
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_recent
 
 PATIENCE_MS: Final = 600_000
@@ -40,6 +44,8 @@ class Audited:
 
     jobs: list[tuple[Record, Report]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    """The records that cannot be read, or that dispatchers have set aside."""
 
     def add(self, job: Record, report: Report) -> None:
         self.jobs.append((job, report))
@@ -53,12 +59,15 @@ class Audited:
 @click.command()
 @click.argument("job_id", required=False)
 @table_options
+@click.option("--take-up", is_flag=True, help="Put records that were set aside and can be read now into their slots.")
 @click.option("--json", "as_json", is_flag=True, help="Print every audited job as one JSON document.")
-def audit(job_id: str | None, table: str | None, region: str | None, endpoint_url: str | None, as_json: bool) -> None:
+def audit(  # noqa: PLR0917 - one parameter for each option
+    job_id: str | None, table: str | None, region: str | None, endpoint_url: str | None, take_up: bool, as_json: bool
+) -> None:
     """Check that every recent fire time has one recorded outcome.
 
-    It audits the recurring job JOB_ID, or all recurring jobs that fire within the hour. Exit code 1: there are holes.
-    Exit code 2: not all could be audited.
+    It audits the recurring job JOB_ID, or all recurring jobs that fire within the hour. It also names the records that
+    cannot be read. Exit code 1: there are holes or such records. Exit code 2: not all could be audited.
 
     \b
     Example:
@@ -66,17 +75,20 @@ def audit(job_id: str | None, table: str | None, region: str | None, endpoint_ur
     """
     table, connection = find_table(table, region, endpoint_url)
     with aws_errors_in_a_sentence(table, NotAudited):
-        found = _audit_one(table, connection, job_id) if job_id else _audit_due(table, connection)
+        found = _audit_one(table, connection, job_id) if job_id else _audit_due(table, connection, take_up=take_up)
     if as_json:
-        click.echo(json.dumps({"jobs": [_view(*one) for one in found.jobs], "counts": found.counts}))
+        faulty = [{"id": one.run_id, "why": one.why} for one in found.unreadable]
+        jobs = [_view(*one) for one in found.jobs]
+        click.echo(json.dumps({"jobs": jobs, "counts": found.counts, "unreadable": faulty}))
     else:
         _show(found)
     if found.left_out:
         click.echo(f"not all could be audited: {found.left_out}", err=True)
-    sys.exit(HOLES_FOUND if found.counts["holes"] else NOT_WHOLE if found.left_out else 0)
+    bad = found.counts["holes"] or found.unreadable
+    sys.exit(HOLES_FOUND if bad else NOT_WHOLE if found.left_out else 0)
 
 
-def _engine(table: str, connection: dict[str, Any]) -> Engine:
+def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
     from onthedot.wiring.aws import auditor_engine  # noqa: PLC0415 - needs the AWS packages
 
     # The command does not know how long this deployment keeps its history. No deployment keeps it for less time than
@@ -84,7 +96,7 @@ def _engine(table: str, connection: dict[str, Any]) -> Engine:
     settings = AuditorSettings(
         stage="",
         table=table,
-        shards=1,
+        shards=shards,
         lookahead=0,
         history_days=TOMBSTONE_DAYS,
         backlog_limit=0,
@@ -109,14 +121,27 @@ def _audit_one(table: str, connection: dict[str, Any], job_id: str) -> Audited:
     return found
 
 
-def _audit_due(table: str, connection: dict[str, Any]) -> Audited:
+def _audit_due(table: str, connection: dict[str, Any], *, take_up: bool) -> Audited:
     engine = _engine(table, connection)
     shards = engine.shards.read().used
     if not shards:
         raise NotAudited(f"{table}: no job was stored in this table yet")
     found = Audited()
-    found.counts = audit_due_jobs(engine, range(shards), Deadline.after(engine.clock.now(), PATIENCE_MS), found.add)
+    put_back: dict[str, int] = {"put_back": _take_up(table, connection, shards)} if take_up else {}
+    deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
+    found.counts = audit_due_jobs(engine, range(shards), deadline, found.add, found.unreadable.append)
+    found.counts.update(put_back)
     return found
+
+
+def _take_up(table: str, connection: dict[str, Any], shards: int) -> int:
+    """Put the records that were set aside and can be read back into their slots. Return their number."""
+    engine = _engine(table, connection, shards)
+    deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
+    counts: Counter[str] = Counter()
+    for shard in range(shards):
+        set_aside.take_up(engine, counts, shard, deadline, unhandled_ms=0)
+    return counts["put_back"]
 
 
 def _view(job: Record, report: Report) -> dict[str, Any]:
@@ -151,6 +176,8 @@ def _show(found: Audited) -> None:
     for job, report in worst_first:
         for finding in report.holes[:MOST_TIMES]:
             console.print(f"[red]hole[/] {job.job_id} {format_instant(finding.time)}: {finding.why}", soft_wrap=True)
+    for one in found.unreadable[:MOST_ROWS]:
+        console.print(Text.assemble(("set aside ", "red"), printable(f"{one.run_id}: {one.why}")), soft_wrap=True)
     counts = found.counts
-    names = {"jobs": "jobs", "expected": "fire times", "late": "late", "holes": "holes"}
+    names = {"jobs": "jobs", "expected": "fire times", "late": "late", "holes": "holes", "unreadable": "unreadable"}
     console.print(", ".join(f"{name}: {counts[count]}" for count, name in names.items()))

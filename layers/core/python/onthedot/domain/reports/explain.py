@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.coming_fire import coming_fire
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Kind, Record, Status
+from onthedot.domain.runs.slots import ASIDE
 
 MOST_NAMED: Final = 10
 """Most parents that a reason names. Of further parents it gives only the number."""
@@ -50,6 +52,8 @@ def explain(
     run, or the job itself, waits. `limit` says why it was not claimed in time, `workers` which workers it waits for in
     its queue, and `parents` names the parents that have not ended, with their statuses.
     """
+    if record.slot is not None and record.slot.startswith(f"{ASIDE}#"):
+        return [_set_aside(record)]
     if record.status is Status.WAITING:
         return _waiting_for(parents, record, now)
     limited = [] if limit is None else [Reason("over_limit", limit)]
@@ -58,6 +62,19 @@ def explain(
     reasons = [] if latest_run is None else [*limited, *workers, *_of_run(latest_run, now, backlog)]
     last = [Reason(f"last_run_{reason.code}", f"its last run: {reason.message}") for reason in reasons]
     return [_of_job(record, now), *last]
+
+
+def unreadable_reason(record: Unreadable) -> Reason:
+    """Return the reason for a record that this version cannot read."""
+    since = "" if record.aside_since is None else f" It was set aside at {format_instant(record.aside_since)}."
+    advice = "It runs once a version that can read it is deployed, or an operator repairs it."
+    return Reason("unreadable", f"this version cannot read the record: {record.why}.{since} {advice}")
+
+
+def _set_aside(record: Record) -> Reason:
+    since = "" if record.aside_since is None else f" since {format_instant(record.aside_since)}"
+    advice = "the dispatcher tries it again within the hour, or after `onthedot audit --take-up`"
+    return Reason("set_aside", f"set aside{since}: {record.aside_why}; {advice}")
 
 
 def _of_job(job: Record, now: int) -> Reason:

@@ -8,15 +8,21 @@ parent from a set that it has left already changes nothing.
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.endings import closed, concluded, tombstone_expiry
+from onthedot.domain.runs.endings import closed, concluded, cut, tombstone_expiry
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place
 from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
 from onthedot.domain.schedules.schedule import next_fire
+
+MOST_CHILDREN: Final = 1_000
+"""Most jobs that may wait for one job. Their ids are in its record, and each of them is notified when the job ends."""
+UNREADABLE_MS: Final = 3_600_000
+"""Time after which a parent tries again to notify a child that could not be read."""
+TOO_MANY_CHILDREN: Final = f"{MOST_CHILDREN:,} jobs wait for it already; let some of them wait for a job in between"
 
 
 class OnParentFailure(StrEnum):
@@ -47,14 +53,31 @@ def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: i
     )
 
 
-def link_child(parent: Record, child_id: str) -> Move:
-    """Record a child in a parent that has not ended.
+def has_room_for(parent: Record, more: int = 1) -> bool:
+    """Return whether so many more jobs may wait for the parent."""
+    return len(parent.children) + more <= MOST_CHILDREN
 
-    This increments the parent's `dependents`, so a move that ends the parent without knowing this child is refused.
+
+def needs_link(parent: Record, child_id: str) -> bool:
+    """Return whether the child can and must be recorded in the parent: it is not there yet, and there is room."""
+    return child_id not in parent.children and has_room_for(parent)
+
+
+def link_child(parent: Record, child_id: str) -> Move:
+    """Record a child in a parent that has not ended and has room for it.
+
+    This increments the parent's `dependents`, so a move that ends the parent without knowing this child is refused. It
+    expects that no more children were added since the parent was read than there was room for.
     """
+    room = MOST_CHILDREN - len(parent.children)
+    unlinked = parent.dependents is None
     return Move(
         parent.run_id,
-        Expect(frozenset({parent.status})),
+        Expect(
+            frozenset({parent.status}),
+            {"dependents": None} if unlinked else {},
+            {} if unlinked else {"dependents": (parent.dependents or 0) + room - 1},
+        ),
         parent.status,
         {},
         increments={"dependents": 1},
@@ -80,13 +103,26 @@ def remove_parent(child_id: str, parent_id: str) -> Move:
 
 def end_by_policy(child: Record, parent: Record | None, parent_id: str, now: int, deployment: Deployment) -> Move:
     """End a child that does not run, because this parent did not succeed or is gone."""
-    skips = child.on_parent_failure == OnParentFailure.SKIP
     why = _why(parent, parent_id)
+    if child.on_parent_failure != OnParentFailure.SKIP:
+        return _fail(child, why, now, deployment)
     ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None}
-    expect = Expect(frozenset({Status.WAITING}), {"dependents": child.dependents})
-    if skips:
-        return Move(child.run_id, expect, Status.SKIPPED, ended)
-    return Move(child.run_id, expect, Status.FAILED, {**ended, "failed_under": child.tenant})
+    return Move(child.run_id, _waits_still(child), Status.SKIPPED, ended)
+
+
+def end_unlinked(child: Record, parent: Record, now: int, deployment: Deployment) -> Move:
+    """Fail a child that cannot wait, because as many jobs as allowed wait for this parent."""
+    why = f"it cannot wait for its parent {parent.key or parent.run_id}: {TOO_MANY_CHILDREN}"
+    return _fail(child, why, now, deployment)
+
+
+def _fail(child: Record, why: str, now: int, deployment: Deployment) -> Move:
+    ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None, "failed_under": child.tenant}
+    return Move(child.run_id, _waits_still(child), Status.FAILED, ended)
+
+
+def _waits_still(child: Record) -> Expect:
+    return Expect(frozenset({Status.WAITING}), {"dependents": child.dependents})
 
 
 def _why(parent: Record | None, parent_id: str) -> str:
@@ -94,7 +130,7 @@ def _why(parent: Record | None, parent_id: str) -> str:
         return f"its parent {parent_id} is gone"
     name = parent.key or parent.run_id
     because = f": {parent.reason}" if parent.reason else ""
-    return f"its parent {name} ended {parent.status}{because}"[:300]
+    return cut(f"its parent {name} ended {parent.status}{because}")
 
 
 def schedule(child: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
@@ -135,3 +171,10 @@ def all_notified(run: Record, now: int, deployment: Deployment) -> Move:
     expires_at = tombstone_expiry(now) if is_deleted else closed(now, deployment)["expires_at"]
     expect = Expect(frozenset({run.status}), {"notify_pending": 1, "dependents": run.dependents})
     return Move(run.run_id, expect, run.status, {"slot": None, "notify_pending": None, "expires_at": expires_at})
+
+
+def notify_later(run: Record, now: int, deployment: Deployment) -> Move:
+    """Move an ended run to a later watch slot, because a child of it cannot be read now and so not be notified."""
+    expect = Expect(frozenset({run.status}), {"notify_pending": 1, "slot": run.slot})
+    slot = watch_slot(shard_of(run.job_id, deployment.shards), now + UNREADABLE_MS, now)
+    return Move(run.run_id, expect, run.status, {"slot": slot})

@@ -8,7 +8,14 @@ from onthedot.domain.runs.slots import shard_of, watch_slot
 
 TOMBSTONE_DAYS: Final = 14
 """An idempotency key stays taken for this many days after its job has ended."""
+LONGEST_WHY: Final = 300
+"""Most characters of a reason that repeats another text, such as the reason of a parent."""
 _DAY_SECONDS: Final = 86_400
+
+
+def cut(why: str) -> str:
+    """Return the reason, shortened where it is too long."""
+    return why if len(why) <= LONGEST_WHY else f"{why[: LONGEST_WHY - 1]}…"
 
 
 def tombstone_expiry(now: int) -> int:

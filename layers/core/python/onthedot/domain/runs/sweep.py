@@ -7,10 +7,13 @@ from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.workers.pools import PoolKind
 
 PATIENCE_MS: Final = 10 * 60_000
 """While a queue has a backlog, the sweep leaves a run in its slot for this long, which costs one read a minute. After
 that it moves the run to later slots at growing intervals, which costs a write each time."""
+LONG_WAIT_MS: Final = 60 * 60_000
+"""A run that waits for a worker for longer than this is counted for an alarm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +40,65 @@ class Nothing:
 
 
 def decide(
-    run: Record, slot: str, *, now: int, backlogged: bool, claim_token: str, generation: str, deployment: Deployment
+    run: Record,
+    slot: str,
+    *,
+    now: int,
+    backlogged: bool | None,
+    claim_token: str,
+    generation: str,
+    deployment: Deployment,
+    never_begun: bool = False,
 ) -> Act | Leave | Nothing:
-    """Decide by the status of the run. `backlogged` says that its message may still wait in its queue."""
+    """Decide by the status of the run.
+
+    `backlogged` says that its message may still wait in its queue. None: the queue cannot be asked now.
+    `never_begun` says of an attempt whose lease is over that its worker never knew of it.
+    """
     if run.slot != slot:
         return Nothing()
     if run.status is Status.RUNNING:
-        return _look_after_attempt(run, now, generation, deployment)
+        return _look_after_attempt(run, now, generation, deployment, never_begun=never_begun)
+    return _look_after_message(run, now, backlogged, claim_token, deployment)
+
+
+def _look_after_message(
+    run: Record, now: int, backlogged: bool | None, claim_token: str, deployment: Deployment
+) -> Act | Leave:
+    if backlogged is None:
+        # A message that is sent to such a queue is most likely not delivered, and must not count as a resend.
+        return Act(lifecycle.look_later(run, now, deployment), "queue_unavailable", send=False)
     if backlogged and now - run.fire_at < PATIENCE_MS:
         return Leave("its queue is backlogged")
     if backlogged:
         # Perhaps no worker serves the pool for days. If the run stayed in this slot, every tick would read it again.
         return Act(lifecycle.look_later(run, now, deployment), "waits", send=False)
-    if run.resends >= lifecycle.MAX_RESENDS:
+    if run.resends >= lifecycle.MAX_RESENDS and _is_pushed(run, deployment):
         return Act(lifecycle.undeliverable(run, now, deployment), "undeliverable")
     return Act(lifecycle.resend(run, now, claim_token=claim_token, deployment=deployment), "resent")
 
 
-def _look_after_attempt(run: Record, now: int, generation: str, deployment: Deployment) -> Act:
-    if lifecycle.lease_is_over(run, now):
-        return Act(lifecycle.lose(run, now, generation=generation, deployment=deployment), "lost")
-    return Act(lifecycle.repark(run, now, deployment), "reparked")
+def waits_long(run: Record, now: int) -> bool:
+    """Return whether the run has waited for a worker for more than an hour."""
+    return run.status is Status.DISPATCHED and now - run.fire_at > LONG_WAIT_MS
+
+
+def _is_pushed(run: Record, deployment: Deployment) -> bool:
+    """Return whether the queue of the run invokes its workers.
+
+    If it does and no worker starts the run, the function is broken. In a pull pool a run waits for a worker that can
+    take it, for as long as there is none.
+    """
+    pool = deployment.pools.get(run.pool)
+    return pool is not None and pool.kind is PoolKind.PUSH
+
+
+def _look_after_attempt(run: Record, now: int, generation: str, deployment: Deployment, *, never_begun: bool) -> Act:
+    if not lifecycle.lease_is_over(run, now):
+        return Act(lifecycle.repark(run, now, deployment), "reparked")
+    if never_begun:
+        return Act(lifecycle.take_back(run, now, generation=generation, deployment=deployment), "taken_back")
+    return Act(lifecycle.lose(run, now, generation=generation, deployment=deployment), "lost")
 
 
 def is_backlogged(lateness_ms: int, visible: int, oldest_age_ms: int | None) -> bool:

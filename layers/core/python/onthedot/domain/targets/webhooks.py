@@ -13,6 +13,8 @@ from typing import Final
 
 PREFIX: Final = "whsec_"
 KEY_BYTES: Final = 32
+MOST_KEYS: Final = 5
+"""Most keys of a tenant. Each of them signs every call, and they are one stored item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +37,16 @@ def fresh_key(now: int) -> SigningKey:
 
 
 def rotated(keys: Sequence[SigningKey], now: int, overlap_ms: int) -> tuple[SigningKey, ...]:
-    """Return a new key, followed by the earlier ones, which sign for the overlap at most. Retired keys are dropped."""
+    """Return a new key, followed by the earlier ones, which sign for the overlap at most.
+
+    Retired keys are dropped, and so are the oldest ones when there are too many.
+    """
     retiring = [
         SigningKey(key.secret, key.created_at, min(key.retires_at or now + overlap_ms, now + overlap_ms))
         for key in keys
         if key.signs(now)
     ]
-    return (fresh_key(now), *(key for key in retiring if key.signs(now)))
+    return (fresh_key(now), *(key for key in retiring if key.signs(now)))[:MOST_KEYS]
 
 
 def signature_headers(keys: Sequence[SigningKey], message_id: str, now: int, body: bytes) -> dict[str, str]:

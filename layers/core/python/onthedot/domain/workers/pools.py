@@ -28,6 +28,14 @@ class PoolKind(StrEnum):
     """Processes ask for work."""
 
 
+MOST_RECEIVES: Final = {PoolKind.PUSH: 20, PoolKind.PULL: 1000}
+"""Deliveries after which a queue takes a message for a dead letter. The most that SQS allows is 1000.
+
+A worker returns a message that comes too early, or while another worker has the run. Each time counts as a delivery. A
+pull worker also returns, every second, a message that it has no room for.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
     """A group of workers with the same capabilities, and its limits for one run."""

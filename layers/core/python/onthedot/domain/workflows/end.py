@@ -9,7 +9,7 @@ from typing import Final
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import changes
-from onthedot.domain.runs.endings import closed, concluded
+from onthedot.domain.runs.endings import closed, concluded, cut
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.records import TERMINAL, Record, Status
 
@@ -19,8 +19,6 @@ WHY: Final[Mapping[Status, str]] = {
     Status.CANCELLED: "its workflow was cancelled",
     Status.DELETED: "its workflow was deleted",
 }
-LONGEST_WHY: Final = 300
-"""Most characters of a reason."""
 
 
 def ended_with_workflow(job: Record) -> bool:
@@ -70,4 +68,4 @@ def _status(run_ended: Status) -> Status:
 
 
 def _why(run_ended: Status, because: str | None) -> str:
-    return f"{WHY[run_ended]}{f': {because}' if because else ''}"[:LONGEST_WHY]
+    return cut(f"{WHY[run_ended]}{f': {because}' if because else ''}")

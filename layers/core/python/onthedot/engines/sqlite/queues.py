@@ -10,6 +10,7 @@ from typing import Final
 
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
+from onthedot.domain.workers.pools import MOST_RECEIVES, PoolKind
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import Counts, Delivery, Letter, MessageTable
 from onthedot.ports import Clock, Deadline, Received, RunMessage, Tick
@@ -19,7 +20,8 @@ MAX_DELAY_SECONDS: Final = 900
 MAX_MESSAGES: Final = 10
 LOOK_EVERY_MS: Final = 100
 """The interval at which a waiting receiver asks for a message."""
-RUN_RECEIVES: Final = 20
+RUN_RECEIVES: Final = MOST_RECEIVES[PoolKind.PULL]
+"""One number for all queues: the embedded engine does not know which queues are pull queues."""
 TICK_VISIBILITY_MS: Final = 100_000
 TICK_RECEIVES: Final = 5
 _TICKS: Final = "ticks"

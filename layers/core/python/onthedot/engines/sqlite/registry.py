@@ -1,15 +1,17 @@
 """Pull workers, and the keys that sign the calls of tenants, in SQLite."""
 
+import logging
 import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
 from onthedot import registry_codec
 from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.workers.records import Load, WorkerRecord, expiry_of
+from onthedot.domain.workers.records import MOST_ASSIGNED, Load, WorkerRecord, expiry_of
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Clock
 
+_LOG: Final = logging.getLogger(__name__)
 _COLUMNS: Final = "worker_id, about, heartbeat_at, load"
 
 
@@ -44,10 +46,11 @@ class SqliteWorkerRegistry:
 
     def assign(self, worker_id: str, run_id: str) -> bool:
         with self._database.transaction() as connection:
-            known = _find(connection, worker_id, self._clock.now()) is not None
-            if known:
-                _assign(connection, worker_id, [run_id])
-        return known
+            worker = _find(connection, worker_id, self._clock.now())
+            if worker is None or (len(worker.assigned) >= MOST_ASSIGNED and run_id not in worker.assigned):
+                return False
+            _assign(connection, worker_id, [run_id])
+        return True
 
     def unassign(self, worker_id: str, run_ids: Sequence[str]) -> None:
         pairs = [(worker_id, run_id) for run_id in run_ids]
@@ -58,7 +61,7 @@ class SqliteWorkerRegistry:
         query = f"SELECT {_COLUMNS} FROM workers WHERE expires_at > ? ORDER BY worker_id"  # noqa: S608 - column names
         with self._database.transaction() as connection:
             rows = connection.execute(query, (self._clock.now() // 1000,)).fetchall()
-            return [_worker(connection, row) for row in rows]
+            return [worker for row in rows if (worker := _worker(connection, row)) is not None]
 
 
 class SqliteSigningStore:
@@ -86,10 +89,15 @@ def _find(connection: sqlite3.Connection, worker_id: str, now: int) -> WorkerRec
     return None if row is None else _worker(connection, row)
 
 
-def _worker(connection: sqlite3.Connection, row: sqlite3.Row) -> WorkerRecord:
+def _worker(connection: sqlite3.Connection, row: sqlite3.Row) -> WorkerRecord | None:
+    """Return the worker. None: it cannot be read, and counts as unknown, so it registers again."""
     query = "SELECT run_id FROM assigned WHERE worker_id = ?"
     assigned = [run_id for (run_id,) in connection.execute(query, (row["worker_id"],))]
-    return registry_codec.worker_of(row["worker_id"], row["about"], row["heartbeat_at"], row["load"], assigned)
+    try:
+        return registry_codec.worker_of(row["worker_id"], row["about"], row["heartbeat_at"], row["load"], assigned)
+    except registry_codec.DAMAGED as error:
+        _LOG.error("worker_unreadable", extra={"worker": row["worker_id"], "why": repr(error)})
+        return None
 
 
 def _assign(connection: sqlite3.Connection, worker_id: str, run_ids: Sequence[str]) -> None:

@@ -2,8 +2,13 @@
 
 import hashlib
 import secrets
+from typing import Final
 
+from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.ports import Clock, Principal, TokenStore
+
+LONGEST_NAME: Final = 100
+"""Most characters of a tenant's name. It is a part of many keys, which have at most a kilobyte."""
 
 
 def token_hash(api_token: str) -> str:
@@ -12,7 +17,12 @@ def token_hash(api_token: str) -> str:
 
 
 def issue_token(tokens: TokenStore, clock: Clock, principal: Principal) -> str:
-    """Store a new token for the caller and return it."""
+    """Store a new token for the caller and return it. Raise InvalidRequest for a name that cannot be a part of keys."""
+    fields = {"tenant": principal.tenant, "role": principal.role, "name": principal.name}
+    bad = [field for field, text in fields.items() if not 0 < len(text) <= LONGEST_NAME or not text.isprintable()]
+    if bad:
+        message = f"give 1 to {LONGEST_NAME} characters that can be printed"
+        raise InvalidRequest(*(Problem(field, message) for field in bad))
     api_token = f"otd_{secrets.token_urlsafe(32)}"
     tokens.add(token_hash(api_token), principal, clock.now())
     return api_token

@@ -8,14 +8,15 @@ from typing import Final
 
 from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import TERMINAL, Definition, Record, Status
 from onthedot.domain.runs.still_scheduled import why_not_scheduled
 from onthedot.domain.schedules.recurrence import OverlapPolicy
 from onthedot.domain.workers.pools import missing, needs_of
-from onthedot.ports import Deadline, Engine, Moved, Refused, RunMessage
+from onthedot.ports import Deadline, Engine, RunMessage
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import send_runs
-from onthedot.use_cases.outcomes import current_record
+from onthedot.use_cases.outcomes import current_record, is_record_written, is_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
 LEAST_WAIT_MS: Final = 2_000
@@ -73,8 +74,7 @@ def _reroute(engine: Engine, job: Record, message: RunMessage) -> Settled:
         return Settled("stale")
     why = f"its job needs workers of pool {job.pool} by now"
     move = lifecycle.reroute(run, job.pool, now, why, generation=fresh_generation(), deployment=engine.deployment)
-    if not isinstance(engine.store.move(move), Refused):
-        send_runs(engine, [lifecycle.applied(run, move)], Deadline.after(now, patience.SEND_MS))
+    _move_and_send(engine, run, move)
     return Settled(why)
 
 
@@ -97,13 +97,17 @@ def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: Run
     if job.last_started_run not in (None, message.run_id):
         last_started_run = engine.store.get(job.last_started_run or "")
     if last_started_run is None or last_started_run.status in TERMINAL:
-        named = job.last_started_run == message.run_id or isinstance(
-            engine.store.move(lifecycle.name_last_started(job, message.run_id)), Moved
-        )
-        return MayStart(job.definition) if named else _postpone(engine, message, "another run takes its turn")
+        if job.last_started_run == message.run_id or _name_last_started(engine, job, message.run_id):
+            return MayStart(job.definition)
+        return _postpone(engine, message, "another run takes its turn")
     if overlap is OverlapPolicy.SKIP:
         return _skip(engine, message, f"overlap: run {last_started_run.run_id} has not ended (policy skip)", job)
     return _postpone(engine, message, f"overlap: waits for run {last_started_run.run_id}")
+
+
+def _name_last_started(engine: Engine, job: Record, run_id: str) -> bool:
+    outcome = engine.store.move(lifecycle.name_last_started(job, run_id))
+    return is_written(outcome, lambda current: current.last_started_run == run_id)
 
 
 def _postpone(engine: Engine, message: RunMessage, why: str) -> Settled:
@@ -114,9 +118,15 @@ def _postpone(engine: Engine, message: RunMessage, why: str) -> Settled:
         return Settled("stale")
     at = now + min(max((now - run.nominal_at) // 4, LEAST_WAIT_MS), LONGEST_WAIT_MS)
     move = lifecycle.postpone(run, at, now, why, generation=fresh_generation(), deployment=engine.deployment)
-    if not isinstance(engine.store.move(move), Refused):
-        send_runs(engine, [lifecycle.applied(run, move)], Deadline.after(now, patience.SEND_MS))
+    _move_and_send(engine, run, move)
     return Settled(why)
+
+
+def _move_and_send(engine: Engine, run: Record, move: Move) -> None:
+    """Reschedule the run and send it, unless another process has moved it meanwhile."""
+    moved = lifecycle.applied(run, move)
+    if is_record_written(moved, engine.store.move(move)) and moved.status is Status.DISPATCHED:
+        send_runs(engine, [moved], Deadline.after(engine.clock.now(), patience.SEND_MS))
 
 
 def _dispatched_run(engine: Engine, message: RunMessage) -> Record | None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Definition, Record, Status
-from onthedot.ports import Deadline, Engine, Moved, RunMessage
+from onthedot.ports import Deadline, Engine, RunMessage
 from onthedot.use_cases import patience
 from onthedot.use_cases.attempts.check_before_start import Settled, check_before_start
+from onthedot.use_cases.attempts.lost_attempts import end_lost_attempt
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events.event_payloads import with_own_payload
-from onthedot.use_cases.outcomes import current_record
+from onthedot.use_cases.outcomes import current_record, is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
 
@@ -96,12 +97,14 @@ def _start(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verd
 
 def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
     """Declare lost an attempt whose lease is over, by the same move that the sweep would make."""
-    move = lifecycle.lose(run, now, generation=fresh_generation(), deployment=engine.deployment)
+    move = end_lost_attempt(engine, run, now, fresh_generation())
+    lost = lifecycle.applied(run, move)
     outcome = engine.store.move(move)
-    if isinstance(outcome, Moved):
-        lost = lifecycle.applied(run, move)
+    if is_record_written(lost, outcome):
         send_if_dispatched(engine, lost)
-        notify_children(engine, lost)
+    current = current_record(outcome)
+    if current is not None:
+        notify_children(engine, current)  # this write, or an earlier one, may have ended the run
     return Done("lost attempt taken back")
 
 

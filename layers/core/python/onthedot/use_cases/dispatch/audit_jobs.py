@@ -6,16 +6,17 @@ depends on the jobs that are due: a job is audited in the hour before its next f
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import Unavailable, Unreadable
 from onthedot.domain.reports.audit import Finding, Report, audit, audited_times, no_range_reaches, window
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Engine
-from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
+from onthedot.use_cases.dispatch.set_aside import read_aside
+from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 
 _LOG: Final = logging.getLogger(__name__)
 BUCKETS_BEHIND: Final = 60
@@ -28,6 +29,8 @@ TIMES_IN_LOG: Final = 10
 
 OnReport = Callable[[Record, Report], None]
 """Receives each audited job with its report."""
+OnUnreadable = Callable[[Unreadable], None]
+"""Receives each record that cannot be read, or that was set aside."""
 
 
 def audit_job(engine: Engine, job: Record, after: int, until: int) -> Report:
@@ -62,18 +65,29 @@ def log_report(job: Record, report: Report) -> None:
             _LOG.log(level, kind, extra=extra)
 
 
+def log_unreadable(record: Unreadable) -> None:
+    """Log a record that cannot be read, or that was set aside."""
+    _LOG.error("unreadable", extra={"run": record.run_id, "tenant": record.tenant, "why": record.why})
+
+
 def audit_due_jobs(
-    engine: Engine, shards: Sequence[int], deadline: Deadline, on_report: OnReport = log_report
+    engine: Engine,
+    shards: Sequence[int],
+    deadline: Deadline,
+    on_report: OnReport = log_report,
+    on_unreadable: OnUnreadable = log_unreadable,
 ) -> Counter[str]:
     """Audit the jobs in the slots around the present, and give each report to `on_report`.
 
-    Return the counts of jobs, of expected, missing (holes), late and unread times, and of slots that were out_of_time
-    or unavailable.
+    Records that cannot be read or were set aside go to `on_unreadable`. Return the counts of jobs, of expected, missing
+    (holes), late and unread times, of unreadable records, and of slots that were out_of_time or unavailable.
     """
     now = engine.clock.now()
     around = range(bucket_of(now) - BUCKETS_BEHIND, bucket_of(now) + BUCKETS_AHEAD + 1)
     slots = [slot_name(SlotKind.FIRE, shard, bucket) for shard in _in_turn(shards, now) for bucket in around]
-    work = _Round(engine, deadline, on_report)
+    work = _Round(engine, deadline, on_report, on_unreadable)
+    for shard in shards:
+        work.report_aside(shard)
     for done, slot in enumerate(slots):
         try:
             whole = work.audit_slot(slot)
@@ -95,6 +109,7 @@ class _Round:
     engine: Engine
     deadline: Deadline
     on_report: OnReport
+    on_unreadable: OnUnreadable
     seen: set[str] = field(default_factory=set)
     """Ids of audited jobs. A job that moves to another slot meanwhile is found again there."""
     counts: Counter[str] = field(default_factory=lambda: Counter(jobs=0, expected=0, holes=0, late=0))
@@ -103,16 +118,41 @@ class _Round:
         """Audit the jobs of a slot. Return False if time ran out."""
         if self._out_of_time():
             return False
-        for entries in read_slot_entries(self.engine, slot, JOBS_AT_ONCE):
-            new = {entry.run_id for entry in entries if entry.kind is Kind.RECURRING} - self.seen
+        for page in read_slot_pages(self.engine, slot, JOBS_AT_ONCE):
+            self._report(page.unreadable)
+            new = {entry.run_id for entry in page.items if entry.kind is Kind.RECURRING} - self.seen
             self.seen |= new
-            jobs = self.engine.store.get_many(sorted(new), self.deadline).found if new else {}
-            for job in jobs.values():
+            read = self.engine.store.get_many(sorted(new), self.deadline)
+            self._report(read.unreadable.values())
+            for job in read.found.values():
                 if self._out_of_time():
                     return False
                 if job.kind is Kind.RECURRING and job.status is Status.ACTIVE:
-                    self._audit(job)
+                    self._audit_alone(job)
         return True
+
+    def report_aside(self, shard: int) -> None:
+        """Report the records of a shard that dispatchers have set aside."""
+        try:
+            self._report(read_aside(self.engine, shard, self.deadline))
+        except Unavailable as error:
+            self.counts["unavailable"] += 1
+            _LOG.warning("aside_unavailable", extra={"shard": shard, "error": str(error)})
+
+    def _report(self, found: Iterable[Unreadable]) -> None:
+        for one in found:
+            self.counts["unreadable"] += 1
+            self.on_unreadable(one)
+
+    def _audit_alone(self, job: Record) -> None:
+        """Audit a job. One that cannot be audited hides the holes of no other."""
+        try:
+            self._audit(job)
+        except Unavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with this job, the others are audited
+            _LOG.exception("not_audited", extra={"job": job.job_id})
+            self._report([Unreadable(job.run_id, f"the audit failed: {type(error).__name__}: {error}", job.tenant)])
 
     def _audit(self, job: Record) -> None:
         report = audit_recent(self.engine, job)

@@ -6,7 +6,7 @@ in the aside slot of its shard until a version can read it, or an operator repai
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from onthedot.domain.errors import Unavailable, Unreadable
@@ -14,6 +14,7 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import DECISION_MS, aside_slot, bucket_of
 from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 from onthedot.use_cases.outcomes import Outcome
 
 _LOG: Final = logging.getLogger(__name__)
@@ -52,10 +53,12 @@ def is_time_to_look(shard: int, bucket: int) -> bool:
     return (shard + bucket) % BUCKETS_BETWEEN == 0
 
 
-def take_up(engine: Engine, counts: Counter[str], shard: int, deadline: Deadline) -> None:
+def take_up(
+    engine: Engine, counts: Counter[str], shard: int, deadline: Deadline, *, unhandled_ms: int = UNHANDLED_MS
+) -> None:
     """Put the records of the aside slot that can be read now back into the slots of their passes.
 
-    Count the others as `aside`, for the alarm.
+    A record that could not be handled stays for `unhandled_ms`. Count the records that stay as `aside`, for the alarm.
     """
     now = engine.clock.now()
     page = engine.store.read_slot(aside_slot(shard))
@@ -63,21 +66,34 @@ def take_up(engine: Engine, counts: Counter[str], shard: int, deadline: Deadline
     # Each look begins at another record, so that records which stay unreadable do not hide the others.
     first = bucket_of(now) // BUCKETS_BETWEEN * READ_AT_ONCE % max(1, len(ids))
     read = engine.store.get_many([*ids[first:], *ids[:first]][:READ_AT_ONCE], deadline)
-    returning = [run for run in read.found.values() if _may_return(run, shard, now)]
+    returning = [run for run in read.found.values() if _may_return(run, shard, now - unhandled_ms)]
     moves = [lifecycle.put_back(run, now, engine.deployment) for run in returning]
     outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
     returned = sum(isinstance(outcome, Moved) for outcome in outcomes)
     counts.update(put_back=returned, aside=len(ids) + len(page.unreadable) - returned)
 
 
-def _may_return(run: Record, shard: int, now: int) -> bool:
+def read_aside(engine: Engine, shard: int, deadline: Deadline) -> Iterator[Unreadable]:
+    """Yield the records of a shard that are set aside, each with its fault, as far as the deadline allows."""
+    slot = aside_slot(shard)
+    for page in read_slot_pages(engine, slot, READ_AT_ONCE):
+        if not deadline.allows(engine.clock.now()):
+            return
+        yield from page.unreadable
+        read = engine.store.get_many([entry.run_id for entry in page.items], deadline)
+        yield from read.unreadable.values()
+        yield from (_facts(run) for run in read.found.values() if run.slot == slot)
+
+
+def _facts(run: Record) -> Unreadable:
+    why = run.aside_why or "it can be read now"
+    return Unreadable(run.run_id, why, run.tenant, run.kind, run.status, run.slot, run.aside_since)
+
+
+def _may_return(run: Record, shard: int, unhandled_since: int) -> bool:
     if run.slot != aside_slot(shard):
         return False
-    return not _is_unhandled(run) or now - (run.aside_since or 0) >= UNHANDLED_MS
-
-
-def _is_unhandled(run: Record) -> bool:
-    return (run.aside_why or "").startswith(UNHANDLED)
+    return not (run.aside_why or "").startswith(UNHANDLED) or (run.aside_since or 0) <= unhandled_since
 
 
 def _set_one_aside(engine: Engine, counts: Counter[str], slot: str, run_id: str, why: str) -> bool:

@@ -13,12 +13,13 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import has_graph
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.domain.runs.sweep import Act, Leave, Nothing, decide
+from onthedot.domain.runs.sweep import Act, Leave, Nothing, decide, waits_long
 from onthedot.ports import Deadline, Engine, Moved, Undecided
+from onthedot.use_cases.attempts.lost_attempts import was_never_begun
 from onthedot.use_cases.attempts.start_run import definition_of
 from onthedot.use_cases.dispatch.find_pool import NoPool, find_pool, has_pool
 from onthedot.use_cases.dispatch.queue_states import QueueStates
-from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.dispatch.send_runs import message_for, send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
@@ -92,15 +93,15 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
         return None
     if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run):
         return _reroute(sweep, run, now)
-    may_hold = sweep.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False
     decision = decide(
         run,
         sweep.slot,
         now=now,
-        backlogged=may_hold is not False,
+        backlogged=sweep.queues.may_hold(run, now) if run.status is Status.DISPATCHED else False,
         claim_token=sweep.claim_token,
         generation=fresh_generation(),
         deployment=sweep.engine.deployment,
+        never_begun=was_never_begun(sweep.engine, run, now),
     )
     if isinstance(decision, Leave):
         sweep.leave()
@@ -147,13 +148,25 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
             sweep.counts[act.what] += 1
+            if waits_long(run, sweep.engine.clock.now()):
+                sweep.counts["waiting_long"] += 1
             _notify_children(sweep, lifecycle.applied(run, act.move))
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     sweep.set_aside(faults)
     if to_send:
-        # A run that stays unsent is found again in the watch slot to which it was just moved.
-        sweep.counts["unsent_by_sweep"] += send_runs(sweep.engine, to_send, deadline)
+        _send(sweep, to_send, deadline)
+
+
+def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:
+    """Send runs. A run that stays unsent is found again in a later watch slot, and this resend does not count."""
+    engine, now = sweep.engine, sweep.engine.clock.now()
+    unsent = {message.run_id for message in engine.queues.send([message_for(run) for run in runs], deadline)}
+    sweep.counts["unsent_by_sweep"] += len(unsent)
+    not_resent = [run for run in runs if run.run_id in unsent and run.resends]
+    if not_resent:
+        moves = [lifecycle.uncount_resend(run, now, engine.deployment) for run in not_resent]
+        engine.store.move_many(moves, deadline)
 
 
 def _notify_children(sweep: Sweep, run: Record) -> None:

@@ -5,16 +5,18 @@ is doubled. A handler that handles the event again sends the runs that were not 
 sent stays in its watch slot, where the sweep finds it.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import PayloadGone, Unavailable
 from onthedot.domain.events.index import lookup_keys
 from onthedot.domain.events.patterns import matches
 from onthedot.domain.ids import event_run_id
-from onthedot.domain.runs.endings import closed
+from onthedot.domain.runs.endings import closed, cut
 from onthedot.domain.runs.fairness import Limits
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.stamping import new_run
@@ -25,7 +27,9 @@ from onthedot.use_cases.events.event_payloads import Payloads, PayloadTooLarge
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
 from onthedot.use_cases.outcomes import record_after_create
 
+_LOG: Final = logging.getLogger(__name__)
 JOBS_AT_ONCE: Final = 100
+IN_LOG: Final = 10
 TRIGGER: Final = "event"
 
 
@@ -47,6 +51,20 @@ class Handled:
     """Ids of the runs that the event caused, now or when it was handled before."""
     made: int = 0
     """The number of runs that were made now."""
+    unreadable: dict[str, str] = field(default_factory=dict)
+    """Jobs that this version cannot read, with the reason. The event may match them, and they have no run."""
+    unavailable: Unavailable | None = None
+    """The first failure that keeps a job from having its run now."""
+
+    @contextmanager
+    def apart(self, job_id: str) -> Iterator[None]:
+        """Note an error about one job, so that it stops no other job."""
+        try:
+            yield
+        except Unavailable as error:
+            self.unavailable = self.unavailable or error
+        except Exception as error:  # noqa: BLE001 - a damaged pattern or record can raise anything
+            self.unreadable[job_id] = cut(f"{type(error).__name__}: {error}")
 
 
 def first_seen(engine: Engine, tenant: str, event: Event) -> Event:
@@ -59,7 +77,7 @@ def first_seen(engine: Engine, tenant: str, event: Event) -> Event:
 
 
 def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) -> Handled:
-    """Stamp and send a run for each matching job.
+    """Stamp and send a run for each matching job. A job that cannot be read stops no other.
 
     Raise Unavailable when not every matching job has its run by the deadline. When the event is delivered again, its
     handler makes the missing runs.
@@ -67,36 +85,58 @@ def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) 
     handled = Handled()
     limits = engine.limits.read()
     payloads = Payloads(engine.blobs, event.document)
-    entries = _matching(engine, tenant, event)
+    entries = _matching(engine, tenant, event, handled, deadline)
     while found := dict(islice(entries, JOBS_AT_ONCE)):
-        if not deadline.allows(engine.clock.now()):
-            raise Unavailable(f"event {event.event_id}: out of time after {len(handled.runs)} runs")
-        jobs = _jobs(engine, tenant, event, found, deadline)
-        runs = [_run(engine, job, event, payloads, limits) for job in jobs]
+        _refuse_late(engine, event, handled, deadline)
+        runs: list[Record] = []
+        for job in _jobs(engine, tenant, found, handled, deadline):
+            with handled.apart(job.job_id):
+                if _waits_for(job, tenant, event):
+                    runs.append(_run(engine, job, event, payloads, limits))
         _stamp(engine, event, runs, handled, deadline)
+    if handled.unreadable:
+        some = dict(islice(handled.unreadable.items(), IN_LOG))
+        _LOG.error("event_jobs_unreadable", extra={"count": len(handled.unreadable), "jobs": some})
+    if handled.unavailable is not None:
+        raise handled.unavailable
     return handled
 
 
-def _matching(engine: Engine, tenant: str, event: Event) -> Iterator[tuple[str, PatternEntry]]:
-    """Yield each job once, with one of its entries that match."""
+def _refuse_late(engine: Engine, event: Event, handled: Handled, deadline: Deadline) -> None:
+    if not deadline.allows(engine.clock.now()):
+        raise Unavailable(f"event {event.event_id}: out of time after {len(handled.runs)} runs")
+
+
+def _matching(
+    engine: Engine, tenant: str, event: Event, handled: Handled, deadline: Deadline
+) -> Iterator[tuple[str, PatternEntry]]:
+    """Yield each job once, with one of its entries that match. Raise Unavailable when there is no time to find all."""
     seen: set[str] = set()
     for entry in engine.patterns.matching(tenant, lookup_keys(event.document)):
-        if entry.job_id not in seen and matches(pattern_index.read(entry.pattern), event.document):
+        _refuse_late(engine, event, handled, deadline)
+        is_match = False
+        with handled.apart(entry.job_id):
+            is_match = entry.job_id not in seen and matches(pattern_index.read(entry.pattern), event.document)
+        if is_match:
             seen.add(entry.job_id)
             yield entry.job_id, entry
 
 
 def _jobs(
-    engine: Engine, tenant: str, event: Event, found: Mapping[str, PatternEntry], deadline: Deadline
-) -> list[Record]:
-    """Return the jobs that wait for the event as they are now: the index may be out of date."""
+    engine: Engine, tenant: str, found: Mapping[str, PatternEntry], handled: Handled, deadline: Deadline
+) -> Iterator[Record]:
+    """Yield the jobs of the entries as they are now: the index may be out of date."""
     read = engine.store.get_many(list(found), deadline)
-    # A job that is missing here may exist: perhaps it was not read in time.
-    jobs = {i: read.found.get(i) or (engine.store.get(i) if i in read.unread else None) for i in found}
+    handled.unreadable |= {job_id: unreadable.why for job_id, unreadable in read.unreadable.items()}
     for job_id, entry in found.items():
-        if job_id not in read.unreadable:
-            pattern_index.clear_left_over(engine, tenant, entry, jobs[job_id])
-    return [job for job in jobs.values() if job is not None and _waits_for(job, tenant, event)]
+        job = None
+        if job_id in read.unreadable:
+            continue
+        with handled.apart(job_id):
+            job = read.found.get(job_id) or (engine.store.get(job_id) if job_id in read.unread else None)
+            pattern_index.clear_left_over(engine, tenant, entry, job)
+        if job is not None:
+            yield job
 
 
 def _waits_for(job: Record, tenant: str, event: Event) -> bool:
@@ -112,7 +152,7 @@ def _run(engine: Engine, job: Record, event: Event, payloads: Payloads, limits: 
     run = new_run(job, run_id, event.time, now, now=now, deployment=engine.deployment, trigger=TRIGGER)
     try:
         run = payloads.added_to(run, job)
-    except PayloadTooLarge as error:
+    except (PayloadTooLarge, PayloadGone) as error:
         return replace(
             run, status=Status.SKIPPED, reason=str(error), claim_token=None, **closed(now, engine.deployment)
         )

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain
+from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
+from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain, unreadable_reason
 from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record, Status
 from onthedot.domain.runs.slots import is_near
@@ -20,19 +20,24 @@ PATIENCE_MS: Final = 3_000
 class Explained:
     """A job, and the reasons for its status."""
 
-    job: Record
+    job: Record | Unreadable
+    """The job, or the facts about one that cannot be read."""
     reasons: list[Reason]
 
 
 def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     """Return the reasons for the job's status. Raise JobNotFound."""
-    job = read_job(engine, tenant, job_id)
+    try:
+        job = read_job(engine, tenant, job_id)
+    except UnreadableRecord as error:
+        return Explained(error.record, [unreadable_reason(error.record)])
     now = engine.clock.now()
     latest = _latest_due(engine, job, now) if job.kind in STAMPING else None
     run = latest or job
-    backlog, limit = _backlog(engine, run, now), _limit(engine, run, now)
-    workers = _workers(engine, run, run.definition or job.definition, now)
-    return Explained(job, explain(job, now, backlog, latest, limit, workers=workers, parents=_parents(engine, job)))
+    limit = _limit(engine, run, now)
+    waits = [*_pool(engine, run), *_workers(engine, run, run.definition or job.definition, now)]
+    backlog = _backlog(engine, run, now)
+    return Explained(job, explain(job, now, backlog, latest, limit, workers=waits, parents=_parents(engine, job)))
 
 
 def _parents(engine: Engine, job: Record) -> list[str]:
@@ -69,7 +74,7 @@ def _limit(engine: Engine, run: Record, now: int) -> str | None:
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
     """Read the backlog of the run's queue, but only where it explains something."""
-    if not _waits_in_queue(run, now):
+    if not _waits_in_queue(run, now) or engine.deployment.pools.get(run.pool) is None:
         return None
     try:
         visible = engine.queues.visible(run.pool, run.priority)
@@ -78,18 +83,26 @@ def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
     return QueueState(visible, engine.queues.oldest_age_ms(run.pool, run.priority) if visible else None)
 
 
+def _pool(engine: Engine, run: Record) -> list[Reason]:
+    """Say that the stage no longer has the pool of a waiting run."""
+    if run.status not in SCHEDULED or engine.deployment.pools.get(run.pool) is not None:
+        return []
+    stage = ", ".join(pool.name for pool in engine.deployment.pools.all)
+    return [Reason("no_pool", f"this stage has no pool {run.pool!r} any more; it has {stage}")]
+
+
 def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:
     """Say which worker a due run of a pull pool waits for: one that it is assigned to, or one that is missing."""
     pool = engine.deployment.pools.get(run.pool)
     if definition is None or pool is None or pool.kind is not PoolKind.PULL or not _waits_in_queue(run, now):
         return []
-    workers = [worker for worker in engine.registry.workers() if worker.tenant in (None, run.tenant)]
-    turn = whose_turn(run.run_id, workers, now)
+    workers = engine.registry.workers()
+    turn = whose_turn(run.run_id, [worker for worker in workers if worker.tenant in (None, run.tenant)], now)
     if turn is not None:
         return [Reason("assigned", turn)]
     needs = worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
-    lacking = why_no_worker(pool.name, needs, workers, now)
-    return [] if lacking is None else [Reason("no_worker", lacking)]
+    lacking = why_no_worker(pool.name, run.tenant, needs, workers, now, alone=run.losses > 0)
+    return [] if lacking is None else [lacking]
 
 
 def _waits_in_queue(run: Record, now: int) -> bool:

@@ -56,6 +56,9 @@ class _Survey:
         if at < self.until:
             self.counts[bucket_of(at) * BUCKET_MS] += 1
 
+    def has_time(self) -> bool:
+        return self.deadline.allows(self.engine.clock.now())
+
     def note(self, *, complete: bool) -> None:
         self.truncated = self.truncated or not complete
 
@@ -99,6 +102,9 @@ def _count_recurring(survey: _Survey, job_ids: Sequence[str]) -> None:
     survey.note(complete=len(jobs) == len(chosen))
     budget = MOST_FIRES
     for job in jobs.values():
+        if not survey.has_time():
+            survey.note(complete=False)
+            return
         budget -= _count_fires(survey, job, budget)
 
 
@@ -127,11 +133,11 @@ def _read(survey: _Survey, slot: str) -> tuple[list[SlotEntry], bool]:
     """Return the tenant's entries in a slot, and whether these are all."""
     found: list[SlotEntry] = []
     seen = 0
-    if not survey.deadline.allows(survey.engine.clock.now()):
+    if not survey.has_time():
         return found, False
     for entries in read_slot_entries(survey.engine, slot, _AT_ONCE):
         found += [entry for entry in entries if entry.tenant == survey.tenant]
         seen += len(entries)
-        if seen >= MOST_ENTRIES:
+        if seen >= MOST_ENTRIES or not survey.has_time():
             return found, False
     return found, True

@@ -9,6 +9,7 @@ from onthedot.domain.runs.coming_fire import coming_fire
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Kind, Record, Status
 from onthedot.domain.runs.slots import horizon
 from onthedot.ports import Engine, Page
+from onthedot.use_cases.jobs.read_jobs import read_own
 
 START: Final = ""
 """The cursor after a first page with only a one-off job's own run: the next page begins with the stamped runs."""
@@ -27,8 +28,11 @@ class Outlook:
 
 
 def read_run(engine: Engine, tenant: str, run_id: str) -> Record:
-    """Return a run, or a range of skipped times. A job that stamps runs is neither. Raise JobNotFound."""
-    run = engine.store.get(run_id)
+    """Return a run, or a range of skipped times. A job that stamps runs is neither.
+
+    Raise JobNotFound and UnreadableRecord.
+    """
+    run = read_own(engine, tenant, run_id)
     if run is None or run.run_id != run_id or run.tenant != tenant:
         raise JobNotFound(run_id)
     if run.status is Status.DELETED or run.kind in STAMPING:
@@ -43,7 +47,8 @@ def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Pa
     others = _stamped(engine, job, max(limit - 1, 1), None)
     if limit == 1:
         return Page([job], START if others.items else None)
-    return Page(sorted([job, *others.items], key=lambda run: run.nominal_at, reverse=True), others.cursor)
+    runs = sorted([job, *others.items], key=lambda run: run.nominal_at, reverse=True)
+    return Page(runs, others.cursor, others.unreadable)
 
 
 def read_outlook(engine: Engine, job: Record) -> Outlook:
@@ -101,4 +106,4 @@ def _stamped(engine: Engine, job: Record, limit: int, cursor: str | None) -> Pag
     # A cursor that leads to another job's runs was not made by this API.
     if any(run.job_id != job.job_id or run.tenant != job.tenant for run in page.items):
         raise InvalidRequest(Problem("cursor", "does not belong to this job; start without it"))
-    return Page([run for run in page.items if run.status is not Status.DELETED], page.cursor)
+    return Page([run for run in page.items if run.status is not Status.DELETED], page.cursor, page.unreadable)

@@ -62,6 +62,8 @@ def redrive_all(engine: Engine, tenant: str) -> Redriven:
     while True:
         page = engine.store.failed(tenant, PAGE, cursor)
         _send_again(engine, page.items, result, deadline)
+        # The call goes on past runs that cannot be redriven, and names as many as an answer can carry.
+        del result.refused[MOST_AT_ONCE:]
         cursor = page.cursor
         if cursor is None:
             return result

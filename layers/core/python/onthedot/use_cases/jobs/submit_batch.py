@@ -19,6 +19,7 @@ from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.submit_job import JobRequest, pool_for, record_for
 from onthedot.use_cases.outcomes import Outcome, is_own, record_after_create
+from onthedot.use_cases.workflows.check_parents import ParentCheck
 
 UPLOADS: Final = 16
 
@@ -66,7 +67,11 @@ def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) ->
     """Return one answer for each request, in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
     engine = replace(engine, limits=_LimitsReadOnce(engine.limits), registry=_WorkersReadOnce(engine.registry))
     stored = _with_stored_payloads(engine, [_with_pool(engine, tenant, request) for request in requests])
-    made = [request if isinstance(request, OnthedotError) else _record(engine, tenant, request) for request in stored]
+    parents = ParentCheck(engine, tenant)
+    made = [
+        request if isinstance(request, OnthedotError) else _record(engine, tenant, request, parents)
+        for request in stored
+    ]
     entered = _with_entered_patterns(engine, made)
     # The same key twice is the same id: the first of them is written, all are compared with the record stored then.
     records = {record.run_id: record for record in reversed(entered) if isinstance(record, Record)}
@@ -101,9 +106,9 @@ def _with_stored_payloads(
         return list(uploads.map(store, requests))
 
 
-def _record(engine: Engine, tenant: str, request: JobRequest) -> Accepted:
+def _record(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck) -> Accepted:
     try:
-        return record_for(engine, tenant, request)
+        return record_for(engine, tenant, request, parents)
     except OnthedotError as error:
         return error
 
@@ -126,9 +131,13 @@ def _with_entered_patterns(engine: Engine, records: Sequence[Accepted]) -> list[
 
 
 def _leave_refused(engine: Engine, records: Sequence[Accepted], stored_now: Mapping[str, Record | Unavailable]) -> None:
-    """Remove the patterns of jobs whose id was in use, unless the stored job needs the same entries."""
+    """Remove the patterns of jobs whose id was in use, unless the stored job needs the same entries.
+
+    Entries for which there is no time are harmless, and an event removes them later.
+    """
+    deadline = Deadline.after(engine.clock.now(), patience.SEND_BATCH_MS)
     for record in records:
-        if isinstance(record, Record) and _waits_for_events(record):
+        if isinstance(record, Record) and _waits_for_events(record) and deadline.allows(engine.clock.now()):
             found = stored_now[record.run_id]
             if isinstance(found, Record):
                 pattern_index.leave(engine, record, found)

@@ -18,7 +18,7 @@ from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.place_job import choose_pool, place_run
 from onthedot.use_cases.outcomes import is_own
-from onthedot.use_cases.workflows.check_parents import check_parents
+from onthedot.use_cases.workflows.check_parents import ParentCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,11 @@ def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
     return request.pool or choose_pool(engine, tenant, request.definition)
 
 
-def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
-    """Return the record that the request makes, placed as of now. Raise InvalidRequest or Unavailable."""
+def record_for(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck | None = None) -> Record:
+    """Return the record that the request makes, placed as of now. Raise InvalidRequest or Unavailable.
+
+    `parents` is the check of all jobs of a batch, if the request is one of them.
+    """
     # The pool is chosen first, so that a job that cannot run stores no payload.
     pool = pool_for(engine, tenant, request)
     # The payload is stored before the clock is read, because a slot must be written soon after the clock was read for
@@ -73,7 +76,6 @@ def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
     now = engine.clock.now()
     key = request.idempotency_key
     job_id = fresh_job_id() if key is None else job_id_for_key(tenant, key)
-    check_parents(engine, tenant, job_id, request.parents)
     record = Record(
         run_id=job_id,
         job_id=job_id,
@@ -91,6 +93,7 @@ def record_for(engine: Engine, tenant: str, request: JobRequest) -> Record:
     )
     if not request.parents:
         return record
+    (parents or ParentCheck(engine, tenant)).check(job_id, request.parents)
     return waiting(record, request.parents, request.on_parent_failure, now, engine.deployment)
 
 

@@ -10,14 +10,13 @@ from onthedot.domain.errors import InvalidRequest, JobConflict, Problem, Unavail
 from onthedot.domain.ids import extra_run_id, fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.changes import assign
-from onthedot.domain.runs.records import SCHEDULED, Definition, Kind, Record
+from onthedot.domain.runs.records import SCHEDULED, Kind, Record
 from onthedot.domain.runs.stamping import new_run
-from onthedot.domain.workers.pools import Needs, worker_needs
 from onthedot.domain.workers.records import MOST_ASSIGNED, WorkerRecord, WorkerStatus
-from onthedot.ports import Engine, Moved, RunMessage
-from onthedot.use_cases.attempts.start_run import definition_of
+from onthedot.ports import Engine, Moved
 from onthedot.use_cases.jobs.read_jobs import read_job
 from onthedot.use_cases.jobs.run_extra import refuse_stopped
+from onthedot.use_cases.workers.able_workers import needs_of_definition
 from onthedot.use_cases.workers.worker_registry import see_worker
 
 TRIES: Final = 5
@@ -40,24 +39,6 @@ def assign_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -
             engine.registry.assign(worker_id, run.run_id)
             return run
     raise Unavailable(f"{job_id} keeps changing; try again")
-
-
-def assign_to_able_worker(engine: Engine, unable: WorkerRecord, message: RunMessage, needs: Needs | None) -> bool:
-    """Assign a run to another live worker of the same pool that can run it. Return whether there is one.
-
-    If the message stayed in the queue, the worker that polls for the longest would receive it again and again, and not
-    the worker that can run it.
-    """
-    able = _able_worker(engine, unable, message.tenant, needs or _needs_of_run(engine, message.run_id))
-    try:
-        return able is not None and engine.registry.assign(able.worker_id, message.run_id)
-    except Unavailable:
-        return False
-
-
-def needs_of_definition(definition: Definition) -> Needs:
-    """Return the needs that a worker must meet for this work."""
-    return worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
 
 
 def _stored(engine: Engine, job: Record, worker: WorkerRecord) -> Record | None:
@@ -85,27 +66,3 @@ def _refuse_unable(engine: Engine, job: Record, worker: WorkerRecord) -> None:
     if not worker.can_do(needs):
         lacking = ", ".join(sorted(needs.capabilities - worker.capabilities)) or "cpu or memory_mb"
         raise InvalidRequest(Problem("worker_id", f"this worker cannot run the job: it lacks {lacking}"))
-
-
-def _able_worker(engine: Engine, unable: WorkerRecord, tenant: str, needs: Needs | None) -> WorkerRecord | None:
-    """Return the worker to which the fewest runs are assigned, of the workers that can run this one."""
-    if needs is None:
-        return None
-    now = engine.clock.now()
-    able = [
-        worker
-        for worker in engine.registry.workers()
-        if worker.pool == unable.pool
-        and worker.worker_id != unable.worker_id
-        and worker.tenant in (None, tenant)
-        and worker.status(now) is WorkerStatus.ACTIVE
-        and worker.can_do(needs)
-        and len(worker.assigned) < MOST_ASSIGNED
-    ]
-    return min(able, key=lambda worker: len(worker.assigned), default=None)
-
-
-def _needs_of_run(engine: Engine, run_id: str) -> Needs | None:
-    run = engine.store.get(run_id)
-    definition = None if run is None else definition_of(engine, run)
-    return None if definition is None else needs_of_definition(definition)

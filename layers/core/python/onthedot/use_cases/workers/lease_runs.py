@@ -4,105 +4,46 @@ A message is hidden for little longer than a lease. If the worker dies, the mess
 lease ends, and the worker that receives it declares the attempt lost.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Definition, Priority, Record, Status
-from onthedot.domain.workers.pools import Needs
+from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.domain.workers.records import Resources, WorkerRecord
 from onthedot.ports import Engine, Received, RunMessage
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, start_run
 from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.workers.assign_run import assign_to_able_worker, needs_of_definition
+from onthedot.use_cases.workers.able_workers import HandOver
+from onthedot.use_cases.workers.give_back import delete, give_back
+from onthedot.use_cases.workers.lease_batch import (
+    HIDE_MS,
+    NO_ROOM_MS,
+    ForOtherWorker,
+    LeaseBatch,
+    LeasedRuns,
+)
 
 VISIBILITY_MS: Final = lifecycle.LEASE_MS + lifecycle.CLOCK_MARGIN_MS + 2_000
+"""How long a received message is hidden. A run of a tenant that no live worker serves waits in this way."""
 LONGEST_WAIT_MS: Final = 2_000
 """How long a lease waits for the fire time of its first run."""
 WAIT_BESIDE_MS: Final = 50
 """How long a lease waits for the fire time of a further run: the runs that are started already must not wait for it."""
-HIDE_MS: Final = 3_000
 LONGEST_HIDE_MS: Final = 60_000
 """The longest time to hide a message that no live worker can take. The time grows with each delivery, so that the
 message does not delay others."""
 ASSIGNED_HIDE_MS: Final = 60_000
 """How long to hide a message whose run was assigned to another worker. After that, it may be assigned again."""
-NO_ROOM_MS: Final = 1_000
 UNAVAILABLE_MS: Final = 5_000
-
-
-@dataclass(frozen=True, slots=True)
-class LeasedRun:
-    """A run that was started for the worker."""
-
-    run: Record
-    definition: Definition | None
-    received: Received | None
-    """Its message. None: the run was assigned to the worker."""
-    alone: bool
-    """The run lost a worker before, so no other run should run beside it."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeasedRuns:
-    """The runs of one lease call."""
-
-    leases: Sequence[LeasedRun]
-    alone_waiting: bool = False
-    """A run that must be alone found the worker busy. The worker should take no more runs until it is idle."""
-
-
-@dataclass(frozen=True, slots=True)
-class _OtherWorker(Redeliver):
-    """The verdict on a run that this worker cannot take, but another worker may."""
-
-    needs: Needs | None = None
-    """The needs that the other worker must meet. None: they are not read yet."""
-
-
-@dataclass(slots=True)
-class _LeaseBatch:
-    """The runs that one lease call starts for a worker, and the resources that are left there."""
-
-    engine: Engine
-    worker: WorkerRecord
-    most: int
-    free: Resources
-    idle: bool
-    leases: list[LeasedRun]
-    alone_waiting: bool = False
-
-    @property
-    def full(self) -> bool:
-        return len(self.leases) >= self.most or any(lease.alone for lease in self.leases)
-
-    def check_fit(self, message: RunMessage, definition: Definition | None) -> Verdict | None:
-        """Decide whether the worker can take the run. It is checked before the start, which counts as an attempt."""
-        run = self.engine.store.get(message.run_id)
-        if run is None or run.generation != message.generation:
-            return Done("stale")
-        definition = definition or run.definition
-        if definition is None or run.status is not Status.DISPATCHED:
-            return None  # the start decides about it
-        needs = needs_of_definition(definition)
-        if not self.worker.can_do(needs):
-            lacking = ", ".join(sorted(needs.capabilities - self.worker.capabilities)) or "resources"
-            return _OtherWorker(HIDE_MS, f"worker {self.worker.worker_id} lacks {lacking}", needs)
-        if not self.free.fits(needs):
-            return Redeliver(NO_ROOM_MS, "no room for it now")
-        if run.losses and not (self.idle and not self.leases):
-            self.alone_waiting = True
-            return Redeliver(NO_ROOM_MS, "it must run alone")
-        return None
-
-    def add(self, started: Started, received: Received | None) -> None:
-        self.leases.append(LeasedRun(started.run, started.definition, received, alone=started.run.losses > 0))
-        if started.definition is not None:
-            self.free = self.free.less(needs_of_definition(started.definition))
+MOST_RECEIVED: Final = 10
+"""Most messages that one call of a queue returns."""
+MOST_ROUNDS: Final = 120
+"""How often a lease receives from one queue while it gets only messages of runs for other workers."""
+LONGEST_SEARCH_MS: Final = 3_000
+"""How long a lease looks for a first run behind messages of runs for other workers."""
 
 
 def lease_runs(
@@ -122,20 +63,30 @@ def lease_runs(
     free = free or worker.resources
     # No more than the worker has room for: a run that it receives and cannot take is late for another worker.
     most = min(most, free.concurrency)
-    batch = _LeaseBatch(engine, worker, most, free, idle, [])
+    batch = LeaseBatch(engine, worker, most, free, idle, engine.clock.now() + wait_ms + LONGEST_SEARCH_MS)
     _lease_assigned(batch)
     for priority in dict.fromkeys(priorities):
         if batch.full:
             break
-        wait = wait_ms if priority == priorities[-1] and not batch.leases else 0
-        for one in sorted(_receive(batch, priority, wait), key=lambda each: each.message.fire_at):
-            _lease(batch, one)
+        _lease_from(batch, priority, wait_ms if priority == priorities[-1] and not batch.leases else 0)
     return LeasedRuns(batch.leases, batch.alone_waiting)
 
 
-def _receive(batch: _LeaseBatch, priority: Priority, wait_ms: int) -> Sequence[Received]:
+def _lease_from(batch: LeaseBatch, priority: Priority, wait_ms: int) -> None:
+    """Lease runs of one queue. While messages for other workers arrive and none for this one, receive the next ones.
+
+    These rounds receive as many messages as possible, so that a worker with one place gets through many quickly.
+    """
+    received = _receive(batch, priority, min(batch.most - len(batch.leases), MOST_RECEIVED), wait_ms)
+    for _ in range(MOST_ROUNDS):
+        for_others = [_lease(batch, one) for one in sorted(received, key=lambda each: each.message.fire_at)]
+        if batch.leases or not any(for_others) or batch.engine.clock.now() >= batch.search_until:
+            return
+        received = _receive(batch, priority, MOST_RECEIVED, 0)
+
+
+def _receive(batch: LeaseBatch, priority: Priority, maximum: int, wait_ms: int) -> Sequence[Received]:
     """Receive messages. Raise Unavailable only when the batch is empty: runs that are started must not be dropped."""
-    maximum = min(batch.most - len(batch.leases), 10)
     queues, pool = batch.engine.queues, batch.worker.pool
     try:
         return queues.receive(pool, priority, maximum, visibility_ms=VISIBILITY_MS, wait_ms=wait_ms)
@@ -145,30 +96,40 @@ def _receive(batch: _LeaseBatch, priority: Priority, wait_ms: int) -> Sequence[R
         raise
 
 
-def _lease(batch: _LeaseBatch, received: Received) -> None:
+def _lease(batch: LeaseBatch, received: Received) -> bool:
+    """Start the run of a message, or settle the message. Return whether the run is for another worker."""
     verdict = _try_to_start(batch, received.message)
     if isinstance(verdict, Started):
         batch.add(verdict, received)
-    elif isinstance(verdict, _OtherWorker):
-        _settle(batch.engine, received, _hide_ms(batch, received, verdict.needs))
     elif isinstance(verdict, Done):
-        _settle(batch.engine, received, None)
+        delete(batch.engine, received)
+    elif isinstance(verdict, ForOtherWorker):
+        give_back(batch.engine, received, _hand_over(batch, received, verdict))
     else:
-        _settle(batch.engine, received, verdict.after_ms)
+        give_back(batch.engine, received, verdict.after_ms)
+    return isinstance(verdict, ForOtherWorker)
 
 
-def _hide_ms(batch: _LeaseBatch, received: Received, needs: Needs | None) -> int:
-    """Assign the run to a worker that can take it, if there is one. Return how long to hide the message."""
-    if assign_to_able_worker(batch.engine, batch.worker, received.message, needs):
+def _hand_over(batch: LeaseBatch, received: Received, verdict: ForOtherWorker) -> int | None:
+    """Assign the run to a worker that can take it, if there is one. Return how long to hide the message.
+
+    None: a run of a tenant without a worker stays hidden, without a call for each of its messages.
+    """
+    handed = batch.others.take(received.message, verdict.needs)
+    if handed is HandOver.ASSIGNED:
         return ASSIGNED_HIDE_MS
-    return min(HIDE_MS << min(received.receive_count - 1, 10), LONGEST_HIDE_MS)
+    if handed is HandOver.BUSY:
+        return NO_ROOM_MS
+    if verdict.needs is None:
+        return None
+    return min(verdict.after_ms << min(received.receive_count - 1, 10), LONGEST_HIDE_MS)
 
 
-def _try_to_start(batch: _LeaseBatch, message: RunMessage, *, assigned: bool = False) -> Started | Verdict:
+def _try_to_start(batch: LeaseBatch, message: RunMessage, *, assigned: bool = False) -> Started | Verdict:
     clock = batch.engine.clock
     early = message.fire_at - clock.now()
     if batch.worker.tenant not in (None, message.tenant):
-        return _OtherWorker(HIDE_MS, "it is another tenant's")
+        return ForOtherWorker(HIDE_MS, "it is another tenant's")
     if batch.full:
         return Redeliver(0, "no room for it now")
     if early > (WAIT_BESIDE_MS if batch.leases else LONGEST_WAIT_MS):
@@ -176,38 +137,37 @@ def _try_to_start(batch: _LeaseBatch, message: RunMessage, *, assigned: bool = F
     clock.sleep_until(message.fire_at)
     try:
         return start_run(batch.engine, message, batch.worker.worker_id, batch.check_fit, assigned=assigned)
-    except Unavailable as error:
+    except OnthedotError as error:
         return Redeliver(UNAVAILABLE_MS, f"unavailable: {error}")
 
 
-def _settle(engine: Engine, received: Received, after_ms: int | None) -> None:
-    """Delete the message, or hide it for a while. If this fails, the queue delivers it again by itself."""
-    with suppress(Unavailable):
-        if after_ms is None:
-            engine.queues.delete(received)
-        else:
-            engine.queues.hide(received, after_ms)
-
-
-def _lease_assigned(batch: _LeaseBatch) -> None:
+def _lease_assigned(batch: LeaseBatch) -> None:
     """Start the runs that are assigned to this worker. They have no message, only their watch slot."""
-    assigned = sorted(batch.worker.assigned)
-    if not assigned:
-        return
-    for run in _assigned_runs(batch.engine, assigned, batch.worker):
-        verdict = _try_to_start(batch, message_for(run), assigned=True)
-        if isinstance(verdict, Started):
-            batch.add(verdict, None)
-        elif _is_for_next_lease(verdict, run):
-            assigned.remove(run.run_id)
-    with suppress(Unavailable):  # if this fails, the next lease finds that they are started
-        batch.engine.registry.unassign(batch.worker.worker_id, assigned)
+    settled = []
+    for run_id in sorted(batch.worker.assigned):
+        if batch.full:
+            break
+        if _lease_by_name(batch, run_id):
+            settled.append(run_id)
+    if settled:
+        with suppress(Unavailable):  # if this fails, the next lease finds that they are started
+            batch.engine.registry.unassign(batch.worker.worker_id, settled)
 
 
-def _is_for_next_lease(verdict: Verdict, run: Record) -> bool:
-    return isinstance(verdict, Redeliver) and not isinstance(verdict, _OtherWorker) and run.status is Status.DISPATCHED
+def _lease_by_name(batch: LeaseBatch, run_id: str) -> bool:
+    """Start an assigned run. Return whether it waits for this worker no more."""
+    try:
+        run = batch.engine.store.get(run_id)
+    except OnthedotError:
+        return False
+    if run is None or batch.worker.tenant not in (None, run.tenant):
+        return True
+    verdict = _try_to_start(batch, message_for(run), assigned=True)
+    if isinstance(verdict, Started):
+        batch.add(verdict, None)
+    return not _is_for_next_lease(verdict, run)
 
 
-def _assigned_runs(engine: Engine, run_ids: Iterable[str], worker: WorkerRecord) -> list[Record]:
-    found = [engine.store.get(run_id) for run_id in run_ids]
-    return [run for run in found if run is not None and worker.tenant in (None, run.tenant)]
+def _is_for_next_lease(verdict: Started | Verdict, run: Record) -> bool:
+    later = isinstance(verdict, Redeliver) and not isinstance(verdict, ForOtherWorker)
+    return later and run.status is Status.DISPATCHED

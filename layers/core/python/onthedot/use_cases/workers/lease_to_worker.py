@@ -16,7 +16,8 @@ from onthedot.ports import Answer, Call, Engine
 from onthedot.schema import PRIORITIES
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import call_for, not_made
-from onthedot.use_cases.workers.lease_runs import LeasedRun, lease_runs
+from onthedot.use_cases.workers.lease_batch import LeasedRun
+from onthedot.use_cases.workers.lease_runs import lease_runs
 from onthedot.use_cases.workers.report_run import complete_run
 from onthedot.use_cases.workers.worker_registry import find_worker
 

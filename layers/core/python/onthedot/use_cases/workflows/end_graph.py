@@ -3,19 +3,18 @@
 Jobs that do not exist yet are stored as ended, so an attempt that still makes the graph finds their ids in use.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import Unavailable, Unreadable
 from onthedot.domain.ids import is_stamped
 from onthedot.domain.runs.lifecycle import applied
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.workflows.end import end_of, never_made, was_made
-from onthedot.ports import Deadline, Engine, Moved, Undecided
-from onthedot.use_cases.jobs.payloads import load_payload
-from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload, ids_of, records_of
+from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.use_cases.workflows.workflow_graph import Workflow, graph_of, ids_of, records_of
 
 TRIES: Final = 8
 
@@ -28,23 +27,31 @@ class EndedGraph:
     """Jobs that ended now, or before, and whose children are not notified yet."""
     touched: int = 0
     """Jobs that were ended or asked to stop."""
+    unreadable: Unreadable | None = None
+    """A job that could not be ended, because it cannot be read."""
+
+    def note(self, unreadable: Iterable[Unreadable]) -> None:
+        self.unreadable = self.unreadable or next(iter(unreadable), None)
 
 
 def read_graph(engine: Engine, run: Record) -> Workflow | None:
-    """Return the graph that the run makes. None: the job that defines it is gone. Raise Unavailable."""
+    """Return the graph that the run makes. None: the job that defines it is gone.
+
+    Raise Unavailable, and UnreadableRecord for a graph that this version cannot read.
+    """
     job = engine.store.get(run.job_id) if is_stamped(run.run_id) else run
     if job is None or job.definition is None:
         return None
-    return from_payload(load_payload(engine.blobs, job.definition))
+    return graph_of(engine, job, job.definition)
 
 
 def end_graph(engine: Engine, run: Record, how: Status, deadline: Deadline) -> EndedGraph:
-    """End all jobs that have not ended, as the run did. Raise Unavailable."""
+    """End all jobs that have not ended, as the run did. Raise Unavailable or UnreadableRecord."""
     workflow = read_graph(engine, run)
     ended = EndedGraph()
     if workflow is None:
         return ended
-    jobs = _stored_jobs(engine, workflow, run, how, deadline)
+    jobs = _stored_jobs(engine, workflow, run, how, deadline=deadline, ended=ended)
     for _ in range(TRIES):
         jobs = _end(engine, jobs, run, how, deadline=deadline, ended=ended)
         if not jobs:
@@ -52,12 +59,15 @@ def end_graph(engine: Engine, run: Record, how: Status, deadline: Deadline) -> E
     raise Unavailable(f"jobs of {run.run_id} keep changing; try again")
 
 
-def _stored_jobs(engine: Engine, workflow: Workflow, run: Record, how: Status, deadline: Deadline) -> list[Record]:
+def _stored_jobs(
+    engine: Engine, workflow: Workflow, run: Record, how: Status, *, deadline: Deadline, ended: EndedGraph
+) -> list[Record]:
     """Return the jobs that exist. Store the others as ended, unless the whole graph was made once."""
     if was_made(run):
         read = engine.store.get_many(list(ids_of(workflow, run.run_id).values()), deadline)
         if read.unread:
             raise Unavailable(f"the jobs of {run.run_id} could not be read in time")
+        ended.note(read.unreadable.values())
         return list(read.found.values())
     now = engine.clock.now()
     keys = [member.key for member in workflow.members]
@@ -66,8 +76,9 @@ def _stored_jobs(engine: Engine, workflow: Workflow, run: Record, how: Status, d
     outcomes = engine.store.create_many(missing, deadline)
     if any(isinstance(outcome, Undecided) for outcome in outcomes):
         raise Unavailable(f"not all jobs of {run.run_id} could be ended in time")
-    refused = [outcome.current for outcome in outcomes if not isinstance(outcome, Moved | Undecided)]
-    return [job for job in refused if job is not None]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, Refused)]
+    ended.note(outcome.unreadable for outcome in refused if outcome.unreadable is not None)
+    return [outcome.current for outcome in refused if outcome.current is not None]
 
 
 def _end(
@@ -90,6 +101,8 @@ def _end(
             ended.to_notify += [after] if after.notify_pending is not None else []
         elif outcome.current is not None:
             again.append(outcome.current)
+        elif outcome.unreadable is not None:
+            ended.note([outcome.unreadable])
     return again
 
 

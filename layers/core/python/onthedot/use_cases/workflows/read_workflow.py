@@ -10,8 +10,7 @@ from onthedot.domain.workflows.progress import WorkflowProgress, progress
 from onthedot.ports import Deadline, Engine
 from onthedot.use_cases import patience
 from onthedot.use_cases.jobs.list_runs import recent_runs
-from onthedot.use_cases.jobs.payloads import load_payload
-from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload, ids_of
+from onthedot.use_cases.workflows.workflow_graph import Workflow, graph_of, ids_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +64,17 @@ class WorkflowState:
 
 
 def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> WorkflowState:
-    """Read a workflow by the id of the job, or of one of its runs. Raise JobNotFound or Unavailable."""
+    """Read a workflow by the id of the job, or of one of its runs.
+
+    Raise JobNotFound, Unavailable or UnreadableRecord.
+    """
     found = engine.store.get(workflow_id)
     if found is None or not _is_workflow_of(tenant, found):
         raise JobNotFound(workflow_id)
     job = engine.store.get(found.job_id) if is_stamped(workflow_id) else found
     if job is None or job.definition is None or not _is_workflow_of(tenant, job):
         raise JobNotFound(workflow_id)
-    workflow = from_payload(load_payload(engine.blobs, job.definition))
+    workflow = graph_of(engine, job, job.definition)
     run = latest_graph(engine, found)
     ids = {} if run is None else ids_of(workflow, run.run_id)
     return WorkflowState(job, run, workflow, ids, _members(engine, ids))

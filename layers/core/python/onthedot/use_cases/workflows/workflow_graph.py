@@ -7,12 +7,15 @@ from functools import cached_property
 from typing import Any
 
 from onthedot import codec
+from onthedot.domain.errors import PayloadGone, Unreadable, UnreadableRecord
 from onthedot.domain.ids import fresh_generation, node_job_id
 from onthedot.domain.runs.dependencies import OnParentFailure
+from onthedot.domain.runs.endings import cut
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.workflows.graph import Graph, Node
 from onthedot.ports import Engine
 from onthedot.schema import listed_under
+from onthedot.use_cases.jobs.payloads import load_payload
 from onthedot.use_cases.jobs.place_job import place_run
 
 
@@ -51,6 +54,19 @@ class Workflow:
 def from_payload(content: bytes) -> Workflow:
     """Return the workflow of a payload. Raise ValueError, KeyError or TypeError when it is none."""
     return Workflow(tuple(_member(stored) for stored in json.loads(content)["jobs"]))
+
+
+def graph_of(engine: Engine, job: Record, definition: Definition) -> Workflow:
+    """Return the workflow that a job defines. Raise Unavailable, and UnreadableRecord when it cannot be read."""
+    try:
+        content = load_payload(engine.blobs, definition)
+    except PayloadGone as error:
+        raise UnreadableRecord(Unreadable(job.run_id, f"its graph is gone: {error}", job.tenant)) from error
+    try:
+        return from_payload(content)
+    except Exception as error:  # a damaged graph, or that of a newer version, can raise anything
+        why = f"its graph cannot be read: {type(error).__name__}: {error}"
+        raise UnreadableRecord(Unreadable(job.run_id, cut(why), job.tenant)) from error
 
 
 def ids_of(workflow: Workflow, run_id: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from onthedot.domain.runs.lifecycle.attempts import (
     KEPT_ATTEMPTS,
     LEASE_MS,
     MAX_LOSSES,
+    NEVER_BEGUN,
     Failure,
     extend_lease,
     fail,
@@ -22,6 +23,7 @@ from onthedot.domain.runs.lifecycle.attempts import (
     start,
     stop,
     succeed,
+    take_back,
 )
 from onthedot.domain.runs.lifecycle.ended import (
     CHANGED_WHY,
@@ -39,10 +41,12 @@ from onthedot.domain.runs.lifecycle.sent import (
     look_later,
     name_last_started,
     postpone,
+    renew,
     reroute,
     resend,
     skip,
     skip_missed,
+    uncount_resend,
     undeliverable,
 )
 from onthedot.domain.runs.moves import applied
@@ -55,6 +59,7 @@ __all__ = [
     "LONGEST_LOOK_MS",
     "MAX_LOSSES",
     "MAX_RESENDS",
+    "NEVER_BEGUN",
     "PAUSED_WHY",
     "Failure",
     "applied",
@@ -72,6 +77,7 @@ __all__ = [
     "postpone",
     "put_back",
     "redrive",
+    "renew",
     "repark",
     "reroute",
     "resend",
@@ -83,6 +89,8 @@ __all__ = [
     "start",
     "stop",
     "succeed",
+    "take_back",
+    "uncount_resend",
     "undeliverable",
     "wait_for_pool",
 ]

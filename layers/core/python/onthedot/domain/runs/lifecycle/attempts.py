@@ -4,7 +4,7 @@ Every move after the start expects the attempt number and the attempt token. So 
 nor a second worker with the same message can write.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
@@ -19,6 +19,8 @@ CLOCK_MARGIN_MS: Final = 2_000
 """The clocks of two machines may differ by this much, so a lease counts as over only this long after its end."""
 MAX_LOSSES: Final = 5
 KEPT_ATTEMPTS: Final = 10
+NEVER_BEGUN: Final = "never_begun"
+"""The error class of an attempt that its worker never began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,16 @@ def hand_back(
     ended = _ended(run, now, "released", Failure(failure.error, failure.error_class or "released"))
     changes = {**ended, **rescheduled(now + after_ms, generation, placed), "reason": failure.error}
     return Move(run.run_id, _this_attempt(run, cancel_requested=None), placed.status, changes)
+
+
+def take_back(run: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
+    """Take back an attempt that was leased to a worker which never began it: the reply to its lease was lost.
+
+    Another worker tries again at once. The attempt counts neither as a failure nor as a loss.
+    """
+    why = f"worker {run.worker} never began attempt {run.attempt}: the reply to its lease was lost"
+    move = hand_back(run, now, Failure(why, NEVER_BEGUN), generation=generation, deployment=deployment)
+    return replace(move, expect=_this_attempt(run, lease_until=run.lease_until, cancel_requested=None))
 
 
 def lose(run: Record, now: int, *, generation: str, deployment: Deployment, how: str | None = None) -> Move:

@@ -1,5 +1,6 @@
 """The moves of a run that the dispatcher claims and sends, and that no worker has started yet."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
@@ -20,7 +21,7 @@ from onthedot.domain.runs.slots import (
 
 MAX_RESENDS: Final = 6
 LONGEST_LOOK_MS: Final = 60 * BUCKET_MS
-"""The longest time between two checks of the sweep on a run whose queue has a backlog."""
+"""The longest time between two checks of the sweep on a run that no worker has started."""
 
 
 def claim(run_id: str, slot: str, generation: str, fire_at: int, *, now: int, claim_token: str) -> Move:
@@ -36,30 +37,42 @@ def claim(run_id: str, slot: str, generation: str, fire_at: int, *, now: int, cl
 def resend(run: Record, now: int, *, claim_token: str, deployment: Deployment) -> Move:
     """Move a run that no worker has started to a later watch slot, because its message is sent again.
 
-    The distance of the slot doubles with each resend.
+    The distance of the slot doubles with each resend, up to an hour.
 
     The generation stays, so the earlier message is as valid as the new message.
     """
+    wait = min((WATCH_DISTANCE << run.resends) * BUCKET_MS, LONGEST_LOOK_MS)
     return Move(
         run.run_id,
         _not_started(run),
         Status.DISPATCHED,
         {
-            "slot": _watch_slot_after(run, now, (WATCH_DISTANCE << run.resends) * BUCKET_MS, deployment),
+            "slot": _watch_slot_after(run, now, wait, deployment),
             "claim_token": claim_token,
             "resends": run.resends + 1,
         },
     )
 
 
+def renew(run: Record, generation: str) -> Move:
+    """Make all messages of a waiting run stale except the one that carries this new generation."""
+    return Move(run.run_id, _sent(run.generation), Status.DISPATCHED, {"generation": generation})
+
+
 def look_later(run: Record, now: int, deployment: Deployment) -> Move:
-    """Move a run to a later watch slot, because its queue has a backlog and its message may still wait there.
+    """Move a run to a later watch slot without a resend: its message may still wait, or its queue cannot be asked.
 
     The sweep checks the run again after as long as it has waited so far, at most after an hour.
     """
     wait = min(max(now - run.fire_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_LOOK_MS)
     slot = _watch_slot_after(run, now, wait, deployment)
     return Move(run.run_id, _not_started(run), Status.DISPATCHED, {"slot": slot})
+
+
+def uncount_resend(run: Record, now: int, deployment: Deployment) -> Move:
+    """Count one resend less, because the message could not be sent, and look later."""
+    later = look_later(run, now, deployment)
+    return replace(later, changes={**later.changes, "resends": run.resends - 1})
 
 
 def undeliverable(run: Record, now: int, deployment: Deployment) -> Move:

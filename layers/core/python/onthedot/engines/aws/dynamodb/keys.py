@@ -43,7 +43,7 @@ def token_key(token_hash: str) -> Key:
     return _key(TOKEN_PREFIX + token_hash, "token")
 
 
-def limits_key(part: str = "limits") -> Key:
+def limits_key(part: str) -> Key:
     """Return the key of a limits item. All of them are in one partition, so that one query reads them all."""
     return _key(LIMITS_PARTITION, part)
 

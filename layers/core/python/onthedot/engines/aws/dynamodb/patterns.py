@@ -102,5 +102,6 @@ class DynamoPatternStore:
 
 
 def _entry(item: Mapping[str, Any]) -> PatternEntry:
+    """Return the entry. Without its pattern it cannot be read, and the reader of its pattern says so."""
     job_id, _, name = str(item[SORT_KEY]["S"]).partition("#")
-    return PatternEntry(job_id, name, item["pattern"]["S"], int(item["put_at"]["N"]))
+    return PatternEntry(job_id, name, item.get("pattern", {}).get("S", ""), int(item.get("put_at", {}).get("N", 0)))

@@ -1,13 +1,15 @@
 """Pull workers, and the keys that sign the calls of tenants, as items of the table."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
 from onthedot import registry_codec
 from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.workers.records import Load, WorkerRecord, expiry_of
+from onthedot.domain.workers.records import MOST_ASSIGNED, Load, WorkerRecord, expiry_of
 from onthedot.engines.aws.dynamodb.keys import WORKERS_PARTITION, signing_key, worker_key
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.ports import Clock
@@ -16,7 +18,11 @@ from onthedot.schema import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-_REFUSED = "ConditionalCheckFailedException"
+_LOG: Final = logging.getLogger(__name__)
+_REFUSED: Final = "ConditionalCheckFailedException"
+
+Values = Mapping[str, Any]
+_NO_VALUES: Final[Values] = MappingProxyType({})
 
 
 class DynamoWorkerRegistry:
@@ -38,8 +44,7 @@ class DynamoWorkerRegistry:
     def find(self, worker_id: str) -> WorkerRecord | None:
         with translated("find worker"):
             reply = self._client.get_item(TableName=self._table, Key=worker_key(worker_id), ConsistentRead=True)
-        item = reply.get("Item")
-        return _to_worker(item) if item and not _has_expired(item, self._clock.now()) else None
+        return next(_readable([reply["Item"]], self._clock.now()), None) if "Item" in reply else None
 
     def beat(self, worker_id: str, now: int, load: Load) -> WorkerRecord | None:
         item = self._update_known(
@@ -49,10 +54,12 @@ class DynamoWorkerRegistry:
             {"#beat": "heartbeat_at", "#load": "load"},
             {":beat": _number(now), ":load": _text(registry_codec.load_text(load)), ":expiry": _number(expiry_of(now))},
         )
-        return None if item is None else _to_worker(item)
+        return None if item is None else next(_readable([item], now), None)
 
     def assign(self, worker_id: str, run_id: str) -> bool:
-        return self._change_assigned(worker_id, "ADD", [run_id]) is not None
+        has_room = "attribute_not_exists(#assigned) OR size(#assigned) < :most OR contains(#assigned, :id)"
+        room = {":most": _number(MOST_ASSIGNED), ":id": _text(run_id)}
+        return self._change_assigned(worker_id, "ADD", [run_id], has_room, room) is not None
 
     def unassign(self, worker_id: str, run_ids: Sequence[str]) -> None:
         if run_ids:
@@ -73,26 +80,39 @@ class DynamoWorkerRegistry:
                 )
             items += reply["Items"]
             if "LastEvaluatedKey" not in reply:
-                return [_to_worker(item) for item in items if not _has_expired(item, now)]
+                return list(_readable(items, now))
             start = {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
 
-    def _change_assigned(self, worker_id: str, action: str, run_ids: Sequence[str]) -> Mapping[str, Any] | None:
-        ids = {":ids": {"SS": sorted(set(run_ids))}}
+    def _change_assigned(
+        self, worker_id: str, action: str, run_ids: Sequence[str], condition: str = "", values: Values = _NO_VALUES
+    ) -> Mapping[str, Any] | None:
         return self._update_known(
-            worker_id, self._clock.now(), f"{action} #assigned :ids", {"#assigned": "assigned"}, ids
+            worker_id,
+            self._clock.now(),
+            f"{action} #assigned :ids",
+            {"#assigned": "assigned"},
+            {":ids": {"SS": sorted(set(run_ids))}, **values},
+            condition=condition,
         )
 
     def _update_known(
-        self, worker_id: str, now: int, expression: str, names: Mapping[str, str], values: Mapping[str, Any]
+        self,
+        worker_id: str,
+        now: int,
+        expression: str,
+        names: Mapping[str, str],
+        values: Values,
+        *,
+        condition: str = "",
     ) -> Mapping[str, Any] | None:
-        """Return the item after the update, or None when the worker is not known."""
+        """Return the item after the update, or None when the worker is not known or does not meet the condition."""
         try:
             with translated("update worker"):
                 return self._client.update_item(
                     TableName=self._table,
                     Key=worker_key(worker_id),
                     UpdateExpression=expression,
-                    ConditionExpression="#expiry > :seconds",
+                    ConditionExpression="#expiry > :seconds" + (f" AND ({condition})" if condition else ""),
                     ExpressionAttributeNames={**names, "#expiry": TTL_ATTRIBUTE},
                     ExpressionAttributeValues={**values, ":seconds": _number(now // 1000)},
                     ReturnValues="ALL_NEW",
@@ -147,6 +167,16 @@ def _to_item(worker: WorkerRecord) -> dict[str, Any]:
         TTL_ATTRIBUTE: _number(worker.expires_at),
         **assigned,
     }
+
+
+def _readable(items: Iterable[Mapping[str, Any]], now: int) -> Iterator[WorkerRecord]:
+    """Yield the workers that have not expired. A worker that cannot be read counts as unknown: it registers again."""
+    for item in items:
+        try:
+            if not _has_expired(item, now):
+                yield _to_worker(item)
+        except registry_codec.DAMAGED as error:
+            _LOG.error("worker_unreadable", extra={"worker": str(item[SORT_KEY]["S"]), "why": repr(error)})
 
 
 def _to_worker(item: Mapping[str, Any]) -> WorkerRecord:

@@ -1,0 +1,89 @@
+"""What the sweep decides about a run in a watch slot."""
+
+from typing import Any
+
+import pytest
+
+from onthedot.domain.runs.lifecycle import LEASE_MS, MAX_RESENDS
+from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.sweep import LONG_WAIT_MS, PATIENCE_MS, Act, Leave, Nothing, decide, waits_long
+from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
+
+
+def decided(run: Record, *, late_ms: int = PATIENCE_MS, backlogged: bool | None = False, **given: Any) -> str:
+    """The action word, or the decision not to act."""
+    decision = decide(
+        run,
+        given.pop("slot", run.slot),
+        now=run.fire_at + late_ms,
+        backlogged=backlogged,
+        claim_token="t",
+        generation="g",
+        deployment=DEPLOYMENT,
+        **given,
+    )
+    return decision.what if isinstance(decision, Act) else type(decision).__name__
+
+
+def waiting(pool: str, resends: int = 0) -> Record:
+    return a_run(VirtualClock()).dispatched().having(pool=pool, resends=resends).build()
+
+
+def running() -> Record:
+    fields = {"started_at": NOON, "lease_until": NOON + LEASE_MS, "attempt": 1, "attempt_token": "t", "worker": "w"}
+    return a_run(VirtualClock()).having(**fields).standing(Status.RUNNING, "watch#0#1").build()
+
+
+@pytest.mark.parametrize("pool", ["default", "pull", "removed"])
+def test_a_run_that_was_not_started_is_sent_again(pool: str) -> None:
+    assert decided(waiting(pool)) == "resent"
+    assert decided(waiting(pool, MAX_RESENDS - 1)) == "resent"
+
+
+@pytest.mark.parametrize(
+    ("pool", "then"),
+    [("default", "undeliverable"), ("long", "undeliverable"), ("pull", "resent"), ("removed", "resent")],
+)
+def test_only_a_run_that_is_pushed_to_its_workers_is_undeliverable(pool: str, then: str) -> None:
+    assert decided(waiting(pool, MAX_RESENDS)) == then
+    assert decided(waiting(pool, 100)) == then
+
+
+@pytest.mark.parametrize("resends", [0, MAX_RESENDS])
+@pytest.mark.parametrize("pool", ["default", "pull"])
+def test_a_run_whose_queue_cannot_be_asked_looks_later_and_is_not_sent(pool: str, resends: int) -> None:
+    run = waiting(pool, resends)
+    decision = decide(
+        run, run.slot or "", now=NOON, backlogged=None, claim_token="t", generation="g", deployment=DEPLOYMENT
+    )
+    assert isinstance(decision, Act)
+    assert (decision.what, decision.send, set(decision.move.changes)) == ("queue_unavailable", False, {"slot"})
+
+
+def test_a_run_behind_a_backlog_is_left_and_then_looked_at_later() -> None:
+    assert decided(waiting("pull"), backlogged=True, late_ms=PATIENCE_MS - 1) == Leave.__name__
+    assert decided(waiting("pull"), backlogged=True) == "waits"
+
+
+def test_a_run_that_has_left_the_slot_is_none_of_the_sweeps_business() -> None:
+    assert decided(waiting("pull"), slot="watch#0#2") == Nothing.__name__
+
+
+@pytest.mark.parametrize(
+    ("late_ms", "never_begun", "then"),
+    [
+        (LEASE_MS, False, "reparked"),
+        (LEASE_MS, True, "reparked"),
+        (LEASE_MS + 2_001, False, "lost"),
+        (LEASE_MS + 2_001, True, "taken_back"),
+    ],
+)
+def test_an_attempt_is_judged_only_when_its_lease_is_over(late_ms: int, never_begun: bool, then: str) -> None:
+    assert decided(running(), late_ms=late_ms, never_begun=never_begun) == then
+
+
+def test_an_hour_is_long() -> None:
+    run = waiting("pull")
+    assert not waits_long(run, run.fire_at + LONG_WAIT_MS)
+    assert waits_long(run, run.fire_at + LONG_WAIT_MS + 1)
+    assert not waits_long(running(), NOON + 10 * LONG_WAIT_MS)

@@ -1,0 +1,256 @@
+"""The largest item of each kind that the API lets anybody make: far below DynamoDB's 400 KB.
+
+An item that reached them could not be written any more: not ended, not rescheduled, not deleted.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from onthedot.api.core.fields import MAX_TEXT
+from onthedot.api.jobs.fields import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS
+from onthedot.api.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
+from onthedot.api.workers.fields import MAX_CAPABILITIES, MAX_RUNNING
+from onthedot.domain import shard_history
+from onthedot.domain.events import patterns
+from onthedot.domain.ids import event_run_id
+from onthedot.domain.runs.dependencies import MOST_CHILDREN
+from onthedot.domain.runs.fairness import TenantLimits
+from onthedot.domain.runs.lifecycle import KEPT_ATTEMPTS
+from onthedot.domain.runs.moves import Expect, Move
+from onthedot.domain.runs.pass_progress import ShardProgress
+from onthedot.domain.runs.records import Record
+from onthedot.domain.shard_history import ShardHistory
+from onthedot.domain.workers.records import MOST_ASSIGNED
+from onthedot.domain.workflows.graph import MAX_JOBS
+from onthedot.engines.aws.dynamodb import keys
+from onthedot.engines.aws.dynamodb.items import to_item
+from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
+from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
+from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
+from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
+from onthedot.engines.progress_text import progress_text
+from onthedot.ports import Moved, PatternEntry, Principal
+from onthedot.use_cases.access.issue_token import LONGEST_NAME, issue_token
+from tests.builders import World, a_world
+from tests.unit.api.kit import Api, PullWorker, a_worker
+
+FAR_BELOW: int = 220 * 1024
+"""Bytes. An item may have 400 KB."""
+DEAR = "\x01"
+"""A character that needs the most bytes in JSON: six."""
+WIDE = "\U0001f389"
+"""A character that can be printed and needs the most bytes in UTF-8: four."""
+TENANT = WIDE * LONGEST_NAME
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+@pytest.fixture
+def api(world: World) -> Api:
+    return Api(world, Principal(TENANT, "admin", "a test"))
+
+
+@dataclass
+class Table:
+    """A client that keeps the items which it is told to write."""
+
+    items: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def put_item(self, **request: Any) -> None:
+        self.items.append(request["Item"])
+
+    def batch_write_item(self, **request: Any) -> dict[str, Any]:
+        for writes in request["RequestItems"].values():
+            self.items += [write["PutRequest"]["Item"] for write in writes]
+        return {}
+
+    @property
+    def largest(self) -> int:
+        return max(map(size_of, self.items))
+
+
+def size_of(item: Mapping[str, Any]) -> int:
+    """The bytes of an item as DynamoDB counts them, or a few more."""
+    return sum(len(name.encode()) + _size(attribute) for name, attribute in item.items())
+
+
+def _size(attribute: Mapping[str, Any]) -> int:
+    ((kind, value),) = attribute.items()
+    return sum(len(text.encode()) + 3 for text in value) + 3 if kind == "SS" else len(value.encode())
+
+
+def work_fields(target: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a job, each as large as the API takes it."""
+    return {
+        "name": DEAR * MAX_TEXT,
+        "description": DEAR * MAX_DESCRIPTION,
+        "tags": {f"{n:02}" + DEAR * (MAX_TEXT - 2): DEAR * MAX_TEXT for n in range(MAX_TAGS)},
+        "target": target,
+        "payload": "x" * 1_022,
+        "retry": {"max_retries": 100, "backoff_seconds": 0, "max_backoff_seconds": 86_399.999, "jitter": False},
+        "requirements": {
+            "capabilities": capabilities(MAX_REQUIRED),
+            "cpu": 0.1234567890123456,
+            "memory_mb": 1,
+        },
+    }
+
+
+def capabilities(number: int) -> list[str]:
+    return [f"{n:03}" + WIDE * (MAX_CAPABILITY - 3) for n in range(number)]
+
+
+ARGV = {"type": "shell", "argv": [DEAR * ((MAX_ARGV_BYTES - 4) // 6)]}
+HEADERS = {"type": "http", "url": f"https://a/{'x' * 2_038}", "headers": {"a": "ÿ" * (8 * 1024 - 5)}}
+
+
+def a_large_worker(api: Api) -> PullWorker:
+    return a_worker(api, *capabilities(MAX_REQUIRED), resources={"concurrency": 1, "cpu": 10, "memory_mb": 10_000})
+
+
+def stored(world: World, job_id: str) -> Record:
+    run = world.store.get(job_id)
+    assert run is not None
+    return run
+
+
+def add_children(world: World, run: Record, number: int) -> None:
+    ids = frozenset(f"job_{n:026}" for n in range(number))
+    expect = Expect(frozenset({run.status}))
+    move = Move(run.run_id, expect, run.status, {}, increments={"dependents": number}, adds={"children": ids})
+    assert isinstance(world.store.move(move), Moved)
+
+
+def fail_often(worker: PullWorker, times: int) -> None:
+    """Fail the one run that there is, each time with the longest error that a worker may report."""
+    for _ in range(times):
+        worker.beat()
+        run = worker.take()
+        said = worker.complete(run, "FAILED", error=DEAR * 10_000, error_class=DEAR * MAX_TEXT)
+        assert said.status == 200, said.body
+
+
+@pytest.mark.parametrize("target", [ARGV, HEADERS])
+def test_a_job_with_the_most_parents_children_and_attempts(api: Api, world: World, target: Mapping[str, Any]) -> None:
+    worker = a_large_worker(api)
+    parents = [api.job(delay=60) for _ in range(MAX_DEPENDENCIES)]
+    child = api.job(**work_fields(target), dependencies=parents, on_parent_failure="skip")
+    waiting = stored(world, child)
+    alone = api.job(**work_fields(target))
+    add_children(world, stored(world, alone), MOST_CHILDREN)
+    fail_often(worker, KEPT_ATTEMPTS + 2)
+    run = stored(world, alone)
+    assert len(run.attempts) == KEPT_ATTEMPTS
+    both = replace(run, parents=waiting.parents, waits_for=waiting.waits_for, on_parent_failure="skip")
+    assert 100 * 1024 < size_of(to_item(both)) < FAR_BELOW
+
+
+def test_a_job_of_a_workflow(api: Api, world: World) -> None:
+    """Half of the jobs of a graph are parents of one job, the others wait for it."""
+    a_large_worker(api)
+    half = MAX_JOBS // 2
+    parents = [{"key": f"p{n}", "callback_url": "https://a/"} for n in range(half - 1)]
+    middle = {**work_fields(ARGV), "key": "m" * 64, "depends_on": [parent["key"] for parent in parents]}
+    children = [{"key": f"c{n}", "callback_url": "https://a/", "depends_on": ["m" * 64]} for n in range(half)]
+    response = api.send("POST", "/v1/workflows", jobs=[*parents, middle, *children])
+    assert response.status == 202, response.body
+    workflow = stored(world, response.body["workflow_id"])
+    assert size_of(to_item(workflow)) < 10 * 1024, "the graph is a blob"
+    alone = stored(world, api.job(**work_fields(ARGV)))
+    ids = frozenset(f"job_{n:026}" for n in range(MAX_JOBS - 1))
+    member = replace(alone, parents=tuple(ids), waits_for=ids, children=ids, key="m" * 64, workflow=workflow.run_id)
+    assert size_of(to_item(member)) < FAR_BELOW
+
+
+def test_an_event_job_and_its_entries(api: Api, world: World) -> None:
+    a_large_worker(api)
+    names = [f"{n}{DEAR}" for n in range(5)]
+    pattern: dict[str, Any] = {"source": names, "detail-type": names, "detail": {"x": [""]}}
+    room = patterns.LARGEST - len(json.dumps(pattern, separators=(",", ":")))
+    pattern["detail"]["x"] = ["x" * room]
+    job = stored(world, api.job(**work_fields(ARGV), on_event=pattern))
+    assert job.pattern is not None
+    assert len(job.pattern) == patterns.LARGEST
+    assert size_of(to_item(job)) < FAR_BELOW
+    assert api.submit(on_event={**pattern, "detail": {"x": ["x" * (room + 1)]}}).status == 422
+    table = Table()
+    for tenant, keys_, entry in recorded_entries(world):
+        DynamoPatternStore(table, "t", world.clock).put(tenant, keys_, entry)  # type: ignore[arg-type]
+    assert table.items
+    assert table.largest < 8 * 1024
+
+
+def recorded_entries(world: World) -> Iterator[tuple[str, list[str], PatternEntry]]:
+    with world.database.transaction() as connection:
+        rows = connection.execute("SELECT tenant, key, job_id, name, pattern, put_at FROM patterns").fetchall()
+    for tenant, key, *entry in rows:
+        yield tenant, [key], PatternEntry(*entry)
+
+
+def test_a_worker_with_the_most_of_everything(api: Api, world: World) -> None:
+    offered = {
+        "capabilities": capabilities(MAX_CAPABILITIES),
+        "resources": {"concurrency": 1_000, "cpu": 9_999.123456789, "memory_mb": 99_999_999},
+        "worker_id": "w" * 80,
+        "host": WIDE * MAX_TEXT,
+    }
+    response = api.call("POST", "/v1/workers/register", json.dumps(offered, ensure_ascii=False).encode())
+    assert response.status == 201, response.body
+    worker = PullWorker(api, "w" * 80)
+    assert worker.beat(running=[f"{n:04}" + "r" * 124 for n in range(MAX_RUNNING)]).status == 200, "however long"
+    longest = event_run_id("job_" + "x" * 26, 10**15 - 1, "e")
+    answers = [world.registry.assign(worker.worker_id, f"{n:03}{longest}") for n in range(MOST_ASSIGNED + 1)]
+    assert answers == [True] * MOST_ASSIGNED + [False]
+    record = world.registry.find(worker.worker_id)
+    assert record is not None
+    table = Table()
+    DynamoWorkerRegistry(table, "t", world.clock).register(record)  # type: ignore[arg-type]
+    assert 150 * 1024 < table.largest < FAR_BELOW
+
+
+def test_the_limits_and_marks_of_all_tenants(world: World) -> None:
+    table = Table()
+    store = DynamoLimitsStore(table, "t")  # type: ignore[arg-type]
+    store.put(TENANT, TenantLimits(2**63, 1.7976931348623157e308, 1_000))
+    assert table.largest < 2 * 1024
+    store.mark_throttled(0, {f"{n:05}{TENANT}": f"tenant {n:05}{TENANT} has 9 runs in flight" for n in range(5_000)})
+    assert 90 * 1024 < table.largest < FAR_BELOW
+
+
+def test_the_signing_keys_of_a_tenant_that_rotates_for_ever(api: Api, world: World) -> None:
+    for _ in range(50):
+        response = api.send("POST", "/v1/signing-keys/rotate", overlap_seconds=30 * 86_400)
+        assert response.status == 200, response.body
+    table = Table()
+    DynamoSigningStore(table, "t").replace(TENANT, (), world.signing.keys(TENANT))  # type: ignore[arg-type]
+    assert table.largest < 2 * 1024
+
+
+def test_a_token_the_memory_of_an_event_the_progress_and_the_numbers_of_shards(world: World) -> None:
+    table = Table()
+    issue_token(DynamoTokenStore(table, "t"), world.clock, Principal(TENANT, TENANT, TENANT))  # type: ignore[arg-type]
+    DynamoPatternStore(table, "t", world.clock).first_time(TENANT, WIDE * MAX_TEXT, 10**15, 10**12)  # type: ignore[arg-type]
+    assert table.largest < 2 * 1024
+    assert len(progress_text(ShardProgress(*[10**9] * 5))) < 1024
+    history = ShardHistory()
+    for number in range(1, 1_025):
+        history = history.announced(number, 10**9)
+    assert len(shard_history.to_text(history)) < 2 * 1024
+
+
+def test_this_file_knows_every_kind_of_item() -> None:
+    """A new kind needs its largest item here."""
+    known = {"run", "token", "limits", "progress", "shards", "worker", "signing", "pattern", "event"}
+    assert {name for name in vars(keys) if name.endswith("_key")} == {"_key", *(f"{kind}_key" for kind in known)}
+
+
+def test_a_call_of_aws_may_have_an_input_of_the_same_size() -> None:
+    assert MAX_INPUT_BYTES <= MAX_ARGV_BYTES, "else the largest job has such a target"
