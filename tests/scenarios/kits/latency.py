@@ -58,7 +58,8 @@ class Services:
 
     def engine(self, inner: Engine) -> Engine:
         """Return the engine with all its calls by way of these services."""
-        return replace(inner, **{port: Service(getattr(inner, port), port, self) for port in PORTS})
+        ports: dict[str, Any] = {port: Service(getattr(inner, port), port, self) for port in PORTS}
+        return replace(inner, **ports)
 
     def slowest_ms(self) -> int:
         """Return the longest time that a request takes which does not fail."""

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
@@ -106,10 +107,10 @@ class TroubledWorld:
             return
         while self.ticks_at_work < self.dispatchers and (ticks := self.world.ticks.receive_ticks(1)):
             self.ticks_at_work += 1
-            self.clock.spawn(lambda received=ticks[0]: self._dispatch(received), timeout_ms=DISPATCHER_MS)
+            self.clock.spawn(partial(self._dispatch, ticks[0]), timeout_ms=DISPATCHER_MS)
         for pool, priority in self._served():
             for received in self.world.received(priority, pool):
-                self.clock.spawn(lambda received=received: self._work(received))
+                self.clock.spawn(partial(self._work, received))
 
     def _next_message(self) -> int:
         """Return when a message becomes visible, or became so."""
