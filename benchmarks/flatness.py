@@ -124,7 +124,7 @@ def sqlite_subjects(sizes: Sequence[int], folder: Path | None) -> Iterator[list[
 
 def _sqlite_subject(stack: ExitStack, size: int, path: str | Path) -> Subject:
     clock = VirtualClock()
-    database = stack.enter_context(Database(clock, path))
+    database = stack.enter_context(Database(path))
     wired = SqliteEngine.on(database, clock, DEPLOYMENT)
     engine, queues = wired.engine, wired.queues
     with _telling(f"stored {size:,} jobs in SQLite"):

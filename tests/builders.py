@@ -127,5 +127,5 @@ class World(SqliteEngine):
 def a_world(deployment: Deployment = DEPLOYMENT, page_size: int = 10) -> Iterator[World]:
     """Build a world. Its pages are small, so that code which reads only the first page fails a test."""
     clock = VirtualClock()
-    with Database(clock) as database:
+    with Database() as database:
         yield World.on(database, clock, deployment, page_size)

@@ -48,7 +48,7 @@ def kit(request: pytest.FixtureRequest) -> Iterator[Kit]:
         yield MiniStackKit(request.getfixturevalue("ministack"))
         return
     clock = VirtualClock()
-    with Database(clock) as database:
+    with Database() as database:
         yield SqliteKit(database, clock)
 
 

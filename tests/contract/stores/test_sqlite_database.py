@@ -23,7 +23,7 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
 from tests.builders import VirtualClock, a_run
 clock = VirtualClock()
-SqliteRunStore(Database(clock, sys.argv[1]), clock).create(a_run(clock).called("job_durable").build())
+SqliteRunStore(Database(sys.argv[1]), clock).create(a_run(clock).called("job_durable").build())
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -35,12 +35,12 @@ def test_what_was_accepted_outlives_kill_9(tmp_path: Path) -> None:
     assert died.returncode == -9
 
     clock = VirtualClock()
-    with Database(clock, path) as database:
+    with Database(path) as database:
         assert SqliteRunStore(database, clock).get("job_durable") is not None
 
 
 def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
-    with Database(VirtualClock(), tmp_path / "jobs.db"):
+    with Database(tmp_path / "jobs.db"):
         modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
 
     assert modes == {0o600}
@@ -48,13 +48,13 @@ def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
 
 def test_a_file_of_an_earlier_version_gets_the_new_fields(tmp_path: Path) -> None:
     path, clock = tmp_path / "jobs.db", VirtualClock()
-    with Database(clock, path) as database:
+    with Database(path) as database:
         run = a_run(clock).stored_in(SqliteRunStore(database, clock))
     with sqlite3.connect(path) as connection:
         connection.execute("ALTER TABLE runs DROP COLUMN fingerprint")
     connection.close()
 
-    with Database(clock, path) as database:
+    with Database(path) as database:
         store = SqliteRunStore(database, clock)
         assert store.get(run.run_id) == run
         a_run(clock).having(fingerprint="f").stored_in(store)
@@ -62,7 +62,7 @@ def test_a_file_of_an_earlier_version_gets_the_new_fields(tmp_path: Path) -> Non
 
 def test_two_processes_may_have_the_file_open(tmp_path: Path) -> None:
     clock = VirtualClock()
-    with Database(clock, tmp_path / "jobs.db") as one, Database(clock, tmp_path / "jobs.db") as other:
+    with Database(tmp_path / "jobs.db") as one, Database(tmp_path / "jobs.db") as other:
         run = a_run(clock).stored_in(SqliteRunStore(one, clock))
 
         assert SqliteRunStore(other, clock).get(run.run_id) == run
@@ -71,7 +71,7 @@ def test_two_processes_may_have_the_file_open(tmp_path: Path) -> None:
 def test_a_file_that_stays_locked_is_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "_BUSY_SECONDS", 0.05)
     clock = VirtualClock()
-    with Database(clock, tmp_path / "jobs.db") as one, Database(clock, tmp_path / "jobs.db") as other:
+    with Database(tmp_path / "jobs.db") as one, Database(tmp_path / "jobs.db") as other:
         with one.transaction(), pytest.raises(Unavailable):
             SqliteRunStore(other, clock).get("job_a")
 
@@ -79,7 +79,7 @@ def test_a_file_that_stays_locked_is_unavailable(tmp_path: Path, monkeypatch: py
 
 
 def test_a_transaction_that_fails_leaves_nothing() -> None:
-    with Database(VirtualClock()) as database:
+    with Database() as database:
         with pytest.raises(sqlite3.IntegrityError), database.transaction() as connection:
             connection.executemany("INSERT INTO blobs VALUES (?, ?)", [("a", b"1"), ("b", None)])
 

@@ -45,7 +45,7 @@ class LaggingIndex:
 
     def __post_init__(self) -> None:
         clock = VirtualClock()
-        self._copy = Database(clock)
+        self._copy = Database()
         self._store = SqliteRunStore(self._copy, clock, self.page_size)
         with self.world.database.transaction() as connection:
             connection.create_function("shown_at", 0, lambda: self.world.clock.now() + self.lag(self.chance))

@@ -181,7 +181,7 @@ def a_troubled_world(
 ) -> Iterator[TroubledWorld]:
     """Build such a world. Everything random in it comes from the seed."""
     clock, chance = SideClock(), random.Random(seed)
-    with Database(clock) as database:
+    with Database() as database:
         world = World.on(database, clock, deployment, page_size=10)
         index = LaggingIndex(world, random.Random(chance.random()))
         pools = frozenset(pool.name for pool in deployment.pools.all)

@@ -35,7 +35,7 @@ class PassingClock(VirtualClock):
 def a_passing_world() -> Iterator[World]:
     """The embedded engine in memory, in real time that a test may move on."""
     clock = PassingClock()
-    with Database(clock) as database:
+    with Database() as database:
         yield World.on(database, clock, DEPLOYMENT)
 
 

@@ -10,7 +10,6 @@ from typing import Final, Self
 from onthedot import schema
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import FIELDS, INTEGERS
-from onthedot.ports import Clock
 
 MEMORY: Final = ":memory:"
 _BUSY_SECONDS: Final = 10.0
@@ -55,7 +54,7 @@ class Database:
     The database uses a write-ahead log and syncs on every commit, so commits survive kill -9 and power loss.
     """
 
-    def __init__(self, clock: Clock, path: str | Path = MEMORY) -> None:
+    def __init__(self, path: str | Path = MEMORY) -> None:
         if str(path) != MEMORY:
             # The file has payloads and token hashes. SQLite gives its side files the same mode.
             Path(path).touch(mode=0o600)
