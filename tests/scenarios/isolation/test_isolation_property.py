@@ -8,8 +8,8 @@ import pytest
 
 from onthedot.domain.errors import Unavailable
 from tests.builders import NOON
-from tests.scenarios.kits.isolation import MINUTE, STORY, Story, a_deployment, tell
-from tests.scenarios.kits.isolation_checks import Checks, note_waiting
+from tests.scenarios.isolation.checks import Checks, note_waiting
+from tests.scenarios.isolation.story import MINUTE, STORY, Story, a_deployment, tell
 from tests.scenarios.kits.troubled_world import a_troubled_world
 
 QUIET = 20 * MINUTE

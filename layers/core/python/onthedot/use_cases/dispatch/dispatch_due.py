@@ -65,8 +65,8 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
 def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
     """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
 
-    It is delivered again until it has been done a second time. What fails then is left to the next ticks and the sweep:
-    a queue that is gone must not double the work of its group for ever.
+    It is delivered again until it has been done a second time. The next ticks and the sweep do the rest: a queue that
+    is gone must not double the work of its group for ever.
     """
     return bool(counts["busy"] if tick.redelivered else counts["unsent"] or counts["slot_failed"])
 

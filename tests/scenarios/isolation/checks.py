@@ -15,7 +15,7 @@ from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.explain_job import explain_job
 from tests.poison import UNREADABLE
-from tests.scenarios.kits.isolation import MINUTE, Poisoned, Story
+from tests.scenarios.isolation.story import MINUTE, Poisoned, Story
 from tests.scenarios.kits.latency import RETRIED_MS, Trouble
 from tests.scenarios.kits.poisoning import raw_fields
 from tests.scenarios.kits.workflows import DIAMOND
