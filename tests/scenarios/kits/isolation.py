@@ -47,7 +47,7 @@ class Poisoned:
 
 @dataclass
 class Story:
-    """What happens in one seed, and what came of it."""
+    """The events of one seed, and their results."""
 
     troubled: TroubledWorld
     chance: random.Random

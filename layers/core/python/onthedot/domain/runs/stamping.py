@@ -74,8 +74,8 @@ def plan_stamps(
 ) -> Stamping | None:
     """Plan all fire times from the job's position to the horizon, or to `until` if that is later.
 
-    `existing` has the job's records from its position on, and `unreadable` the ids of records that cannot be read. They
-    are needed only if the job has missed times. Return None when there is nothing to plan yet.
+    `existing` has the job's records from its position on, and `unreadable` the ids of records that cannot be read.
+    They are needed only if the job has missed times. Return None when there is nothing to plan yet.
     """
     recurrence = _recurrence(job)
     until = max(until or 0, horizon(now, deployment.lookahead))

@@ -65,8 +65,8 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
 def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
     """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
 
-    It is delivered again once. What fails then is left to the next ticks and the sweep: a queue that is gone must not
-    double the work of its group for ever.
+    It is delivered again once. After that, the next ticks and the sweep try again: a queue that is gone must not double
+    the work of its group for ever.
     """
     return not tick.redelivered and bool(counts["unsent"] or counts["slot_failed"])
 
