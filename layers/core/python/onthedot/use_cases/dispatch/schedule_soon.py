@@ -45,7 +45,8 @@ def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) 
     active = (job for job in jobs if job.kind is Kind.RECURRING and job.status is Status.ACTIVE)
     recurring = [job.run_id for job in active if job.fire_at < until]
     if near:
-        send_runs(engine, near, deadline)
+        with _left_to_a_pass(near[0].run_id):
+            send_runs(engine, near, deadline)
     for child in waiting:
         with _left_to_a_pass(child.run_id):
             if deadline.allows(engine.clock.now()):

@@ -23,6 +23,7 @@ from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, faults_of
 from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
+from onthedot.use_cases.jobs.given_up import store_given_up
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
 
 JOBS_PER_READ: Final = 100
@@ -148,6 +149,7 @@ def _plan(work: _Work, job: Record, now: int) -> Stamping | None:
     """Plan one job. A job for which this fails is left, with the reason, and stops no other."""
     engine = work.engine
     try:
+        job = store_given_up(engine, job)
         known = records_since(engine, job, work.deadline) if has_missed(job, now) else Page([], None)
         return plan_stamps(
             job,

@@ -179,7 +179,7 @@ def _lose(chunk: Chunk, job_id: str) -> None:
 
 
 def _undo(chunk: Chunk, job: Record, plan: Stamping) -> set[str]:
-    """Repair the records of a plan that lost. Return the ids of the changed ones."""
+    """Repair the records of a plan that lost. Return the ids of the records that changed."""
     store, now = chunk.engine.store, chunk.engine.clock.now()
     deadline = Deadline.after(now, UNDO_MS)
     records = records_since(chunk.engine, job, deadline).items
