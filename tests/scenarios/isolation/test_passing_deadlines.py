@@ -2,9 +2,11 @@
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.records import Status
+from onthedot.ports import Deadline, Tick
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from tests.builders import NOON, a_run
 from tests.scenarios.kits.latency import Trouble
-from tests.scenarios.kits.troubled_world import TickOutage, a_troubled_world
+from tests.scenarios.kits.troubled_world import DISPATCHER_MS, SPARE_MS, TickOutage, a_troubled_world
 
 HOUR = 3_600_000
 SLOW_MS = 1_000
@@ -23,3 +25,14 @@ def test_the_runs_of_an_hour_without_ticks_all_start_though_each_tick_runs_out_o
         ends = {run.run_id: world.store.get(run.run_id) for run in runs}
         assert {end.status for end in ends.values() if end is not None} == {Status.SUCCEEDED}
         assert {len(troubled.calls[run.run_id]) for run in runs} == {1}
+
+
+def test_a_redelivered_tick_ends_before_its_time_out_though_each_slot_takes_long() -> None:
+    """It looks for the claims of its first delivery in many watch slots."""
+    with a_troubled_world(1, Deployment(shards=2, lookahead=3, history_days=7)) as troubled:
+        troubled.services.troubles.append(Trouble("store", NOON, NOON + HOUR, slow_ms=3 * SLOW_MS))
+        again = Tick(0, (0, 1), NOON - 100_000, "again", redelivered=True)
+        deadline = Deadline.after(NOON, DISPATCHER_MS - SPARE_MS)
+        counts = dispatch_due(troubled.engine(), troubled.world.progress, again, deadline)
+        assert counts["out_of_time"] > 0
+        assert troubled.clock.now() < NOON + DISPATCHER_MS

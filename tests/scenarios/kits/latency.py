@@ -13,6 +13,8 @@ CHUNKS: Final[Mapping[str, int]] = {"get_many": 100, "move_many": 25, "create_ma
 """Entries that one request carries, by method."""
 RETRIED_MS: Final = 2_000
 """A single request that fails is tried again for this long."""
+SENDING_MS: Final = 5_000
+"""A queue that fails is tried again for this long, and in later calls once."""
 PORTS: Final = ("store", "queues", "limits", "registry", "blobs", "patterns", "signing", "shards")
 
 
@@ -51,10 +53,13 @@ class Services:
     request_ms: int = 12
     """The longest time of a request without trouble."""
     troubles: list[Trouble] = field(default_factory=list)
+    failing: set[str | None] = field(default_factory=set)
+    """The pools whose queues failed when they were last sent to."""
 
     def engine(self, inner: Engine) -> Engine:
         """Return the engine with all its calls by way of these services."""
-        return replace(inner, **{port: Service(getattr(inner, port), port, self) for port in PORTS})
+        ports: dict[str, Any] = {port: Service(getattr(inner, port), port, self) for port in PORTS}
+        return replace(inner, **ports)
 
     def slowest_ms(self) -> int:
         """Return the longest time that a request takes which does not fail."""
@@ -118,12 +123,19 @@ class Service:
         if name == "send" and chunk[0].pool not in self.services.pools:
             return chunk
         clock, pause = self.services.clock, 50
+        queue = chunk[0].pool if name == "send" else None
+        until = deadline if queue is None else deadline.at_most(clock.now() + self._patience(queue))
         while (trouble := self.services.fails(self.port, chunk[0])) is not None:
-            if trouble.denied or not deadline.allows(clock.now() + pause):
+            if trouble.denied or not until.allows(clock.now() + pause):
+                self.services.failing.add(queue)
                 return _left(name, chunk)
             self.services.wait(pause)
             pause = min(2 * pause, 5_000)
+        self.services.failing.discard(queue)
         return method(chunk, deadline)
+
+    def _patience(self, pool: str) -> int:
+        return 0 if pool in self.services.failing else SENDING_MS
 
 
 def _left(name: str, chunk: Sequence[Any]) -> Any:

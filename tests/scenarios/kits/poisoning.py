@@ -6,13 +6,14 @@ from typing import Any
 
 from onthedot.codec import encode
 from onthedot.domain.ids import job_id_for_key
-from onthedot.domain.runs.slots import SlotKind, bucket_of, shard_of, slot_name
+from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, shard_of, slot_name
 from tests.builders import World, a_run
 from tests.poison import poisoned
 
 
 def poison_slot(world: World, kind: str, slot_kind: SlotKind, fire_at: int, *, shard: int, tenant: str = "bad") -> str:
-    """Store a record with this kind of poison in the slot of the shard at this time. Return its id."""
+    """Store a record with this kind of poison in the slot of the shard at this minute. Return its id."""
+    fire_at -= fire_at % BUCKET_MS
     run_id = id_in_shard(f"{kind} {slot_kind} {fire_at}", shard, world.deployment.shards)
     run = (
         a_run(world.clock, world.deployment)

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
@@ -19,14 +20,14 @@ from onthedot.ports import Answer, Call, Deadline, Engine, Received
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import continue_tick, plan_ticks
 from onthedot.use_cases.dispatch.served_shards import ServedShards
 from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from tests.builders import World
 from tests.scenarios.kits.index_lag import LaggingIndex, LaggingStore
 from tests.scenarios.kits.latency import Service, Services
-from tests.scenarios.kits.side_by_side import SideClock
+from tests.scenarios.kits.side_by_side import Killed, SideClock
 from tests.scenarios.kits.simulation import NoLeases
 
 _LOG: Final = logging.getLogger(__name__)
@@ -106,10 +107,10 @@ class TroubledWorld:
             return
         while self.ticks_at_work < self.dispatchers and (ticks := self.world.ticks.receive_ticks(1)):
             self.ticks_at_work += 1
-            self.clock.spawn(lambda received=ticks[0]: self._dispatch(received), timeout_ms=DISPATCHER_MS)
+            self.clock.spawn(partial(self._dispatch, ticks[0]), timeout_ms=DISPATCHER_MS)
         for pool, priority in self._served():
             for received in self.world.received(priority, pool):
-                self.clock.spawn(lambda received=received: self._work(received))
+                self.clock.spawn(partial(self._work, received))
 
     def _next_message(self) -> int:
         """Return when a message becomes visible, or became so."""
@@ -139,8 +140,10 @@ class TroubledWorld:
             self.counts.update(counts)
             if counts["out_of_time"]:
                 continue_tick(self.world.ticks, self.clock, tick)
-            if counts["unsent"] == 0:
+            if not must_be_redelivered(tick, counts):
                 self.world.ticks.delete_tick(received)
+        except Killed:
+            self.errors["dispatcher: Killed"] += 1
         except Exception as error:  # noqa: BLE001 - the function fails, and the platform goes on
             self._failed("dispatcher", error)
         finally:

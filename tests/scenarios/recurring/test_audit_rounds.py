@@ -21,7 +21,7 @@ def test_what_an_audit_has_no_time_for_is_counted_and_another_shard_is_last_the_
         read.append(slot)
         return []
 
-    monkeypatch.setattr(audit_jobs, "read_slot_entries", note)
+    monkeypatch.setattr(audit_jobs, "read_slot_pages", note)
     slots = 2 * 121
     assert audit_all(simulation, seconds=0)["out_of_time"] == slots
     audit_all(simulation)

@@ -1,7 +1,10 @@
 """Stamps are sent after the advance of their job, and only if that was made."""
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
+from onthedot.ports import Engine
 from onthedot.schema import DEFAULT_POOL, PRIORITIES
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
 from onthedot.use_cases.jobs.delete_job import delete_job
@@ -10,10 +13,10 @@ from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import cron, submit
 from tests.scenarios.kits.simulation import Simulation
 
-CHANGES = {
-    "paused": lambda world, job: pause_job(world.engine, "acme", job.job_id),
-    "cancelled": lambda world, job: cancel_job(world.engine, "acme", job.job_id),
-    "deleted": lambda world, job: delete_job(world.engine, "acme", job.job_id),
+CHANGES: Mapping[str, Callable[[Engine, str, str], object]] = {
+    "paused": pause_job,
+    "cancelled": cancel_job,
+    "deleted": delete_job,
 }
 
 
@@ -30,7 +33,9 @@ def test_stamps_of_a_job_that_changed_before_its_advance_are_not_sent(change: st
         simulation.clock.advance(7 * 60)
         simulation.plan_ticks()
         at = _position_of_the_advance()
-        simulation.dispatch(Faults(at, Fault.MEANWHILE, meanwhile=lambda: CHANGES[change](world, job)))
+        simulation.dispatch(
+            Faults(at, Fault.MEANWHILE, meanwhile=lambda: CHANGES[change](world.engine, "acme", job.job_id))
+        )
         assert (simulation.counts["stamped"], simulation.counts["overtaken"]) == (1, 1)
         assert messages(world) == 0
 

@@ -65,10 +65,10 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
 def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
     """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
 
-    It is delivered again once. After that, the next ticks and the sweep try again: a queue that is gone must not double
-    the work of its group for ever.
+    It is delivered again until it has been done a second time. The next ticks and the sweep do the rest: a queue that
+    is gone must not double the work of its group for ever.
     """
-    return not tick.redelivered and bool(counts["unsent"] or counts["slot_failed"])
+    return bool(counts["busy"] if tick.redelivered else counts["unsent"] or counts["slot_failed"])
 
 
 def _first_progress(work: Pass, shard: int) -> ShardProgress:
@@ -202,6 +202,8 @@ def _send_claims_again(work: Pass) -> None:
     ahead = max(bucket_of(horizon(work.now, engine.deployment.lookahead)), bucket_of(work.now) + CLAIMED_AHEAD)
     last = ahead + WATCH_DISTANCE
     for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in tick.shards):
+        if work.out_of_time():
+            return
         _guarded(work, slot, lambda: _send_slot_again(work, slot))  # noqa: B023
 
 

@@ -162,6 +162,8 @@ class DynamoRunStore:
         """Apply the move alone, because PartiQL cannot add to a counter that the item does not have."""
         try:
             return self.move(move)
+        except UnreadableRecord:
+            return Moved(None)  # the move was applied
         except (ClientError, Unavailable) as error:
             # One bad statement must not stop the others.
             _LOG.error("statement_failed", extra={"run": move.run_id, "error": str(error)})

@@ -1,5 +1,6 @@
 """What must be true after a story: each run of a healthy tenant is on time or explained, and no shard is stuck."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,16 +15,19 @@ from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.explain_job import explain_job
 from tests.poison import UNREADABLE
-from tests.scenarios.kits.isolation import MINUTE, Story
-from tests.scenarios.kits.latency import Trouble
+from tests.scenarios.isolation.story import MINUTE, Poisoned, Story
+from tests.scenarios.kits.latency import RETRIED_MS, Trouble
 from tests.scenarios.kits.poisoning import raw_fields
 from tests.scenarios.kits.workflows import DIAMOND
 
 ON_TIME_MS: Final = 1_000
 AFTER_FAILURE: Final = 5 * MINUTE
 """Runs that are due so long after a service failed may have needed it: they are claimed and sent ahead of time."""
+AFTER_CALL: Final = MINUTE
+"""A run whose call could not be made is tried again so long after the service that it needs has come back."""
 AFTER_OUTAGE: Final = 3 * MINUTE
 """Runs that are due so long after ticks were away may be late: the next tick must come, and the index may lag."""
+ASIDE_FIELDS: Final = {"slot", "aside_from", "aside_since", "aside_why"}
 STUCK: Final = 10
 """Buckets after which a live record in a past slot was forgotten."""
 
@@ -40,6 +44,11 @@ class Due:
     def direct(self) -> bool:
         """Whether the API sent it, so that it needs no tick."""
         return self.job.kind is not Kind.RECURRING and self.job.status is Status.DISPATCHED
+
+    @property
+    def by_api(self) -> bool:
+        """Whether the request that made the job may have been the one that sent the run, so soon is it due."""
+        return self.direct or self.at < self.job.created_at + 2 * RETRIED_MS
 
 
 @dataclass(frozen=True)
@@ -62,9 +71,8 @@ class Checks:
         """Return the trouble for which the run may be late: one that it needs to end."""
         troubled = self.story.troubled
         shard = shard_of(due.job.job_id, troubled.world.deployment.shards)
-        begun = max(due.job.created_at, due.at - AFTER_FAILURE)
         for trouble in troubled.services.troubles:
-            if _is_needed(trouble) and trouble.first <= due.at + ON_TIME_MS and begun <= trouble.last:
+            if _delays(trouble, due):
                 return f"{trouble.port} failed"
             if trouble.about == f"fire#{shard}#" and trouble.first <= due.at < trouble.last + AFTER_OUTAGE:
                 return "its slots could not be read"
@@ -93,7 +101,7 @@ class Checks:
             return
         if run is None or run.status is not Status.SUCCEEDED:
             yield f"{name}: it is {run and run.status}"
-        allowed = ON_TIME_MS + 6 * troubled.services.slowest_ms()
+        allowed = ON_TIME_MS + 6 * troubled.services.slowest_ms() + RETRIED_MS * due.by_api
         if excuse is None and calls[0] > due.at + allowed:
             yield f"{name}: {(calls[0] - due.at) / 1000} s late"
 
@@ -130,23 +138,40 @@ class Checks:
         slots = {row["run_id"]: row["slot"].split("#") for row in rows if not row["slot"].startswith("aside#")}
         return [f"{run_id} in {slot}" for run_id, slot in slots.items() if int(slot[2]) < past]
 
+    def progress(self) -> list[str]:
+        """Return the shards whose passes are not complete up to the present."""
+        with self.story.troubled.world.database.transaction() as connection:
+            rows = connection.execute("SELECT shard, done FROM shard_progress").fetchall()
+        done = {row["shard"]: json.loads(row["done"]) for row in rows}
+        present = bucket_of(self.story.troubled.clock.now()) - 1
+        behind = [f"shard {shard}: {at}" for shard, at in done.items() if min(at["fire"], at["watch"]) < present]
+        missing = set(range(self.story.troubled.world.deployment.shards)) - set(done)
+        return behind + [f"shard {shard} has no progress" for shard in missing]
+
     def poisons(self) -> list[str]:
-        """Return the unreadable records that were not set aside, were changed, or are not explained."""
+        """Return the poisoned records that were not set aside, were changed or are not explained, or did not run."""
         return [
             fault
             for poison in self.story.poisons
-            if poison.kind in UNREADABLE
-            for fault in self._poison_faults(poison.kind, poison.run_id)
+            for fault in (self._unreadable if poison.kind in UNREADABLE else self._readable)(poison)
         ]
 
-    def _poison_faults(self, kind: str, run_id: str) -> Iterator[str]:
+    def _unreadable(self, poison: Poisoned) -> Iterator[str]:
         world = self.story.troubled.world
-        slot = raw_fields(world, run_id)["slot"]
-        if not (slot or "").startswith("aside#"):
-            yield f"{kind} {run_id}: in slot {slot}"
-        codes = [reason.code for reason in explain_job(world.engine, "bad", run_id).reasons]
+        stored = raw_fields(world, poison.run_id)
+        if not (stored["slot"] or "").startswith("aside#"):
+            yield f"{poison.kind}: in slot {stored['slot']}"
+        changed = {name for name, value in poison.stored.items() if stored[name] != value} - ASIDE_FIELDS
+        if changed:
+            yield f"{poison.kind}: {changed} changed"
+        codes = [reason.code for reason in explain_job(world.engine, "bad", poison.run_id).reasons]
         if "unreadable" not in codes:
-            yield f"{kind} {run_id}: explained as {codes}"
+            yield f"{poison.kind}: explained as {codes}"
+
+    def _readable(self, poison: Poisoned) -> Iterator[str]:
+        started = [run_id for run_id in self.story.troubled.calls if run_id.startswith(poison.run_id)]
+        if not started:
+            yield f"{poison.kind}: never called, it is {raw_fields(self.story.troubled.world, poison.run_id)}"
 
 
 def note_waiting(story: Story) -> None:
@@ -162,11 +187,14 @@ def note_waiting(story: Story) -> None:
             story.waits.update([reasons[0].code])
 
 
-def _is_needed(trouble: Trouble) -> bool:
-    """Return whether runs of healthy tenants cannot do without the service."""
-    if trouble.slow_ms or trouble.about is not None:
+def _delays(trouble: Trouble, due: Due) -> bool:
+    """Return whether the run needed the service while it failed: for the call, or before it, to be claimed and sent."""
+    if trouble.slow_ms or trouble.about is not None or trouble.first > due.at + ON_TIME_MS:
         return False
-    return trouble.port in ("store", "signing") or (trouble.port == "queues" and trouble.pool == DEFAULT_POOL)
+    if trouble.port == "signing" or (trouble.port == "blobs" and _makes_graph(due.job)):
+        return due.at < trouble.last + AFTER_CALL
+    needed = trouble.port == "store" or (trouble.port == "queues" and trouble.pool == DEFAULT_POOL)
+    return needed and max(due.job.created_at, due.at - AFTER_FAILURE) < trouble.last
 
 
 def _makes_graph(job: Record) -> bool:

@@ -177,27 +177,26 @@ def a_deployment(chance: random.Random) -> Deployment:
 
 def tell(story: Story) -> None:
     """Choose by chance what happens in the story, and let it happen."""
-    chance, groups = story.chance, range(story.troubled.world.deployment.shards // 2)
-    for number in range(chance.randint(2, 4)):
+    for number in range(story.chance.randint(2, 4)):
         story.healthy_tenant(f"healthy-{number}")
     story.all_poisons()
-    story.bad_tenant(BUSY_POOL)
-    story.bad_tenant(DENIED_POOL)
     troubles = story.troubled.services.troubles
-    troubles.append(Trouble("queues", NOON, NOON + STORY, pool=BUSY_POOL))
-    troubles.append(Trouble("queues", NOON, NOON + STORY, pool=DENIED_POOL, denied=True))
-    for port in ("limits", "registry", "blobs", "signing"):
-        if chance.random() < 0.5:
-            story.failing(port, 10 * MINUTE)
-    if chance.random() < 0.5:
-        story.failing("store", 8 * MINUTE, slow_ms=chance.randint(100, 1_500))
-    if chance.random() < 0.3:
-        story.failing("store", 5 * MINUTE, about=f"fire#{chance.choice(groups)}#")
-    if chance.random() < 0.3:
-        story.failing("queues", 3 * MINUTE, pool=DEFAULT_POOL)
-    if chance.random() < 0.3:
-        story.failing("store", MINUTE)
-    if chance.random() < 0.4:
-        story.outage(None)
-    if chance.random() < 0.4:
-        story.outage(chance.choice(groups))
+    for pool in (BUSY_POOL, DENIED_POOL):
+        story.bad_tenant(pool)
+        troubles.append(Trouble("queues", NOON, NOON + STORY, pool=pool, denied=pool == DENIED_POOL))
+    chance, groups = story.chance, range(story.troubled.world.deployment.shards // 2)
+    possible: list[tuple[float, Callable[[], None]]] = [
+        (0.5, lambda: story.failing("limits", 10 * MINUTE)),
+        (0.5, lambda: story.failing("registry", 10 * MINUTE)),
+        (0.5, lambda: story.failing("blobs", 10 * MINUTE)),
+        (0.3, lambda: story.failing("signing", 10 * MINUTE)),
+        (0.5, lambda: story.failing("store", 8 * MINUTE, slow_ms=chance.randint(100, 1_500))),
+        (0.3, lambda: story.failing("store", 5 * MINUTE, about=f"fire#{chance.choice(groups)}#")),
+        (0.3, lambda: story.failing("store", MINUTE)),
+        (0.3, lambda: story.failing("queues", 3 * MINUTE, pool=DEFAULT_POOL)),
+        (0.4, lambda: story.outage(None)),
+        (0.4, lambda: story.outage(chance.choice(groups))),
+    ]
+    for likely, happens in possible:
+        if chance.random() < likely:
+            happens()
