@@ -66,7 +66,6 @@ __all__ = [
     "MAX_RESENDS",
     "NEVER_BEGUN",
     "PAUSED_WHY",
-    "QUEUE_AWAY_LOOK_MS",
     "QUEUE_AWAY_PART",
     "REDRIVEN_WHY",
     "Failure",
