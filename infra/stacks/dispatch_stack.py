@@ -32,6 +32,10 @@ AUDIT_MAX_AGE = Duration.hours(1)
 # Long enough for some ten thousand recurring jobs an hour. Jobs that it has no time for are counted.
 AUDITOR = FunctionShape(memory_mb=512, timeout=Duration.minutes(10))
 SILENT_MINUTES = 3
+# Twice as long as a shard takes between two looks at its aside slot, so that the alarm stays on.
+ASIDE_LOOKS = Duration.minutes(10)
+# A throttled read fails now and then. A slot that cannot be read at all fails with every tick.
+FEW_FAILED_SLOTS = 3
 # The sweep counts a run that waits once an hour at least. The period is longer, so that no period is without a count.
 LONG_WAITS = Duration.hours(2)
 
@@ -60,6 +64,7 @@ class DispatchStack(Stack):
         self._alarm_on_silence(planner)
         self._alarm_on_holes()
         self._alarm_on_long_waits()
+        self._alarm_on_isolation()
 
     def _planner(self) -> lambda_.Function:
         settings = PlannerSettings(
@@ -182,6 +187,25 @@ class DispatchStack(Stack):
             metric=self._count("dispatcher", "waiting_long", LONG_WAITS),
             threshold=0,
             why="Runs were sent more than an hour ago and no worker has started them. `explain` names what is missing",
+        )
+
+    def _alarm_on_isolation(self) -> None:
+        """Raise an alarm for records and slots that ticks went around. They stop no other run, and need a person."""
+        alarm_above(
+            self,
+            "RecordsAsideAlarm",
+            name=self._config.name("records-aside"),
+            metric=self._count("dispatcher", "aside", ASIDE_LOOKS),
+            threshold=0,
+            why="Records that no version could read or handle were set aside. `onthedot audit` names them",
+        )
+        alarm_above(
+            self,
+            "SlotsFailedAlarm",
+            name=self._config.name("slots-failed"),
+            metric=self._count("dispatcher", "slot_failed", Duration.minutes(5)),
+            threshold=FEW_FAILED_SLOTS,
+            why="Ticks cannot finish some slots, whose runs start late. The dispatcher's log says which and why",
         )
 
     def _count(self, part: str, name: str, period: Duration) -> cloudwatch.Metric:

@@ -11,6 +11,7 @@ import pytest
 from localstack import local
 from tests.e2e.deployment import Api, Deployment
 from tests.e2e.listener import Listener, listening
+from tests.e2e.poisoned import begin_poisoned
 from tests.e2e.worker_process import begin_murderer, end_of_murderer
 
 HOME = Path(__file__).parents[2] / ".onthedot-e2e"
@@ -30,6 +31,7 @@ def _deploy(listener: Listener) -> Deployment:
     stack = local.up(HOME, _free_port(), SHARDS, demo=False, enforce_iam=True)
     deployment = Deployment(stack, HOME, listener)
     deployment.begin_slow_jobs()
+    deployment.poisoned = begin_poisoned(deployment, SHARDS)
     deployment.restarting = begin_murderer(deployment)
     return deployment
 

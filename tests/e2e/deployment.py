@@ -14,6 +14,7 @@ import urllib3
 from localstack.stack import LocalStack
 from onthedot.domain.runs.slots import BUCKET_MS, horizon
 from tests.e2e.listener import Listener
+from tests.e2e.poisoned import PoisonedStory
 
 LOOKAHEAD = 3
 
@@ -57,6 +58,7 @@ class Deployment:
     listener: Listener
     slow: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Jobs whose story takes minutes, begun as soon as the stack was up."""
+    poisoned: PoisonedStory = field(default_factory=lambda: PoisonedStory(0))
     restarting: Any = None
     """A pull worker that always comes back, for the job that always kills it."""
 

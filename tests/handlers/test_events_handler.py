@@ -212,3 +212,11 @@ def test_logs_name_the_event_and_not_what_is_in_it(handler: ModuleType, caplog: 
     (line,) = [vars(record) for record in caplog.records if record.message == "taken"]
     assert (line["source"], line["detail_type"]) == ("shop", "Order Paid")
     assert "hunter2" not in str(line)
+
+
+def test_a_bad_event_that_cannot_be_put_away_is_raised_so_that_it_is_not_lost(
+    handler: ModuleType, cloud: Cloud, dead_letters: str
+) -> None:
+    cloud.client("sqs").delete_queue(QueueUrl=dead_letters)
+    with pytest.raises(Unavailable, match="put an event away"):
+        handler.handle(submit(at="never"), Context())

@@ -62,8 +62,13 @@ def test_an_auditor_that_fails_is_tried_again_within_its_hour(prod: Assembly) ->
 
 
 @pytest.mark.parametrize(
-    ("part", "count", "name", "period"),
-    [("auditor", "holes", "holes", 3600), ("dispatcher", "waiting_long", "waiting-long", 7200)],
+    ("part", "count", "name", "period", "threshold"),
+    [
+        ("auditor", "holes", "holes", 3600, 0),
+        ("dispatcher", "waiting_long", "waiting-long", 7200, 0),
+        ("dispatcher", "aside", "records-aside", 600, 0),
+        ("dispatcher", "slot_failed", "slots-failed", 300, 3),
+    ],
 )
 def test_one_raises_an_alarm_on_the_metric_as_it_is_emitted(  # noqa: PLR0917
     prod: Assembly,
@@ -73,6 +78,7 @@ def test_one_raises_an_alarm_on_the_metric_as_it_is_emitted(  # noqa: PLR0917
     count: str,
     name: str,
     period: int,
+    threshold: int,
 ) -> None:
     variables = prod.named("AWS::Lambda::Function", "FunctionName", part)["Environment"]["Variables"]
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", variables["POWERTOOLS_SERVICE_NAME"])
@@ -86,7 +92,7 @@ def test_one_raises_an_alarm_on_the_metric_as_it_is_emitted(  # noqa: PLR0917
         described["Namespace"],
         described["Metrics"],
     )
-    assert (alarm["Statistic"], alarm["Threshold"], alarm["TreatMissingData"]) == ("Sum", 0, "notBreaching")
+    assert (alarm["Statistic"], alarm["Threshold"], alarm["TreatMissingData"]) == ("Sum", threshold, "notBreaching")
     assert (alarm["Period"], alarm["ComparisonOperator"]) == (period, "GreaterThanThreshold")
 
 

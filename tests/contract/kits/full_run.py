@@ -71,6 +71,7 @@ def a_run_with_every_field(clock: Clock) -> Record:
             schedule_version=2,
             scheduled_since=clock.now() - 3_600_000,
             stamped=17,
+            given_up="1 2 2",
             accounted_until=clock.now() - 2,
             trigger="backfill",
             revision=41,

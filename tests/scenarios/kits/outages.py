@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from onthedot.domain.errors import Unavailable
-from onthedot.ports import RunMessage, Undecided
+from onthedot.domain.runs.records import Record, Status
+from onthedot.ports import ReadRecords, RunMessage, Undecided
 from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
 
@@ -65,6 +67,8 @@ class Outages:
         self._note(outage)
         if outage.error is Unavailable and outage.call in ("store.move_many", "store.create_many"):
             return [Undecided("an outage") for _ in given[0]]
+        if outage.error is Unavailable and outage.call == "store.get_many":
+            return ReadRecords({}, unread=frozenset(given[0]))
         raise outage.error(f"{outage.call}: an outage")
 
     def _send(
@@ -102,3 +106,13 @@ class StormySimulation(Simulation):
         self.outages = Outages(world)
         self.calm = world
         self.world = self.outages.failing_world()
+
+    def plan_ticks(self) -> None:
+        with suppress(Unavailable):  # the schedule calls the planner again, and then in the next minute
+            super().plan_ticks()
+
+    def calm_status(self, run: Record) -> Status:
+        """Return the status, also while the store fails for all parts."""
+        found = self.calm.store.get(run.run_id)
+        assert found is not None, f"{run.run_id} is gone"
+        return found.status

@@ -8,6 +8,7 @@ from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Ret
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
 from onthedot.domain.schedules.schedule import CronSchedule, EverySchedule, Schedule
 from onthedot.domain.targets.types import HttpTarget
+from onthedot.ports import Engine
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.change_job import change_job
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
@@ -70,8 +71,12 @@ def fired(simulation: Simulation, job: Record) -> list[int]:
 
 
 def changed_to(simulation: Simulation, job: Record, schedule: Schedule) -> None:
+    change_schedule(simulation.world.engine, job, schedule)
+
+
+def change_schedule(engine: Engine, job: Record, schedule: Schedule) -> Record:
     def wanted(present: Record, _: int) -> JobChange:
         assert present.recurrence is not None
         return JobChange(recurrence=replace(present.recurrence, schedule=schedule))
 
-    change_job(simulation.world.engine, "acme", job.job_id, wanted, None)
+    return change_job(engine, "acme", job.job_id, wanted, None)

@@ -65,8 +65,9 @@ def test_a_started_run_is_given_when_the_next_queue_cannot_be_read() -> None:
         engine = replace(world.engine, queues=AwayFor(world, Priority.MEDIUM))
         leased = lease_runs(engine, worker.record, most=4)
         assert [lease.run.run_id for lease in leased.leases] == [run.run_id]
+        assert lease_runs(engine, worker.record, most=4).leases == []
         with pytest.raises(Unavailable):
-            lease_runs(engine, worker.record, most=4)
+            lease_runs(engine, worker.record, most=4, priorities=[Priority.MEDIUM])
 
 
 def test_a_run_that_was_handed_over_is_given_when_the_registry_cannot_be_written() -> None:

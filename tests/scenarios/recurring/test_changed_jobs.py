@@ -212,25 +212,3 @@ def test_a_stamped_run_is_not_a_job(simulation: Simulation) -> None:
     for change in (pause_job, cancel_job, delete_job):
         with pytest.raises(JobNotFound):
             change(simulation.world.engine, "acme", run.run_id)
-
-
-@pytest.mark.parametrize("what", ["rescheduled", "cancelled", "deleted"])
-def test_times_missed_in_an_outage_are_recorded_when_the_job_is_changed_before_they_are_settled(
-    simulation: Simulation, what: str
-) -> None:
-    job = submit(simulation, cron("* * * * *"), run_all())
-    simulation.let_pass(300)
-    simulation.clock.advance(3_600)
-    before = expected(simulation, cron("* * * * *"))
-    if what == "cancelled":
-        cancel_job(simulation.world.engine, "acme", job.job_id)
-    elif what == "deleted":
-        delete_job(simulation.world.engine, "acme", job.job_id)
-    else:
-        changed_to(simulation, job, cron("0 0 1 1 *"))
-    simulation.let_pass(600)
-    records = runs_of(simulation, job)
-    for nominal in before:
-        covered = [r for r in records if r.nominal_at <= nominal <= (r.skipped_until or r.nominal_at)]
-        assert covered, f"{nominal} has no outcome"
-    assert {r.status for r in records} == {Status.SUCCEEDED, Status.SKIPPED}

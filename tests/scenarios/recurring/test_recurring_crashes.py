@@ -1,6 +1,7 @@
 """Kill a stamping at each of its effects, and change the job between any two of them."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 
@@ -147,4 +148,24 @@ def test_a_job_changed_around_a_start_is_before_it_or_after_it_as_a_whole(at: in
         (run,) = runs_of(simulation, job)
         # The job was read before the change, so the run counts as before it, and its status says so.
         assert run.status is Status.SUCCEEDED
+        assert len(fired(simulation, job)) == 1
+
+
+@pytest.mark.parametrize("fault", [Fault.LOST_REPLY, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.AWAY])
+def test_a_run_that_is_revived_is_sent_whatever_happens_to_the_reply(fault: Fault) -> None:
+    """The run was skipped while its job was paused. The job is resumed before the grace is over."""
+    with a_world(ONE_SHARD) as world:
+        simulation = Simulation(world)
+        job = submit(simulation, cron("3 12 * * *"), run_all())
+        pause(simulation, job)
+        simulation.clock.advance(3 * 60)
+        simulation.work()
+        assert [run.status for run in runs_of(simulation, job)] == [Status.SKIPPED]
+        faults = Faults(2, fault)
+        with suppress(Crash):
+            resume_job(simulation.engine(faults), "acme", job.job_id)
+        assert faults.seen[:3] == ["move to ACTIVE", "create_many", "move_many"]
+        if fault is Fault.LOST_REPLY:
+            assert faults.seen[3:] == ["move_many", "send"], "the revived run was sent at once"
+        simulation.let_pass(10 * 60)
         assert len(fired(simulation, job)) == 1

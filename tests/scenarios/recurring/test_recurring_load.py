@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.slow_calls import Latency, Meter, slowed
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Record, Status
@@ -14,7 +15,6 @@ from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults, FaultyStore
 from tests.scenarios.kits.recurring import run_all, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation
-from tests.scenarios.kits.slow import Latency, Meter, slowed
 
 ONE_SHARD = Deployment(shards=1, lookahead=3, history_days=7)
 MINUTE = 60_000

@@ -100,3 +100,33 @@ def test_explain_answers_while_the_queue_does_not(storm: StormySimulation) -> No
 
     assert reason.code == "queued"
     assert reason.message.endswith("that queue does not answer now")
+
+
+@pytest.mark.parametrize("calls", [("queues.send",), ("queues.send", "queues.visible")])
+def test_after_an_hour_without_the_queues_every_run_starts_within_minutes(
+    storm: StormySimulation, calls: tuple[str, ...]
+) -> None:
+    storm.outages.fail(*calls)
+    near = [storm.submit(20) for _ in range(5)]
+    runs = [*due_runs(storm, 20, due_in=100), *due_runs(storm, 20, due_in=30 * MINUTE), *near]
+    storm.let_pass(HOUR - MINUTE)
+    assert storm.target.calls == []
+    assert Status.FAILED not in statuses(storm, runs)
+
+    storm.let_pass(8 * MINUTE)
+
+    assert statuses(storm, runs) == {Status.SUCCEEDED}
+
+
+def test_a_queue_that_takes_no_messages_holds_up_no_other(storm: StormySimulation) -> None:
+    storm.outages.fail("queues.send", concerns=lambda message: message.priority is Priority.HIGH, takes_ms=1_000)
+    theirs = [run for due in (100, 200, 300) for run in due_runs(storm, 20, due, Priority.HIGH)]
+    others = [run for due in (100, 200, 300) for run in due_runs(storm, 20, due)]
+
+    storm.let_pass(7 * MINUTE)
+
+    assert statuses(storm, others) == {Status.SUCCEEDED}
+    assert max(storm.target.times_of(run.run_id)[0] - run.nominal_at for run in others) <= 3_000
+    assert Status.SUCCEEDED not in statuses(storm, theirs)
+    storm.let_pass(HOUR)
+    assert statuses(storm, theirs) == {Status.SUCCEEDED}

@@ -38,7 +38,7 @@ from onthedot.use_cases.access.issue_token import LONGEST_NAME, issue_token
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api, PullWorker, a_worker
 
-FAR_BELOW: int = 220 * 1024
+FAR_BELOW: int = 200 * 1024
 """Bytes. An item may have 400 KB."""
 DEAR = "\x01"
 """A character that needs the most bytes in JSON: six."""

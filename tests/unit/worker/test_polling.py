@@ -142,11 +142,40 @@ def test_a_wait_without_a_message_in_time_returns_false(queues: Queues) -> None:
     queues.end_polls()
 
 
-@pytest.mark.parametrize("error", [Unavailable("throttled"), KeyError("a bug")])
-def test_the_error_of_a_poll_is_raised_by_wait(queues: Queues, error: Exception) -> None:
+def test_a_bug_in_a_poll_is_raised_by_wait(queues: Queues) -> None:
     returned = waiting(PolledQueues(queues, "pull"))
     queues.wait_for_polls()
+    error = KeyError("a bug")
     queues.answers[Priority.HIGH].put(error)
+    assert returned.get(timeout=PATIENCE) is error
+    queues.end_polls()
+
+
+def test_a_queue_that_fails_keeps_no_message_of_the_others_waiting(queues: Queues) -> None:
+    polled = PolledQueues(queues, "pull")
+    returned = waiting(polled)
+    queues.wait_for_polls()
+    queues.answers[Priority.HIGH].put(Unavailable("throttled"))
+    queues.answers[Priority.MEDIUM].put([])
+    assert queues.wait_for_polls(1) == {Priority.MEDIUM}, "the failing one is not polled again in this wait"
+    queues.answers[Priority.LOW].put([a_message("a", Priority.LOW)])
+    assert returned.get(timeout=PATIENCE) is True
+    [received] = polled.receive("pull", Priority.LOW, 10, visibility_ms=1)
+    assert received.message.run_id == "a"
+
+    returned = waiting(polled)
+    assert queues.wait_for_polls(2) == {Priority.HIGH, Priority.LOW}, "the next wait polls it again"
+    polled.wake()
+    assert returned.get(timeout=PATIENCE) is True
+    queues.end_polls()
+
+
+def test_when_all_queues_fail_the_wait_raises_the_error(queues: Queues) -> None:
+    returned = waiting(PolledQueues(queues, "pull"))
+    queues.wait_for_polls()
+    error = Unavailable("throttled")
+    for priority in PRIORITIES:
+        queues.answers[priority].put(error)
     assert returned.get(timeout=PATIENCE) is error
     queues.end_polls()
 

@@ -93,7 +93,7 @@ def test_a_bad_query_is_refused_by_name(api: Api, query: str) -> None:
 def test_one_is_run_again_and_is_no_dead_letter_any_more(api: Api) -> None:
     second, first = failed_jobs(api, 2)
     response = redrive(api, ids=[first])
-    assert (response.status, response.body) == (202, {"redriven": 1, "refused": [], "left": False})
+    assert (response.status, response.body) == (202, {"redriven": 1, "refused": [], "undecided": [], "left": False})
     assert listed(api) == [second]
     worker = a_worker(api)
     again = worker.take()
@@ -115,7 +115,7 @@ def test_a_redriven_run_may_fail_as_often_as_a_new_one(api: Api, world: World) -
 
 def test_all_are_run_again_ten_a_second(api: Api, world: World) -> None:
     expected = failed_jobs(api, 12)
-    assert redrive(api, all=True).body == {"redriven": 12, "refused": [], "left": False}
+    assert redrive(api, all=True).body == {"redriven": 12, "refused": [], "undecided": [], "left": False}
     assert listed(api) == []
     started: list[tuple[str, int]] = []
     begun = world.clock.now()
@@ -140,6 +140,7 @@ def test_unknown_and_foreign_and_living_ones_are_refused_by_id(api: Api) -> None
             {"id": "job_missing", "reason": "there is no such run"},
             {"id": living, "reason": "it is PENDING, not FAILED"},
         ],
+        "undecided": [],
         "left": False,
     }
     assert listed(api.called_by("other")) == [theirs]

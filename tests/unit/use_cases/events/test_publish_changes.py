@@ -28,6 +28,6 @@ def test_a_record_of_which_no_event_can_be_made_holds_up_no_other() -> None:
     bad = replace(good, finished_at="yesterday")  # type: ignore[arg-type]
     changes = [RecordChange("1", old, bad, clock.now()), RecordChange("2", old, good, clock.now())]
     bus = Bus()
-    result = publish_changes(bus, changes, PublishOptions(), Deadline.after(clock.now(), 1_000))  # type: ignore[arg-type]
+    result = publish_changes(bus, changes, PublishOptions(), Deadline.after(clock.now(), 1_000))
     assert (result.published, result.refused, result.again_from) == (1, 1, None)
     assert len(bus.heard) == 1

@@ -8,8 +8,10 @@ from typing import Final
 MOST_STEPS: Final = 16
 RENEWED_AFTER: Final = 60
 """Buckets. A writer announces its number of shards again after this time."""
+OVERDUE_AFTER: Final = 6 * 60
+"""Buckets. A writer that cannot announce its number again for this long stops to write."""
 UNUSED_AFTER: Final = 24 * 60
-"""Buckets. No writer uses a number that was last announced longer ago: far more than twice `RENEWED_AFTER`."""
+"""Buckets. No writer uses a number that was last announced longer ago: far more than twice `OVERDUE_AFTER`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class ShardStep:
     since: int
     """The bucket of the first writer."""
     seen: int
-    """The bucket of a recent writer: no write with this number is later than twice `RENEWED_AFTER` after it."""
+    """The bucket of a recent writer. Its last write is at most `RENEWED_AFTER` + `OVERDUE_AFTER` later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """A store of runs that announces its number of shards before it writes, so that ticks serve all shards that it uses."""
 
+import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -7,7 +8,7 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
-from onthedot.domain.shard_history import RENEWED_AFTER
+from onthedot.domain.shard_history import OVERDUE_AFTER, RENEWED_AFTER
 from onthedot.ports import (
     Clock,
     Deadline,
@@ -21,6 +22,7 @@ from onthedot.ports import (
     Undecided,
 )
 
+_LOG: Final = logging.getLogger(__name__)
 MOST_TRIES: Final = 10
 """Each try that fails means that another process has announced its number."""
 
@@ -42,8 +44,8 @@ def announce(shards: ShardStore, count: int, now: int) -> None:
 class AnnouncingStore:
     """A `RunStore` on another one. Before its first write, and then once an hour, it announces its number of shards.
 
-    A write whose announcement fails raises Unavailable and does not happen. Between announcements a write costs no
-    request.
+    A write whose first announcement fails raises Unavailable and does not happen. An announcement that is repeated may
+    fail for some hours. Between announcements a write costs no request.
     """
 
     def __init__(self, store: RunStore, shards: ShardStore, clock: Clock, count: int) -> None:
@@ -52,6 +54,7 @@ class AnnouncingStore:
         self._clock = clock
         self._count = count
         self._announced_at: int | None = None
+        self._next_at = 0
 
     def create(self, run: Record) -> Record | None:
         self._announce()
@@ -89,6 +92,15 @@ class AnnouncingStore:
 
     def _announce(self) -> None:
         now = self._clock.now()
-        if self._announced_at is None or now - self._announced_at >= RENEWED_AFTER * BUCKET_MS:
+        if now < self._next_at:
+            return
+        try:
             announce(self._shards, self._count, now)
-            self._announced_at = now
+        except (Unavailable, ValueError, KeyError, TypeError) as error:
+            if self._announced_at is None or now - self._announced_at >= OVERDUE_AFTER * BUCKET_MS:
+                raise
+            # The number was announced and is served for a day. One item that fails must not stop all writes.
+            _LOG.warning("shards_not_announced", extra={"error": str(error)})
+            self._next_at = now + BUCKET_MS
+            return
+        self._announced_at, self._next_at = now, now + RENEWED_AFTER * BUCKET_MS

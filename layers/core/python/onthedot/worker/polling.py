@@ -1,5 +1,6 @@
 """Poll all queues of a pool at the same time, so that an idle worker receives a run as soon as it arrives."""
 
+import logging
 import threading
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from onthedot.ports import Deadline, Received, RunMessage, RunQueues
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 
+_LOG: Final = logging.getLogger(__name__)
 POLL_SECONDS: Final = 5.0
 """The length of a long poll. A worker that is stopped waits for its polls to end."""
 
@@ -33,12 +35,17 @@ class PolledQueues(RunQueues):
         self._accepting = False
         self._woken = False
         self._error: Exception | None = None
+        self._failing: dict[Priority, Unavailable] = {}
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a message or for `wake`, and return whether one came in time. Raise the error of a failed poll."""
+        """Wait for a message or for `wake`, and return whether one came in time.
+
+        A queue that fails is polled again by the next wait. Raise its error only if all queues fail.
+        """
         deadline = self._monotonic() + seconds
         with self._changed:
             self._accepting = True
+            self._failing.clear()
             while not (self._arrived or self._woken or self._error):
                 for priority in PRIORITIES:
                     self._start_poll(priority)
@@ -71,7 +78,7 @@ class PolledQueues(RunQueues):
             self._changed.wait_for(lambda: not self._polled, self._poll_seconds + 1)
 
     def _start_poll(self, priority: Priority) -> None:
-        if priority not in self._polled:
+        if priority not in self._polled and priority not in self._failing:
             self._polled.add(priority)
             threading.Thread(target=self._poll, args=(priority,), name=f"poll-{priority}", daemon=True).start()
 
@@ -85,12 +92,20 @@ class PolledQueues(RunQueues):
             error = failed
         with self._changed:
             self._polled.discard(priority)
-            self._error = error or self._error
+            self._error = self._noted(priority, error) or self._error
             rejected = () if self._accepting else received
             if self._accepting:
                 self._arrived += received
             self._changed.notify_all()
         self._give_back(rejected)
+
+    def _noted(self, priority: Priority, error: Exception | None) -> Exception | None:
+        """Note a queue that fails. Return the error that `wait` has to raise, if there is one."""
+        if not isinstance(error, Unavailable):
+            return error
+        _LOG.warning("unavailable: queue %s of pool %s: %s", priority.value, self._pool, error)
+        self._failing[priority] = error
+        return error if len(self._failing) == len(PRIORITIES) else None
 
     def _give_back(self, messages: Sequence[Received]) -> None:
         for received in messages:

@@ -25,5 +25,6 @@ def redriven_view(done: Redriven) -> RedrivenView:
     return {
         "redriven": len(done.runs),
         "refused": [{"id": run_id, "reason": reason} for run_id, reason in done.refused],
+        "undecided": [{"id": run_id, "reason": reason} for run_id, reason in done.undecided],
         "left": done.left,
     }

@@ -29,9 +29,11 @@ class RefusedView(TypedDict):
 class RedrivenView(TypedDict):
     """The outcome of a redrive. `redriven` is the number of executions that run again.
 
-    When `left` is true there are more: call again.
+    `undecided` names executions that may run again: the store did not answer in time. When `left` is true
+    there are more: call again.
     """
 
     redriven: int
     refused: list[RefusedView]
+    undecided: list[RefusedView]
     left: bool

@@ -11,6 +11,7 @@ from typing import Final
 
 from onthedot.domain.ids import is_scheduled
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
+from onthedot.domain.runs.given_up import settled_until
 from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
 from onthedot.domain.runs.stamping import STAMPS_PER_PASS, expected_times
 from onthedot.domain.schedules.schedule import Schedule
@@ -80,7 +81,7 @@ def audited_times(job: Record, after: int, until: int) -> tuple[int, ...]:
     if job.recurrence is None or job.status is Status.PAUSED:
         return ()
     if job.status is not Status.ACTIVE:
-        until = min(until, _settled_until(job) + 1)
+        until = min(until, settled_until(job) + 1)
     since = job.created_at if job.scheduled_since is None else job.scheduled_since - 1
     return tuple(_latest(job.recurrence.schedule, max(after, since), until, MOST_TIMES))
 
@@ -97,7 +98,7 @@ def audit(job: Record, times: Sequence[int], records: Sequence[Record], now: int
             why = _why_late(runs[time], now)
         elif any(first <= time <= last for first, last in ranges):
             why = None
-        elif job.status is Status.ACTIVE and time > _settled_until(job):
+        elif job.status is Status.ACTIVE and time > settled_until(job):
             why = "not stamped yet" if time >= job.fire_at and now - time > PATIENCE_MS else None
         else:
             holes.append(Finding(time, _NO_RECORD))
@@ -125,15 +126,6 @@ def _stamped_ahead(record: Record) -> bool:
     range.
     """
     return is_scheduled(record.run_id) and record.created_at <= record.nominal_at
-
-
-def _settled_until(job: Record) -> int:
-    """Return the last time that the job has settled.
-
-    Clocks may jump over times between this one and the next fire time. Such times are recorded together with that fire
-    time.
-    """
-    return job.fire_at - 1 if job.accounted_until is None else min(job.fire_at - 1, job.accounted_until)
 
 
 def _why_late(run: Record, now: int) -> str | None:

@@ -11,6 +11,9 @@ TOMBSTONE_DAYS: Final = 14
 LONGEST_WHY: Final = 300
 """Most characters of a reason that repeats another text, such as the reason of a parent."""
 _DAY_SECONDS: Final = 86_400
+_SPARE_DAYS: Final = 2
+"""A job that has ended is kept for so many days longer than a run of it that ends now. One of them covers the longest
+attempt (11 hours). On the other, the next start needs no write."""
 
 
 def cut(why: str) -> str:
@@ -52,12 +55,34 @@ def notifying(run: Record, now: int, deployment: Deployment) -> dict[str, Any]:
 
 
 def closed(now: int, deployment: Deployment) -> dict[str, Any]:
-    """Return the fields of every ended record: no slot, its end, and its expiry.
+    """Return the fields of every ended record: no slot, its end, and its expiry."""
+    return {"slot": None, "finished_at": now, "expires_at": _expiry(now, deployment)}
+
+
+def completed(now: int, deployment: Deployment) -> dict[str, Any]:
+    """Return the fields of a job whose last run is stamped. Its runs read their definition from it."""
+    return {**closed(now, deployment), "expires_at": _expiry(now, deployment, _SPARE_DAYS)}
+
+
+def kept_for_run(job: Record, now: int, deployment: Deployment) -> int | None:
+    """Return the later expiry that an ended job needs for a run that starts now. None: its expiry is late enough.
+
+    The run may become a dead letter, and a client can redrive it until it expires. So the job outlives it. The last run
+    of a schedule starts minutes after the job has ended, so its start needs no write. A retry, a redrive or a wait of
+    days does.
+    """
+    if job.expires_at is None or job.expires_at >= _expiry(now, deployment, _SPARE_DAYS - 1):
+        return None
+    return _expiry(now, deployment, _SPARE_DAYS)
+
+
+def _expiry(now: int, deployment: Deployment, spare_days: int = 0) -> int:
+    """Return the epoch seconds at which a record that ends now expires.
 
     An idempotency key lives 14 days longer than its job, so no record expires earlier.
     """
-    days = max(deployment.history_days, TOMBSTONE_DAYS)
-    return {"slot": None, "finished_at": now, "expires_at": now // 1000 + days * _DAY_SECONDS}
+    days = max(deployment.history_days, TOMBSTONE_DAYS) + spare_days
+    return now // 1000 + days * _DAY_SECONDS
 
 
 def concluded(run: Record, now: int, deployment: Deployment) -> dict[str, Any]:

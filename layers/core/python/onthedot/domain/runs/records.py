@@ -183,6 +183,8 @@ class Record:
     """First fire time of the present schedule. Every fire time from here on has a recorded outcome."""
     accounted_until: int | None = None
     """Every fire time up to this one has a run or a skipped range."""
+    given_up: str | None = None
+    """The times that a change of the job gave up, until their skipped range is stored: first, last and number."""
     stamped: int | None = None
     """Number of runs stamped so far, for `max_runs`."""
     last_started_run: str | None = None

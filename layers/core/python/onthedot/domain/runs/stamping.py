@@ -13,7 +13,7 @@ from typing import Final
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import extra_run_id, fresh_generation, is_scheduled, nominal_of, stamped_run_id
 from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.endings import closed
+from onthedot.domain.runs.endings import closed, completed
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place
 from onthedot.domain.runs.records import SCHEDULED, Kind, Record, Status
@@ -74,7 +74,7 @@ def plan_stamps(
 ) -> Stamping | None:
     """Plan all fire times from the job's position to the horizon, or to `until` if that is later.
 
-    `existing` has the job's records from its position on, and `unreadable` the ids of those that cannot be read. They
+    `existing` has the job's records from its position on, and `unreadable` the ids of records that cannot be read. They
     are needed only if the job has missed times. Return None when there is nothing to plan yet.
     """
     recurrence = _recurrence(job)
@@ -111,7 +111,7 @@ class Repair:
 
 
 def repair(job: Record, plan: Stamping, records: Sequence[Record], now: int, deployment: Deployment) -> Repair:
-    """Return what to undo of a plan, because another dispatcher settled the same times by another plan.
+    """Return the writes that undo a part of a plan, because another dispatcher settled the same times by another plan.
 
     A run of this plan inside the other's skipped range does not run. A range of this plan is cut around the other's
     runs.
@@ -168,7 +168,7 @@ def _due(schedule: Schedule, position: int, until: int, missed: Settled) -> list
 
 
 def _not_planned(runs: Mapping[int, Record], missed: Settled) -> tuple[int, list[Record]]:
-    """Return how many runs of missed times stay beside the plan, and those that must end without a start."""
+    """Return how many runs of missed times stay beside the plan, and the runs that must end without a start."""
     last = -1 if missed.last is None else missed.last
     others = [run for at, run in runs.items() if at <= last and at not in missed.run]
     ended = [run for run in others if run.status in SCHEDULED and run.attempt == 0]
@@ -269,7 +269,7 @@ def _advance(  # noqa: PLR0917
     count = {"stamped": (job.stamped or 0) + stamped, "accounted_until": last or job.accounted_until}
     if following is None:
         behind_the_last = job.fire_at if last is None else last + 1
-        changes = {**count, **closed(now, deployment), "fire_at": behind_the_last}
+        changes = {**count, **completed(now, deployment), "fire_at": behind_the_last}
         return Move(job.run_id, expect, Status.COMPLETED, changes)
     slot = fire_slot(shard_of(job.job_id, deployment.shards), following, now)
     return Move(job.run_id, expect, Status.ACTIVE, {**count, "fire_at": following, "slot": slot})
@@ -278,21 +278,6 @@ def _advance(  # noqa: PLR0917
 def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
     """Return every time that must have an outcome: the fire times, and the times that a DST policy skips."""
     return sorted({*fires_between(schedule, after, until, limit), *skipped_between(schedule, after, until, limit)})
-
-
-def given_up(before: Record, after: Record, now: int, deployment: Deployment) -> Record | None:
-    """Return the record of fire times that were past and not settled when the job was changed or stopped.
-
-    Return None when there are none, or when the job keeps its schedule and will settle them itself.
-    """
-    if before.recurrence is None or before.status is not Status.ACTIVE or after.status is Status.PAUSED:
-        return None
-    if after.status is Status.ACTIVE and after.schedule_version == before.schedule_version:
-        return None
-    missed = fires_between(before.recurrence.schedule, before.fire_at - 1, now + 1, MISSED_PER_PASS)
-    what = "changed" if after.status is Status.ACTIVE else "stopped"
-    why = f"the job was {what} before these missed times were settled"
-    return skipped_range(before, missed, why, now, deployment) if missed else None
 
 
 def _recurrence(job: Record) -> Recurrence:

@@ -5,6 +5,7 @@ from onthedot.domain.runs.lifecycle import CHANGED_WHY, PAUSED_WHY
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.schedules.schedule import contains
 
+GONE_WHY = "its job is gone: deleted, or expired"
 _STOPPED = {
     Status.PAUSED: PAUSED_WHY,
     Status.DELETED: "job deleted",
@@ -18,7 +19,7 @@ def why_not_scheduled(job: Record | None, run_id: str) -> str | None:
     Workers ask just before the start, so cancel, pause and change have an effect until the last moment.
     """
     if job is None:
-        return _STOPPED[Status.DELETED]
+        return GONE_WHY
     if job.status in _STOPPED:
         return _STOPPED[job.status]
     if job.recurrence is None or not is_scheduled(run_id):

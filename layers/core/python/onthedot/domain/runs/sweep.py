@@ -67,7 +67,9 @@ def _look_after_message(
 ) -> Act | Leave:
     if backlogged is None:
         # A message that is sent to such a queue is most likely not delivered, and must not count as a resend.
-        return Act(lifecycle.look_later(run, now, deployment), "queue_unavailable", send=False)
+        return Act(
+            lifecycle.look_later(run, now, deployment, lifecycle.QUEUE_AWAY_LOOK_MS), "queue_unavailable", send=False
+        )
     if backlogged and now - run.fire_at < PATIENCE_MS:
         return Leave("its queue is backlogged")
     if backlogged:

@@ -10,11 +10,12 @@ from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import TERMINAL, Definition, Record, Status
-from onthedot.domain.runs.still_scheduled import why_not_scheduled
+from onthedot.domain.runs.still_scheduled import GONE_WHY, why_not_scheduled
 from onthedot.domain.schedules.recurrence import OverlapPolicy
 from onthedot.domain.workers.pools import missing, needs_of
 from onthedot.ports import Deadline, Engine, RunMessage
 from onthedot.use_cases import patience
+from onthedot.use_cases.dispatch.keep_jobs import keep_jobs
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.outcomes import current_record, is_record_written, is_written
 from onthedot.use_cases.workflows.notify_children import notify_children
@@ -48,7 +49,8 @@ def check_before_start(engine: Engine, message: RunMessage, *, assigned: bool = 
     job = engine.store.get(job_id_of(message.run_id))
     why = why_not_scheduled(job, message.run_id)
     if why is not None or job is None:
-        return _skip(engine, message, why or "job deleted", job)
+        return _skip(engine, message, why or GONE_WHY)
+    keep_jobs(engine, [job], Deadline.after(engine.clock.now(), patience.SEND_MS))
     if not assigned and _needs_other_workers(engine, job, message):
         return _reroute(engine, job, message)
     if job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW:
@@ -72,16 +74,20 @@ def _reroute(engine: Engine, job: Record, message: RunMessage) -> Settled:
     run = _dispatched_run(engine, message)
     if run is None:
         return Settled("stale")
-    why = f"its job needs workers of pool {job.pool} by now"
+    why = _as_redriven(run, f"its job needs workers of pool {job.pool} by now")
     move = lifecycle.reroute(run, job.pool, now, why, generation=fresh_generation(), deployment=engine.deployment)
     _move_and_send(engine, run, move)
     return Settled(why)
 
 
-def _skip(engine: Engine, message: RunMessage, why: str, job: Record | None) -> Settled:
-    makes_graph = job is None or job.workflow == job.run_id
-    run = engine.store.get(message.run_id) if makes_graph else None
-    move = lifecycle.skip(message.run_id, message.generation, engine.clock.now(), why, engine.deployment, half_done=run)
+def _skip(engine: Engine, message: RunMessage, why: str) -> Settled:
+    """End the run as skipped. A redriven run becomes a dead letter again, so that its failure is not forgotten."""
+    now = engine.clock.now()
+    run = engine.store.get(message.run_id)
+    if run is not None and lifecycle.is_redriven(run) and run.generation == message.generation:
+        move = lifecycle.fail_again(run, now, why, engine.deployment)
+    else:
+        move = lifecycle.skip(message.run_id, message.generation, now, why, engine.deployment, half_done=run)
     ended = current_record(engine.store.move(move))
     if ended is not None:
         notify_children(engine, ended)
@@ -91,7 +97,8 @@ def _skip(engine: Engine, message: RunMessage, why: str, job: Record | None) -> 
 def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: RunMessage) -> MayStart | Settled:
     """Let the run start if the job's run that started last has ended. Otherwise skip or postpone this run.
 
-    The job names the run that started last. Before this run may start, the job names this run instead.
+    The job names the run that started last. Before this run may start, the job names this run instead. A redriven run
+    waits for its turn under both policies, because a client asked for it.
     """
     last_started_run = None
     if job.last_started_run not in (None, message.run_id):
@@ -100,8 +107,8 @@ def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: Run
         if job.last_started_run == message.run_id or _name_last_started(engine, job, message.run_id):
             return MayStart(job.definition)
         return _postpone(engine, message, "another run takes its turn")
-    if overlap is OverlapPolicy.SKIP:
-        return _skip(engine, message, f"overlap: run {last_started_run.run_id} has not ended (policy skip)", job)
+    if overlap is OverlapPolicy.SKIP and not _is_redriven(engine, message):
+        return _skip(engine, message, f"overlap: run {last_started_run.run_id} has not ended (policy skip)")
     return _postpone(engine, message, f"overlap: waits for run {last_started_run.run_id}")
 
 
@@ -110,16 +117,27 @@ def _name_last_started(engine: Engine, job: Record, run_id: str) -> bool:
     return is_written(outcome, lambda current: current.last_started_run == run_id)
 
 
+def _is_redriven(engine: Engine, message: RunMessage) -> bool:
+    run = engine.store.get(message.run_id)
+    return run is not None and lifecycle.is_redriven(run)
+
+
 def _postpone(engine: Engine, message: RunMessage, why: str) -> Settled:
     """Schedule the run for a later moment. The longer it has waited, the later the moment."""
     now = engine.clock.now()
     run = _dispatched_run(engine, message)
     if run is None:
         return Settled("stale")
+    why = _as_redriven(run, why)
     at = now + min(max((now - run.nominal_at) // 4, LEAST_WAIT_MS), LONGEST_WAIT_MS)
     move = lifecycle.postpone(run, at, now, why, generation=fresh_generation(), deployment=engine.deployment)
     _move_and_send(engine, run, move)
     return Settled(why)
+
+
+def _as_redriven(run: Record, why: str) -> str:
+    """Return the reason why the run waits. It says of a redriven run that it is one, until the run starts."""
+    return f"{lifecycle.REDRIVEN_WHY}; {why}" if lifecycle.is_redriven(run) else why
 
 
 def _move_and_send(engine: Engine, run: Record, move: Move) -> None:

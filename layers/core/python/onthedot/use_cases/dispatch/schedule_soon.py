@@ -20,7 +20,6 @@ from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
 from onthedot.use_cases.workflows.notify_children import link_to_parents
 
 _LOG: Final = logging.getLogger(__name__)
-STAMPED_AT_ONCE: Final = 25
 
 
 def schedule_soon(engine: Engine, job: Record) -> Record:
@@ -46,16 +45,16 @@ def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) 
     active = (job for job in jobs if job.kind is Kind.RECURRING and job.status is Status.ACTIVE)
     recurring = [job.run_id for job in active if job.fire_at < until]
     if near:
-        send_runs(engine, near, deadline)
+        with _left_to_a_pass(near[0].run_id):
+            send_runs(engine, near, deadline)
     for child in waiting:
         with _left_to_a_pass(child.run_id):
             if deadline.allows(engine.clock.now()):
                 link_to_parents(engine, child)
     claim_token = f"api/{fresh_generation()}"
-    for first in range(0, len(recurring), STAMPED_AT_ONCE):
-        with _left_to_a_pass(recurring[first]):
-            if deadline.allows(engine.clock.now()):
-                stamp_jobs(engine, recurring[first : first + STAMPED_AT_ONCE], claim_token, deadline)
+    if recurring:
+        with _left_to_a_pass(recurring[0]):
+            stamp_jobs(engine, recurring, claim_token, deadline)
     return bool(waiting or recurring)
 
 

@@ -23,6 +23,7 @@ from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, faults_of
 from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
+from onthedot.use_cases.jobs.given_up import store_given_up
 from onthedot.use_cases.jobs.place_job import left_to_claim_pass
 
 JOBS_PER_READ: Final = 100
@@ -30,6 +31,8 @@ WRITES_PER_CHUNK: Final = 400
 """Most writes of a chunk before its jobs advance. A job with more is a chunk of its own."""
 PLANNING_MS: Final = 5_000
 """Longest time to plan a chunk. Reading the records of a job with missed times takes time."""
+SENDING_MS: Final = 3_000
+"""The time to send the runs of a chunk, even after the deadline. Callers spare more than this."""
 _RECURRING: Final = (Status.ACTIVE, Kind.RECURRING)
 
 Allows = Callable[[Record], bool]
@@ -114,9 +117,13 @@ def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
 
 
 def _send(work: _Work, runs: Sequence[Record]) -> int:
-    """Send the runs. Return how many could not be sent. A queue that fails does not stop the other jobs."""
+    """Send the runs. Return how many could not be sent. A queue that fails does not stop the other jobs.
+
+    The jobs have advanced, so the runs are sent even if the time is over just now.
+    """
+    deadline = Deadline(max(work.deadline.at, work.engine.clock.now() + SENDING_MS))
     try:
-        return send_runs(work.engine, runs, work.deadline) if runs else 0
+        return send_runs(work.engine, runs, deadline) if runs else 0
     except Unavailable:
         return len(runs)
 
@@ -142,6 +149,7 @@ def _plan(work: _Work, job: Record, now: int) -> Stamping | None:
     """Plan one job. A job for which this fails is left, with the reason, and stops no other."""
     engine = work.engine
     try:
+        job = store_given_up(engine, job)
         known = records_since(engine, job, work.deadline) if has_missed(job, now) else Page([], None)
         return plan_stamps(
             job,

@@ -166,7 +166,7 @@ def _is_past(current: Record, plan: Stamping) -> bool:
 
 
 def _lose(chunk: Chunk, job_id: str) -> None:
-    """Undo what this plan and another dispatcher's plan both settled. This costs a read only if times were missed."""
+    """Undo the double outcomes of this plan and another dispatcher's. This costs a read only if times were missed."""
     job, plan = chunk.plans[job_id]
     if not has_missed(job, chunk.engine.clock.now()):
         return
@@ -179,7 +179,7 @@ def _lose(chunk: Chunk, job_id: str) -> None:
 
 
 def _undo(chunk: Chunk, job: Record, plan: Stamping) -> set[str]:
-    """Repair the records of a plan that lost. Return the ids of those that changed."""
+    """Repair the records of a plan that lost. Return the ids of the records that changed."""
     store, now = chunk.engine.store, chunk.engine.clock.now()
     deadline = Deadline.after(now, UNDO_MS)
     records = records_since(chunk.engine, job, deadline).items

@@ -18,10 +18,12 @@ from onthedot.ports import Deadline, Engine, Moved, Undecided
 from onthedot.use_cases.attempts.lost_attempts import was_never_begun
 from onthedot.use_cases.attempts.start_run import definition_of
 from onthedot.use_cases.dispatch.find_pool import NoPool, find_pool, has_pool
+from onthedot.use_cases.dispatch.keep_jobs import keep_jobs_of
 from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.send_runs import message_for, send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
+from onthedot.use_cases.jobs.given_up import store_given_up
 from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
 
 _LOG: Final = logging.getLogger(__name__)
@@ -87,6 +89,10 @@ def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
 
 def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
     """Notify what the run has to notify, or decide about it. Return the move to apply, if there is one."""
+    if run.given_up is not None:
+        store_given_up(sweep.engine, run)  # the process that changed the job died
+        sweep.counts["given_up"] += 1
+        return None
     if run.notify_pending is not None or run.status is Status.WAITING:
         # A step between parents and children is unfinished, because the process that did it died.
         _notify(sweep, run)
@@ -154,6 +160,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     sweep.set_aside(faults)
+    keep_jobs_of(sweep.engine, [run for run, act in acts if not act.send], deadline)
     if to_send:
         _send(sweep, to_send, deadline)
 

@@ -21,6 +21,7 @@ from onthedot.domain.runs.fairness import Limits
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.stamping import new_run
 from onthedot.ports import Deadline, Engine, Moved, PatternEntry
+from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.events.event_payloads import Payloads, PayloadTooLarge
@@ -83,7 +84,7 @@ def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) 
     handler makes the missing runs.
     """
     handled = Handled()
-    limits = engine.limits.read()
+    limits = read_limits(engine)
     payloads = Payloads(engine.blobs, event.document)
     entries = _matching(engine, tenant, event, handled, deadline)
     while found := dict(islice(entries, JOBS_AT_ONCE)):

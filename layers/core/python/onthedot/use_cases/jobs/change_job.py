@@ -13,10 +13,10 @@ from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.lifecycle import applied
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Kind, Record
-from onthedot.domain.runs.stamping import given_up
 from onthedot.ports import Engine
 from onthedot.use_cases.dispatch.schedule_soon import schedule_soon
 from onthedot.use_cases.events import pattern_index
+from onthedot.use_cases.jobs.given_up import store_given_up, with_given_up
 from onthedot.use_cases.jobs.read_jobs import read_job
 from onthedot.use_cases.outcomes import current_record, is_written
 from onthedot.use_cases.workflows.notify_children import notify_children
@@ -74,25 +74,22 @@ def _change(
     """
     for _ in range(TRIES):
         job = read_job(engine, tenant, job_id)
-        move = decide(job, engine.clock.now())
+        if job.given_up is not None:
+            store_given_up(engine, job)  # the process that changed the job before died
+            continue
+        now = engine.clock.now()
+        move = decide(job, now)
         if move is None:
             return job, job
+        move = with_given_up(engine, job, move, now)
         changed = applied(job, move)
         pattern_index.enter_changed(engine, job, changed)
         outcome = engine.store.move(move)
         # The revision is not compared: when another request made the same change first, this request has succeeded too.
         if is_written(outcome, lambda current: replace(current, revision=changed.revision) == changed):  # noqa: B023
-            store_missed_times(engine, job, changed)
             notify_children(engine, changed)
             pattern_index.leave(engine, job, changed)
-            return job, changed
+            return job, store_given_up(engine, changed)
         if changed.pattern_entry != job.pattern_entry:
             pattern_index.leave(engine, changed, current_record(outcome))
     raise Unavailable(f"{job_id} keeps changing; try again")
-
-
-def store_missed_times(engine: Engine, before: Record, after: Record) -> None:
-    """Store the outcome of missed fire times that no later pass settles, because the job was stopped or changed."""
-    record = given_up(before, after, engine.clock.now(), engine.deployment)
-    if record is not None:
-        engine.store.create(record)

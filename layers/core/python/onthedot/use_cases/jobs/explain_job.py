@@ -1,7 +1,8 @@
 """Explain why a job has not run, or what it does now: read the facts from which `domain.reports` finds the reasons."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
 from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain, unreadable_reason
@@ -10,10 +11,12 @@ from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record
 from onthedot.domain.runs.slots import is_near
 from onthedot.domain.workers.pools import PoolKind, worker_needs
 from onthedot.ports import Deadline, Engine
+from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.jobs.list_runs import recent_runs
 from onthedot.use_cases.jobs.read_jobs import read_job
 
 PATIENCE_MS: Final = 3_000
+Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +35,26 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     except UnreadableRecord as error:
         return Explained(error.record, [unreadable_reason(error.record)])
     now = engine.clock.now()
-    latest = _latest_due(engine, job, now) if job.kind in STAMPING else None
+    unknown: list[str] = []
+    latest = _known(unknown, "its runs", lambda: _latest_due(engine, job, now)) if job.kind in STAMPING else None
     run = latest or job
     limit = _limit(engine, run, now)
-    waits = [*_pool(engine, run), *_workers(engine, run, run.definition or job.definition, now)]
+    definition = run.definition or job.definition
+    workers = _known(unknown, "the workers", lambda: _workers(engine, run, definition, now)) or []
+    waits = [*_pool(engine, run), *workers]
     backlog = _backlog(engine, run, now)
-    return Explained(job, explain(job, now, backlog, latest, limit, workers=waits, parents=_parents(engine, job)))
+    parents = _known(unknown, "its parents", lambda: _parents(engine, job)) or []
+    reasons = explain(job, now, backlog, latest, limit, workers=waits, parents=parents)
+    return Explained(job, [*reasons, *(Reason("unknown", f"{what} cannot be read now") for what in unknown)])
+
+
+def _known(unknown: list[str], what: str, read: Callable[[], Fact]) -> Fact | None:
+    """Read a fact. When that fails, note it as unknown and return None: the other facts explain something too."""
+    try:
+        return read()
+    except Unavailable:
+        unknown.append(what)
+        return None
 
 
 def _parents(engine: Engine, job: Record) -> list[str]:
@@ -69,7 +86,7 @@ def _limit(engine: Engine, run: Record, now: int) -> str | None:
     """Say which limit throttles a run that could have been sent by now."""
     if run.status is not Status.PENDING or not is_near(run.fire_at, now, engine.deployment.lookahead):
         return None
-    return engine.limits.read().why_throttled(run.tenant, run.pool, run.priority)
+    return read_limits(engine).why_throttled(run.tenant, run.pool, run.priority)
 
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:

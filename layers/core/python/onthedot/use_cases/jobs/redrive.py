@@ -1,17 +1,18 @@
 """List dead letters, the runs that failed for good, and redrive them at a bounded rate."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.still_scheduled import why_not_scheduled
-from onthedot.ports import Deadline, Engine, Page
+from onthedot.domain.runs.still_scheduled import GONE_WHY, why_not_scheduled
+from onthedot.ports import Deadline, Engine, Page, ReadRecords, Undecided
 from onthedot.use_cases import patience
+from onthedot.use_cases.dispatch.keep_jobs import keep_jobs
 from onthedot.use_cases.dispatch.send_runs import send_runs
-from onthedot.use_cases.outcomes import is_record_written
+from onthedot.use_cases.outcomes import is_own, is_record_written
 
 PACE_MS: Final = 100
 """Milliseconds between two redriven runs: ten a second, beside the runs that are due now."""
@@ -26,6 +27,8 @@ class Redriven:
     runs: list[Record] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     """Ids of runs that were not redriven, and why."""
+    undecided: list[tuple[str, str]] = field(default_factory=list)
+    """Ids of runs that may have been redriven, and why this is not known."""
     left: bool = False
     """Whether there are more dead letters. The client may ask again."""
 
@@ -39,12 +42,14 @@ def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
     """Run these dead letters again. Each id that is no dead letter of the tenant is refused, the others are run."""
     asked = list(dict.fromkeys(run_ids))
     deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
-    found = engine.store.get_many(asked, deadline).found
+    read = engine.store.get_many(asked, deadline)
     result = Redriven()
     runs: list[Record] = []
     for run_id in asked:
-        run = found.get(run_id)
-        if run is None or run.tenant != tenant:
+        run = read.found.get(run_id)
+        if run_id in read.unread:
+            result.refused.append((run_id, "it cannot be read now; try again"))
+        elif run is None or run.tenant != tenant:
             result.refused.append((run_id, "there is no such run"))
         elif run.status is not Status.FAILED:
             result.refused.append((run_id, f"it is {run.status}, not FAILED"))
@@ -63,7 +68,7 @@ def redrive_all(engine: Engine, tenant: str) -> Redriven:
         page = engine.store.failed(tenant, PAGE, cursor)
         _send_again(engine, page.items, result, deadline)
         # The call goes on past runs that cannot be redriven, and names as many as an answer can carry.
-        del result.refused[MOST_AT_ONCE:]
+        del result.refused[MOST_AT_ONCE:], result.undecided[MOST_AT_ONCE:]
         cursor = page.cursor
         if cursor is None:
             return result
@@ -92,14 +97,35 @@ def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadli
         for number, run in enumerate(runs)
     ]
     again: list[Record] = []
+    unknown: dict[str, Record] = {}
     for run, move, outcome in zip(runs, moves, engine.store.move_many(moves, deadline), strict=True):
         redriven = lifecycle.applied(run, move)
         if is_record_written(redriven, outcome):
             again.append(redriven)
+        elif isinstance(outcome, Undecided):
+            unknown[run.run_id] = redriven
         else:
-            result.refused.append((run.run_id, "it changed meanwhile, or the store was busy; try again"))
+            result.refused.append((run.run_id, "it changed meanwhile; try again"))
+    again += _found_redriven(engine, unknown, result, deadline)
     result.runs += again
     send_runs(engine, [run for run in again if run.status is Status.DISPATCHED], deadline)
+
+
+def _found_redriven(
+    engine: Engine, unknown: Mapping[str, Record], result: Redriven, deadline: Deadline
+) -> Sequence[Record]:
+    """Return the runs whose redrive happened though its answer was lost, by reading them.
+
+    One that is a dead letter still is not called refused: the store may yet apply the write.
+    """
+    found = engine.store.get_many(list(unknown), deadline).found if unknown else {}
+    for run_id, redriven in unknown.items():
+        current = found.get(run_id)
+        if current is None or not is_own(current, redriven):
+            why = "the store was busy, so it may run again or not; look at it, then try again"
+            result.undecided.append((run_id, why))
+    undecided = {run_id for run_id, _ in result.undecided}
+    return [redriven for run_id, redriven in unknown.items() if run_id not in undecided]
 
 
 def _still_scheduled(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> Sequence[Record]:
@@ -110,14 +136,24 @@ def _still_scheduled(engine: Engine, runs: Sequence[Record], result: Redriven, d
     job_ids = list(dict.fromkeys(run.job_id for run in runs if run.kind is Kind.STAMPED))
     if not job_ids:
         return runs
-    jobs = engine.store.get_many(job_ids, deadline).found
+    read = engine.store.get_many(job_ids, deadline)
+    jobs = read.found
     scheduled: list[Record] = []
     for run in runs:
-        job = jobs.get(run.job_id)
-        if run.kind is Kind.STAMPED and job is None:
-            result.refused.append((run.run_id, "its job is gone, or cannot be read now"))
-        elif run.kind is Kind.STAMPED and (why := why_not_scheduled(job, run.run_id)) is not None:
-            result.refused.append((run.run_id, f"it would be skipped: {why}"))
-        else:
+        why = _why_not(run, read) if run.kind is Kind.STAMPED else None
+        if why is None:
             scheduled.append(run)
+        else:
+            result.refused.append((run.run_id, why))
+    keep_jobs(engine, {run.job_id: jobs[run.job_id] for run in scheduled if run.job_id in jobs}.values(), deadline)
     return scheduled
+
+
+def _why_not(run: Record, read: ReadRecords) -> str | None:
+    job = read.found.get(run.job_id)
+    if job is None and (run.job_id in read.unread or run.job_id in read.unreadable):
+        return "its job cannot be read now; try again"
+    if job is None:
+        return f"it would be skipped: {GONE_WHY}"
+    why = why_not_scheduled(job, run.run_id)
+    return None if why is None else f"it would be skipped: {why}"

@@ -36,7 +36,11 @@ class _LimitsReadOnce:
         self.put, self.mark_throttled = limits.put, limits.mark_throttled
 
     def read(self) -> Limits:
-        self._known = self._known or self._limits.read()
+        if self._known is None:
+            try:
+                self._known = self._limits.read()
+            except Unavailable:
+                self._known = Limits(known=False)
         return self._known
 
 

@@ -58,17 +58,24 @@ def lease_runs(
 ) -> LeasedRuns:
     """Start up to `most` runs for the worker. With `wait_ms`, wait for a first run in the last queue named.
 
-    Raise Unavailable when no run was started and a queue or the store fails.
+    A queue that fails keeps no runs of the others back. Raise Unavailable when no run was started and all queues fail.
     """
     free = free or worker.resources
     # No more than the worker has room for: a run that it receives and cannot take is late for another worker.
     most = min(most, free.concurrency)
     batch = LeaseBatch(engine, worker, most, free, idle, engine.clock.now() + wait_ms + LONGEST_SEARCH_MS)
     _lease_assigned(batch)
-    for priority in dict.fromkeys(priorities):
+    asked = list(dict.fromkeys(priorities))
+    failed: list[Unavailable] = []
+    for priority in asked:
         if batch.full:
             break
-        _lease_from(batch, priority, wait_ms if priority == priorities[-1] and not batch.leases else 0)
+        try:
+            _lease_from(batch, priority, wait_ms if priority == asked[-1] and not batch.leases else 0)
+        except Unavailable as error:
+            failed.append(error)
+    if failed and len(failed) == len(asked) and not batch.leases:
+        raise failed[0]
     return LeasedRuns(batch.leases, batch.alone_waiting)
 
 
@@ -86,14 +93,8 @@ def _lease_from(batch: LeaseBatch, priority: Priority, wait_ms: int) -> None:
 
 
 def _receive(batch: LeaseBatch, priority: Priority, maximum: int, wait_ms: int) -> Sequence[Received]:
-    """Receive messages. Raise Unavailable only when the batch is empty: runs that are started must not be dropped."""
     queues, pool = batch.engine.queues, batch.worker.pool
-    try:
-        return queues.receive(pool, priority, maximum, visibility_ms=VISIBILITY_MS, wait_ms=wait_ms)
-    except Unavailable:
-        if batch.leases:
-            return ()
-        raise
+    return queues.receive(pool, priority, maximum, visibility_ms=VISIBILITY_MS, wait_ms=wait_ms)
 
 
 def _lease(batch: LeaseBatch, received: Received) -> bool:

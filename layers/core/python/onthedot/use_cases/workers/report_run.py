@@ -65,7 +65,8 @@ def complete_run(
     if finished == FENCED_OFF and not _is_reported(current, attempt, answer):
         raise StaleAttempt(f"attempt {attempt} of {run_id} is over: the run is {current.status}")
     if (received := _received(run, receipt)) is not None:
-        engine.queues.delete(received)
+        with suppress(Unavailable):  # the message comes again and is dropped, because the attempt is over
+            engine.queues.delete(received)
     return current
 
 

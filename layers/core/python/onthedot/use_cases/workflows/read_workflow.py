@@ -10,6 +10,7 @@ from onthedot.domain.workflows.progress import WorkflowProgress, progress
 from onthedot.ports import Deadline, Engine
 from onthedot.use_cases import patience
 from onthedot.use_cases.jobs.list_runs import recent_runs
+from onthedot.use_cases.jobs.read_jobs import read_own
 from onthedot.use_cases.workflows.workflow_graph import Workflow, graph_of, ids_of
 
 
@@ -68,10 +69,10 @@ def read_workflow(engine: Engine, tenant: str, workflow_id: str) -> WorkflowStat
 
     Raise JobNotFound, Unavailable or UnreadableRecord.
     """
-    found = engine.store.get(workflow_id)
+    found = read_own(engine, tenant, workflow_id)
     if found is None or not _is_workflow_of(tenant, found):
         raise JobNotFound(workflow_id)
-    job = engine.store.get(found.job_id) if is_stamped(workflow_id) else found
+    job = read_own(engine, tenant, found.job_id) if is_stamped(workflow_id) else found
     if job is None or job.definition is None or not _is_workflow_of(tenant, job):
         raise JobNotFound(workflow_id)
     workflow = graph_of(engine, job, job.definition)

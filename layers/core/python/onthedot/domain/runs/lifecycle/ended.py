@@ -3,13 +3,14 @@
 from typing import Final
 
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.endings import all_children, must_notify, notifying, tombstone_expiry
+from onthedot.domain.runs.endings import all_children, dead, kept_for_run, must_notify, notifying, tombstone_expiry
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place, rescheduled
 from onthedot.domain.runs.records import Record, Status
 
 PAUSED_WHY: Final = "paused"
 CHANGED_WHY: Final = "schedule changed"
+REDRIVEN_WHY: Final = "redriven from the dead letters"
 
 
 def redrive(run: Record, at: int, now: int, *, generation: str, deployment: Deployment) -> Move:
@@ -26,12 +27,34 @@ def redrive(run: Record, at: int, now: int, *, generation: str, deployment: Depl
             **rescheduled(at, generation, placed),
             "failures": 0,
             "losses": 0,
-            "reason": "redriven from the dead letters",
+            "reason": REDRIVEN_WHY,
             "failed_under": None,
             "finished_at": None,
             "expires_at": None,
         },
     )
+
+
+def is_redriven(run: Record) -> bool:
+    """Return whether a client redrove the run, and it has not started since."""
+    return (run.reason or "").startswith(REDRIVEN_WHY)
+
+
+def fail_again(run: Record, now: int, why: str, deployment: Deployment) -> Move:
+    """Make a redriven run that must not start a dead letter again, so that its failure is not forgotten."""
+    expect = Expect(frozenset({Status.DISPATCHED}), {"generation": run.generation, **all_children(run)})
+    return Move(
+        run.run_id, expect, Status.FAILED, dead(run, now, f"{REDRIVEN_WHY}, but not started: {why}", deployment)
+    )
+
+
+def keep_for_run(job: Record, now: int, deployment: Deployment) -> Move | None:
+    """Extend the expiry of an ended job, so that it outlives the run that starts now. None: it does already."""
+    expires_at = kept_for_run(job, now, deployment)
+    if expires_at is None or job.status is Status.DELETED:
+        return None
+    expect = Expect(frozenset({job.status}), {"expires_at": job.expires_at})
+    return Move(job.run_id, expect, job.status, {"expires_at": expires_at})
 
 
 def may_be_revived(run: Record) -> bool:
@@ -57,11 +80,15 @@ def resize_range(record: Record, until: int, count: int) -> Move:
 
 
 def delete(run: Record, now: int, generation: str, deployment: Deployment) -> Move:
-    """Turn the record into a tombstone that keeps its id taken. Messages and attempts under way are fenced off."""
+    """Turn the record into a tombstone that keeps its id taken. Messages and attempts under way are fenced off.
+
+    A recurring job must be as it was read, because its position says which times it gives up.
+    """
+    as_read = {} if run.recurrence is None else {"version": run.version, "fire_at": run.fire_at}
     tombstone = {"slot": None, "expires_at": tombstone_expiry(now)}
     return Move(
         run.run_id,
-        Expect(frozenset(Status) - {Status.DELETED}, all_children(run)),
+        Expect(frozenset(Status) - {Status.DELETED}, {**all_children(run), **as_read}),
         Status.DELETED,
         {
             **(notifying(run, now, deployment) if must_notify(run) else tombstone),

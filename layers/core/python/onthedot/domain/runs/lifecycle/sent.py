@@ -20,6 +20,8 @@ from onthedot.domain.runs.slots import (
 )
 
 MAX_RESENDS: Final = 6
+QUEUE_AWAY_LOOK_MS: Final = 5 * BUCKET_MS
+"""The longest time between two checks of the sweep on a run whose queue fails. It is sent soon after the outage."""
 LONGEST_LOOK_MS: Final = 60 * BUCKET_MS
 """The longest time between two checks of the sweep on a run that no worker has started."""
 
@@ -59,19 +61,19 @@ def renew(run: Record, generation: str) -> Move:
     return Move(run.run_id, _sent(run.generation), Status.DISPATCHED, {"generation": generation})
 
 
-def look_later(run: Record, now: int, deployment: Deployment) -> Move:
+def look_later(run: Record, now: int, deployment: Deployment, longest_ms: int = LONGEST_LOOK_MS) -> Move:
     """Move a run to a later watch slot without a resend: its message may still wait, or its queue cannot be asked.
 
-    The sweep checks the run again after as long as it has waited so far, at most after an hour.
+    The sweep checks the run again after as long as it has waited so far, at most after `longest_ms`.
     """
-    wait = min(max(now - run.fire_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_LOOK_MS)
+    wait = min(max(now - run.fire_at, WATCH_DISTANCE * BUCKET_MS), longest_ms)
     slot = _watch_slot_after(run, now, wait, deployment)
     return Move(run.run_id, _not_started(run), Status.DISPATCHED, {"slot": slot})
 
 
 def uncount_resend(run: Record, now: int, deployment: Deployment) -> Move:
     """Count one resend less, because the message could not be sent, and look later."""
-    later = look_later(run, now, deployment)
+    later = look_later(run, now, deployment, QUEUE_AWAY_LOOK_MS)
     return replace(later, changes={**later.changes, "resends": run.resends - 1})
 
 

@@ -13,11 +13,14 @@ from onthedot.clock import VirtualClock
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Deadline, Engine, Page, ReadRecords, Refused, RunMessage, SlotEntry, Undecided
-from tests.scenarios.kits.faults import Crash
 
 Item = TypeVar("Item")
 Outcome = Any
 WRITES_PER_CALL, READS_PER_CALL, MESSAGES_PER_CALL = 25, 100, 10
+
+
+class TimedOut(BaseException):
+    """The process was killed: nothing in it may catch this."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Meter:
         self.clock.advance(int(self.owed_ms) / 1000)
         self.owed_ms -= int(self.owed_ms)
         if self.dies_at is not None and self.clock.now() >= self.dies_at:
-            raise Crash("the time-out of the function")
+            raise TimedOut
 
     def batches(self, items: Sequence[Item], size: int, deadline: Deadline) -> Iterator[Sequence[Item]]:
         """Yield batches until the deadline has passed, and always the first."""

@@ -1,0 +1,86 @@
+"""Poisoned records in the slots of every shard of the deployed stack: all other runs fire on time."""
+
+from typing import Any
+
+from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
+from tests.e2e.deployment import Deployment
+from tests.e2e.poisoned import ONE_OFFS, RECURRING, PoisonedStory
+from tests.poison import UNREADABLE
+
+MINUTES = 60
+MOST_LATE_MS = 2_000
+
+
+def executions(deployment: Deployment, job_id: str) -> list[dict[str, Any]]:
+    _, page = deployment.api.call("GET", f"/v1/jobs/{job_id}/executions")
+    return list(page["executions"])
+
+
+def test_all_healthy_jobs_fire_once_and_on_time(deployment: Deployment) -> None:
+    story = deployment.poisoned
+    deployment.listener.wait_for("/beside-poison", count=ONE_OFFS, seconds=9 * MINUTES)
+    deployment.listener.wait_for("/cron-beside-poison", count=RECURRING, seconds=9 * MINUTES)
+    for job_id in story.one_offs:
+        deployment.api.wait_for(job_id, "SUCCEEDED")
+    late = {}
+    for job_id in (*story.one_offs, *story.recurring):
+        [ended] = [one for one in executions(deployment, job_id) if one["started_at"] is not None]
+        late[job_id] = ended["lateness_ms"]
+    assert len(late) == ONE_OFFS + RECURRING
+    assert all(0 <= each <= MOST_LATE_MS for each in late.values()), sorted(late.values())[-10:]
+    for path, count in (("/beside-poison", ONE_OFFS), ("/cron-beside-poison", RECURRING)):
+        assert len(deployment.listener.at_path(path)) == count
+
+
+def test_records_that_cannot_be_read_are_set_aside_and_otherwise_unchanged(deployment: Deployment) -> None:
+    story = deployment.poisoned
+    deployment.listener.wait_for("/cron-beside-poison", count=RECURRING, seconds=9 * MINUTES)
+    kinds = set()
+    for run_id, (kind, before) in story.records.items():
+        if kind in UNREADABLE:
+            now = item_of(deployment, run_id)
+            assert now["slot"]["S"].startswith("aside#"), (kind, before["slot"], now)
+            assert now["aside_from"] == before["slot"]
+            if kind != "definition not JSON":
+                # The claim pass reads the index alone, so it moves a run whose definition is damaged once.
+                assert _unchanged(before, now), (kind, before, now)
+            kinds.add(kind)
+    assert kinds == set(UNREADABLE)
+
+
+def test_explain_and_the_read_of_such_a_record_say_so(deployment: Deployment) -> None:
+    run_id = _some(deployment.poisoned, "unknown status")
+    status, answer = deployment.api.call("GET", f"/v1/jobs/{run_id}/explain")
+    assert (status, [reason["code"] for reason in answer["reasons"]]) == (200, ["unreadable"])
+    assert "status" in answer["reasons"][0]["message"]
+    status, answer = deployment.api.call("GET", f"/v1/jobs/{run_id}")
+    assert (status, answer["error"]["code"]) == (500, "unreadable")
+
+
+def test_runs_of_a_removed_pool_and_of_a_newer_version_are_handled(deployment: Deployment) -> None:
+    story = deployment.poisoned
+    deployment.listener.wait_for("/cron-beside-poison", count=RECURRING, seconds=9 * MINUTES)
+    for run_id, (kind, before) in story.records.items():
+        if kind not in UNREADABLE:
+            now = item_of(deployment, run_id)
+            assert now["slot"] != before["slot"] if "slot" in now else now["status"] != before["status"], (kind, now)
+            assert not now.get("slot", {"S": ""})["S"].startswith("aside#"), (kind, now)
+            if kind == "unknown pool":
+                assert now["pool"] != before["pool"], now
+
+
+def item_of(deployment: Deployment, run_id: str) -> dict[str, Any]:
+    found = deployment.client("dynamodb").get_item(
+        TableName=deployment.stack.table, Key=run_key(run_id), ConsistentRead=True
+    )
+    item: dict[str, Any] = found["Item"]
+    assert run_id_of(item) == run_id
+    return item
+
+
+def _unchanged(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    return {**now, "slot": before["slot"]} == {**before, **{n: v for n, v in now.items() if n.startswith("aside_")}}
+
+
+def _some(story: PoisonedStory, kind: str) -> str:
+    return next(run_id for run_id, (poison, _) in story.records.items() if poison == kind)

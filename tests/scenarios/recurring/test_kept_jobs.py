@@ -1,0 +1,146 @@
+"""A job that has ended is kept for as long as one of its runs needs it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.changes import JobChange
+from onthedot.domain.runs.records import Record, RetryPolicy, Status
+from onthedot.ports import Answer
+from onthedot.use_cases.jobs.change_job import change_job
+from onthedot.use_cases.jobs.redrive import redrive
+from onthedot.use_cases.jobs.run_extra import run_now
+from tests.builders import a_world
+from tests.scenarios.kits.faults import Faults
+from tests.scenarios.kits.recurring import every, fired, runs_of, submit
+from tests.scenarios.kits.simulation import Simulation
+
+DAY = 86_400
+KEPT = 14
+"""Days that ended records are kept in these worlds."""
+FAILS = Answer(ok=False, error="boom")
+
+
+@pytest.fixture
+def simulation() -> Iterator[Simulation]:
+    with a_world(Deployment(shards=1, lookahead=3, history_days=7)) as world:
+        yield Simulation(world)
+
+
+def a_completed_job(simulation: Simulation, retries: int = 0) -> Record:
+    """A job whose only run lies just ahead, and whose retries are a day apart."""
+    job = submit(simulation, every(60, simulation), max_runs=1)
+    assert simulation.status(job) is Status.COMPLETED
+    assert job.definition is not None
+    policy = RetryPolicy(retries, backoff_seconds=DAY, factor=1, max_backoff_seconds=DAY, jitter=False)
+    definition = replace(job.definition, retry=policy)
+    change_job(simulation.world.engine, "acme", job.job_id, lambda *_: JobChange(definition=definition), None)
+    return job
+
+
+def let_days_pass(simulation: Simulation, days: float) -> None:
+    """Let expired records be removed, as each create does."""
+    simulation.clock.advance(days * DAY)
+    simulation.submit(60)
+
+
+def tick_daily(simulation: Simulation, days: int) -> None:
+    for _ in range(days):
+        let_days_pass(simulation, 1.01)
+        simulation.plan_ticks()
+        simulation.dispatch()
+        simulation.work()
+
+
+def test_the_last_run_may_be_retried_for_longer_than_history_is_kept(simulation: Simulation) -> None:
+    job = a_completed_job(simulation, retries=30)
+    simulation.target.answers[:] = [FAILS] * 2_000
+    simulation.let_pass(70)
+    tick_daily(simulation, 20)
+    simulation.target.answers.clear()
+    tick_daily(simulation, 2)
+    (run,) = runs_of(simulation, job)
+    assert run.status is Status.SUCCEEDED
+    assert len(fired(simulation, job)) > KEPT + 2
+    assert simulation.status(job) is Status.COMPLETED
+
+
+def test_a_dead_letter_can_be_redriven_until_it_expires(simulation: Simulation) -> None:
+    job = a_completed_job(simulation)
+    simulation.target.answers[:] = [FAILS]
+    simulation.let_pass(70)
+    (run,) = runs_of(simulation, job)
+    assert run.status is Status.FAILED
+    let_days_pass(simulation, KEPT - 0.5)
+    assert len(redrive(simulation.world.engine, "acme", [run.run_id]).runs) == 1
+    simulation.target.answers[:] = [FAILS]
+    simulation.let_pass(10)
+    let_days_pass(simulation, KEPT - 0.5)
+    assert len(redrive(simulation.world.engine, "acme", [run.run_id]).runs) == 1
+    simulation.let_pass(10)
+    assert simulation.status(run) is Status.SUCCEEDED
+
+
+def test_an_ended_job_that_is_not_needed_expires(simulation: Simulation) -> None:
+    job = a_completed_job(simulation)
+    simulation.let_pass(70)
+    let_days_pass(simulation, KEPT + 3)
+    assert simulation.world.store.get(job.run_id) is None
+
+
+def test_a_run_on_demand_keeps_its_ended_one_off_job(simulation: Simulation) -> None:
+    job = simulation.submit(1)
+    simulation.let_pass(5)
+    let_days_pass(simulation, KEPT - 0.5)
+    simulation.target.answers[:] = [FAILS, FAILS, FAILS, FAILS]
+    run = run_now(simulation.world.engine, "acme", job.job_id)
+    simulation.let_pass(60)
+    assert simulation.status(run) is Status.FAILED
+    let_days_pass(simulation, KEPT - 0.5)
+    assert len(redrive(simulation.world.engine, "acme", [run.run_id]).runs) == 1
+    simulation.let_pass(5)
+    assert simulation.status(run) is Status.SUCCEEDED
+
+
+def test_the_start_of_a_run_soon_after_the_end_of_its_job_writes_the_job_not_at_all(simulation: Simulation) -> None:
+    a_completed_job(simulation)
+    simulation.clock.advance(60)
+    counted = Faults()
+    simulation.work(counted)
+    assert counted.seen == ["move to RUNNING", "move to SUCCEEDED"]
+
+
+def test_a_redrive_says_that_the_job_has_expired(simulation: Simulation) -> None:
+    job = a_completed_job(simulation)
+    simulation.target.answers[:] = [FAILS]
+    simulation.let_pass(70)
+    (run,) = runs_of(simulation, job)
+    # A job that an older version ended expires with its run, or before it.
+    stored = simulation.stored(job)
+    shorter = lifecycle.keep_for_run(replace(stored, expires_at=0), simulation.clock.now(), simulation.world.deployment)
+    assert shorter is not None
+    soon = simulation.clock.now() // 1000 + 10
+    expect = replace(shorter.expect, equals={"expires_at": stored.expires_at})
+    simulation.world.store.move(replace(shorter, expect=expect, changes={"expires_at": soon}))
+    simulation.clock.advance(20)
+    simulation.submit(60)
+    done = redrive(simulation.world.engine, "acme", [run.run_id])
+    assert done.refused == [(run.run_id, "it would be skipped: its job is gone: deleted, or expired")]
+    assert simulation.status(run) is Status.FAILED
+
+
+def test_a_run_that_waits_for_a_worker_keeps_its_job(simulation: Simulation) -> None:
+    job = a_completed_job(simulation)
+    for _ in range(KEPT + 6):  # no worker comes, and messages wait
+        let_days_pass(simulation, 1)
+        for _ in range(2):
+            simulation.plan_ticks()
+            simulation.dispatch()
+            simulation.clock.advance(60)
+    assert simulation.status(job) is Status.COMPLETED
+    simulation.let_pass(10)
+    (run,) = runs_of(simulation, job)
+    assert run.status is Status.SUCCEEDED
