@@ -1,7 +1,11 @@
 """Poisoned records in the slots of every shard of the deployed stack: all other runs fire on time."""
 
+import json
 from typing import Any
 
+from click.testing import CliRunner
+
+from onthedot.cli.main import main
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from tests.e2e.deployment import Deployment
 from tests.e2e.poisoned import ONE_OFFS, RECURRING, PoisonedStory
@@ -9,6 +13,7 @@ from tests.poison import UNREADABLE
 
 MINUTES = 60
 MOST_LATE_MS = 2_000
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
 
 
 def executions(deployment: Deployment, job_id: str) -> list[dict[str, Any]]:
@@ -84,3 +89,21 @@ def _unchanged(before: dict[str, Any], now: dict[str, Any]) -> bool:
 
 def _some(story: PoisonedStory, kind: str) -> str:
     return next(run_id for run_id, (poison, _) in story.records.items() if poison == kind)
+
+
+def test_an_operator_repairs_a_record_and_takes_it_up(deployment: Deployment) -> None:
+    run_id = _some(deployment.poisoned, "unknown kind")
+    deployment.listener.wait_for("/cron-beside-poison", count=RECURRING, seconds=9 * MINUTES)
+    audit = ["audit", "--table", deployment.stack.table, "--endpoint-url", deployment.stack.endpoint_url, "--json"]
+    found = CliRunner().invoke(main, audit, env=CREDENTIALS)
+    assert found.exit_code == 1, found.output
+    assert run_id in {one["id"] for one in json.loads(found.stdout)["unreadable"]}
+    repair: Any = {"kind": {"Action": "PUT", "Value": {"S": "one-off"}}}
+    deployment.client("dynamodb").update_item(
+        TableName=deployment.stack.table, Key=run_key(run_id), AttributeUpdates=repair
+    )
+    taken = CliRunner().invoke(main, [*audit, "--take-up"], env=CREDENTIALS)
+    # A tick may have put it back before this command.
+    assert json.loads(taken.stdout)["counts"]["put_back"] in (0, 1), taken.output
+    assert "aside_why" not in item_of(deployment, run_id)
+    assert run_id not in {one["id"] for one in json.loads(taken.stdout)["unreadable"]}

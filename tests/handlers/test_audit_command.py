@@ -44,6 +44,19 @@ def test_holes_are_named_and_are_an_exit_code(used: Cloud) -> None:
     assert f"hole {job.job_id}" in result.output
 
 
+def test_records_that_were_set_aside_are_named(used: Cloud) -> None:
+    store = DynamoRunStore(used.client("dynamodb"), TABLE, SystemClock())
+    run = a_run(SystemClock()).due_in(600).pending().stored_in(store)
+    assert run.slot is not None
+    store.set_aside(run.run_id, run.slot, "handling it failed: [red]odd[/]", SystemClock().now())
+
+    result = audit()
+    assert result.exit_code == 1, result.output
+    assert f"set aside {run.run_id}: handling it failed: [red]odd[/]" in result.output
+    named = json.loads(audit("--json").output)["unreadable"]
+    assert named == [{"id": run.run_id, "why": "handling it failed: [red]odd[/]"}]
+
+
 def test_one_job_is_audited_as_json(cloud: Cloud) -> None:
     job = a_job_with_history(cloud, without=2)
     result = audit(job.job_id, "--json")
@@ -94,7 +107,7 @@ def test_without_a_table_it_is_that_of_the_local_stack(
     monkeypatch.setenv("ONTHEDOT_HOME", str(tmp_path))
     result = CliRunner().invoke(main, ["audit"])
     assert result.exit_code == 0, result.output
-    assert result.output == "jobs: 0, fire times: 0, late: 0, holes: 0\n"
+    assert result.output == "jobs: 0, fire times: 0, late: 0, holes: 0, unreadable: 0\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["--region", "us-east-1"]])

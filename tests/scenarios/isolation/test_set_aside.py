@@ -7,6 +7,7 @@ import pytest
 from onthedot.domain.runs import sweep as sweep_rules
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of
+from onthedot.domain.runs.stamping import plan_stamps
 from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
 from onthedot.ports import Deadline, TickLease
 from onthedot.use_cases.dispatch import stamp_runs, sweep_overdue
@@ -119,7 +120,7 @@ def test_a_recurring_job_that_raises_an_error_stops_no_other(monkeypatch: pytest
     with a_world() as world:
         simulation = Simulation(world)
         good, bad = submit(simulation, cron("* * * * *")), submit(simulation, cron("*/2 * * * *"))
-        plan = stamp_runs.plan_stamps
+        plan = plan_stamps
 
         def raising(job: Record, **more: object) -> object:
             if job.run_id == bad.run_id:

@@ -29,7 +29,7 @@ def random_lag(chance: random.Random) -> int:
 class LaggingIndex:
     """A copy of the due index of a world. Each write arrives here after its own lag.
 
-    Triggers note every write, also a write past the store. The copy has only what the index projects, and the
+    Triggers note every write, also writes that go past the store. The copy has only what the index projects, and the
     engine's own store reads it.
     """
 
