@@ -24,7 +24,7 @@ ON_TIME_MS: Final = 1_000
 AFTER_FAILURE: Final = 5 * MINUTE
 """Runs that are due so long after a service failed may have needed it: they are claimed and sent ahead of time."""
 AFTER_CALL: Final = MINUTE
-"""A run whose call could not be made is tried again so long after the service that it needs has come back."""
+"""Parts that noted the failure, or wait for their next try, go on so long after the service has come back."""
 AFTER_OUTAGE: Final = 3 * MINUTE
 """Runs that are due so long after ticks were away may be late: the next tick must come, and the index may lag."""
 ASIDE_FIELDS: Final = {"slot", "aside_from", "aside_since", "aside_why"}
@@ -194,7 +194,7 @@ def _delays(trouble: Trouble, due: Due) -> bool:
     if trouble.port == "signing" or (trouble.port == "blobs" and _makes_graph(due.job)):
         return due.at < trouble.last + AFTER_CALL
     needed = trouble.port == "store" or (trouble.port == "queues" and trouble.pool == DEFAULT_POOL)
-    return needed and max(due.job.created_at, due.at - AFTER_FAILURE) < trouble.last
+    return needed and max(due.job.created_at, due.at - AFTER_FAILURE) < trouble.last + AFTER_CALL
 
 
 def _makes_graph(job: Record) -> bool:
