@@ -208,6 +208,7 @@ def test_a_slot_that_cannot_be_read_stops_no_other_and_is_read_when_it_can_be(
 ) -> None:
     with a_world() as world:
         simulation = Simulation(world)
+        simulation.slots_may_fail = True
         runs = healthy(simulation)
         first = runs[0].slot
         read_slot = type(world.store).read_slot

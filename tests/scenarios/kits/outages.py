@@ -106,6 +106,7 @@ class StormySimulation(Simulation):
         self.outages = Outages(world)
         self.calm = world
         self.world = self.outages.failing_world()
+        self.slots_may_fail = True
 
     def plan_ticks(self) -> None:
         with suppress(Unavailable):  # the schedule calls the planner again, and then in the next minute

@@ -61,6 +61,7 @@ class Simulation:
         self.counts: Counter[str] = Counter()
         self.verdicts: list[Verdict] = []
         self.crashes = 0
+        self.slots_may_fail = False
         self.served = ServedShards(world.shards, world.deployment.shards)
         self.shards_per_group = 16
 
@@ -99,6 +100,8 @@ class Simulation:
                 self.crashes += 1
                 continue
             self.counts.update(counts)
+            # A tick goes around errors. One that no test wanted must not pass unseen.
+            assert self.slots_may_fail or faults is not NEVER or not counts["slot_failed"], counts
             if not must_be_redelivered(received.tick, counts):
                 self.world.ticks.delete_tick(received)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs.pass_progress import (
     ShardProgress,
@@ -175,7 +176,9 @@ def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
         return step()
     except Exception as error:  # noqa: BLE001 - whatever is wrong with this slot, the others must be visited
         work.counts["slot_failed"] += 1
-        _LOG.exception("slot_failed", extra={"slot": what, "error": str(error)})
+        # A service that fails is no fault of ours, so its log needs no traceback.
+        traceback = None if isinstance(error, Unavailable) else error
+        _LOG.error("slot_failed", extra={"slot": what, "error": str(error)}, exc_info=traceback)
         return False
 
 
