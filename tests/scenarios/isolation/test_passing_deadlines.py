@@ -1,11 +1,14 @@
 """The deadline of a tick passes inside its passes. The next ticks continue there, and leave nothing behind."""
 
 from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Status
-from onthedot.ports import Deadline, Tick
+from onthedot.domain.runs.slots import bucket_of
+from onthedot.ports import Deadline, Tick, TickLease
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from tests.builders import NOON, a_run
+from tests.builders import NOON, a_run, a_world
 from tests.scenarios.kits.latency import Trouble
+from tests.scenarios.kits.simulation import Simulation
 from tests.scenarios.kits.troubled_world import DISPATCHER_MS, SPARE_MS, TickOutage, a_troubled_world
 
 HOUR = 3_600_000
@@ -36,3 +39,20 @@ def test_a_redelivered_tick_ends_before_its_time_out_though_each_slot_takes_long
         counts = dispatch_due(troubled.engine(), troubled.world.progress, again, deadline)
         assert counts["out_of_time"] > 0
         assert troubled.clock.now() < NOON + DISPATCHER_MS
+
+
+def test_runs_are_not_passed_after_a_clock_that_was_an_hour_ahead_was_set_back() -> None:
+    """A tick with the wrong clock has put progress an hour after the present. Then there are no ticks for a while."""
+    with a_world() as world:
+        simulation = Simulation(world)
+        lease = TickLease(tuple(range(world.deployment.shards)), "ahead", NOON)
+        ahead = bucket_of(NOON) + 60
+        progress = ShardProgress(fire=ahead, watch=ahead, deep=ahead, deep_until=ahead, early=ahead + 13)
+        world.progress.begin(lease, NOON)
+        world.progress.finish(lease, {}, dict.fromkeys(lease.shards, progress))
+        simulation.let_pass(60)
+        run = a_run(world.clock).due_in(300).pending().stored_in(world.store)
+        simulation.let_pass(1_200, ticking=False)
+        assert simulation.status(run) is Status.PENDING
+        simulation.let_pass(120)
+        assert simulation.status(run) is Status.SUCCEEDED

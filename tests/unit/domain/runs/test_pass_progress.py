@@ -41,8 +41,22 @@ def test_progress_never_passes_a_slot_where_a_record_was_left() -> None:
 @given(BUCKETS, BUCKETS, st.lists(BUCKETS))
 def test_progress_never_moves_back(done: int, present: int, left: list[int]) -> None:
     after = completed(done, present, left)
-    assert after >= done
-    assert after == done or after <= min([present, *left])
+    assert after >= min(done, present)
+    assert after <= max(min(done, present), min([present, *left]))
+
+
+@given(BUCKETS, BUCKETS, st.integers(0, REREAD))
+def test_a_slot_that_was_left_is_read_by_the_next_tick_though_a_clock_was_ahead(
+    done: int, present: int, back: int
+) -> None:
+    left = first_bucket(done, present) + back
+    after = completed(done, present, [left])
+    assert all(first_bucket(after, later) <= left for later in (present + 1, present + 100))
+
+
+def test_a_deep_read_does_not_pass_the_present_though_a_clock_was_ahead() -> None:
+    ahead = ShardProgress(fire=5_060, watch=5_060, deep=3_000, deep_until=3_000, early=5_073)
+    assert deep_end(ahead, 5_000) == 5_000 - REREAD
 
 
 def test_a_record_that_is_left_again_and_again_is_read_again_and_again() -> None:

@@ -1,7 +1,8 @@
 """The progress of the passes over the slots of one shard. It decides where the next tick begins to read.
 
 Progress never moves back. A pass that left a record in a slot does not move past that slot. So the next tick reads the
-slot again.
+slot again. Progress that is after the present says nothing, since the clock of a dispatcher was wrong: it counts as the
+present.
 """
 
 from collections.abc import Iterable
@@ -44,9 +45,9 @@ def first_bucket(done: int, present: int) -> int:
 def completed(done: int, present: int, left_in: Iterable[int]) -> int:
     """Return the progress after a pass that left records in these buckets.
 
-    It is never later than the earliest of them, and never earlier than before.
+    It is never later than the earliest of them, and never earlier than before, unless that was after the present.
     """
-    return max(done, min([present, *left_in]))
+    return max(min(done, present), min([present, *left_in]))
 
 
 def deep_range(progress: ShardProgress, present: int) -> range:
@@ -60,5 +61,5 @@ def deep_range(progress: ShardProgress, present: int) -> range:
 def deep_end(progress: ShardProgress, present: int) -> int:
     """Return the bucket at which the deep re-read under way ends, or the one that begins now."""
     if progress.deep_until <= progress.deep and present - progress.deep >= DEEP_REREAD:
-        return min(progress.fire, progress.watch) - REREAD
+        return min(progress.fire, progress.watch, present) - REREAD
     return progress.deep_until

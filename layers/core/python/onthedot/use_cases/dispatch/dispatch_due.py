@@ -123,7 +123,7 @@ def _early(work: Pass, shard: int, progress: ShardProgress, present: int) -> Sha
     A large slot for which this tick has no time is continued by the next one.
     """
     last = bucket_of(horizon(work.now, work.engine.deployment.lookahead) - 1)
-    early = max(progress.early, last)
+    early = max(min(progress.early, present + CLAIMED_AHEAD), last)
     for bucket in range(early + 1, present + CLAIMED_AHEAD + 1):
         if work.out_of_time() or not _guarded(work, f"early {bucket}", lambda: _claim_large(work, shard, bucket)):  # noqa: B023
             break
