@@ -12,7 +12,7 @@ from onthedot import schema
 from onthedot.clock import SystemClock
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
-from onthedot.engines.aws.dynamodb.keys import run_key
+from onthedot.engines.aws.dynamodb.keys import progress_key, run_key
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.moves import to_attribute
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
@@ -59,6 +59,10 @@ class MiniStackKit:
 
     def progress(self) -> DynamoProgressStore:
         return DynamoProgressStore(self._clients.dynamodb, self._name)
+
+    def write_progress(self, shard: int, text: str) -> None:
+        updates: Any = {"done": {"Action": "PUT", "Value": to_attribute(text)}}
+        self._clients.dynamodb.update_item(TableName=self._name, Key=progress_key(shard), AttributeUpdates=updates)
 
     def shards(self) -> DynamoShardStore:
         return DynamoShardStore(self._clients.dynamodb, self._name, PAGE_SIZE)

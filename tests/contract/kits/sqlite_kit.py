@@ -38,6 +38,11 @@ class SqliteKit:
     def progress(self) -> SqliteProgressStore:
         return SqliteProgressStore(self._database)
 
+    def write_progress(self, shard: int, text: str) -> None:
+        with self._database.transaction() as connection:
+            query = "INSERT INTO shard_progress (shard, done) VALUES (?, ?) ON CONFLICT (shard) DO UPDATE SET done = ?2"
+            connection.execute(query, (shard, text))
+
     def shards(self) -> SqliteShardStore:
         return SqliteShardStore(self._database, PAGE_SIZE)
 

@@ -1,7 +1,12 @@
 """The progress of shards, and the lease of a tick."""
 
+import json
+
+import pytest
+
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.ports import Clock, ProgressStore, TickLease
+from tests.contract.kits.kit import Kit
 
 FIRST = ShardProgress(100, 101, 50, 60, 113)
 LATER = ShardProgress(107, 108, 55, 60, 114)
@@ -114,3 +119,39 @@ def test_a_shard_with_which_only_a_dead_tick_began_gets_its_first_progress(
     assert progress.finish(lease, {}, {0: FIRST, 1: LATER}) == frozenset()
 
     assert stored(progress, clock, 0, 1) == {0: FIRST, 1: LATER}
+
+
+def test_progress_that_a_newer_version_wrote_is_read_and_replaced(kit: Kit) -> None:
+    newer = {"deep_until": 60, "fire": 100, "watch": 101, "deep": 50, "early": 113, "wide": 7}
+    for shard in (0, 1):
+        kit.write_progress(shard, json.dumps(newer))
+    progress, lease = kit.progress(), a_lease(kit.clock)
+    before = progress.begin(lease, kit.clock.now())
+    assert before == {0: FIRST, 1: FIRST}
+
+    assert progress.finish(lease, before, {0: LATER, 1: LATER}) == frozenset()
+
+    assert stored(progress, kit.clock, 0, 1) == {0: LATER, 1: LATER}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"fire":{"0":7},"watch":{"0":7}}'])
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_damaged_progress_of_one_shard_stops_no_tick(kit: Kit, damaged: int, text: str) -> None:
+    progress, lease = kit.progress(), a_lease(kit.clock)
+    progress.begin(lease, kit.clock.now())
+    progress.finish(lease, {}, {0: FIRST, 1: FIRST})
+    kit.write_progress(damaged, text)
+
+    before = progress.begin(lease, kit.clock.now())
+
+    assert before == {1 - damaged: FIRST}
+    assert progress.finish(lease, before, {0: LATER, 1: LATER}) == frozenset()
+    assert stored(progress, kit.clock, 0, 1) == {0: LATER, 1: LATER}
+
+
+def test_the_lease_of_a_dead_tick_whose_clock_was_an_hour_ahead_stops_no_tick(
+    progress: ProgressStore, clock: Clock
+) -> None:
+    progress.begin(a_lease(clock, "ahead", ms=3_600_000), clock.now() + 3_500_000)
+
+    assert progress.begin(a_lease(clock), clock.now()) == {}

@@ -1,25 +1,36 @@
 """The progress of a shard as text, for both engines."""
 
 import json
-from dataclasses import asdict
-from typing import overload
+import logging
+from dataclasses import fields
+from typing import Final
 
 from onthedot.domain import compact_json
 from onthedot.domain.runs.pass_progress import ShardProgress
 
-
-@overload
-def progress_text(progress: ShardProgress) -> str: ...
-@overload
-def progress_text(progress: None) -> None: ...
-@overload
-def progress_text(progress: ShardProgress | None) -> str | None: ...
-def progress_text(progress: ShardProgress | None) -> str | None:
-    """Return the progress as it is stored. The same progress has the same text, so that writes can compare it."""
-    return None if progress is None else compact_json.to_text(asdict(progress))
+_LOG: Final = logging.getLogger(__name__)
+_NAMES: Final = tuple(field.name for field in fields(ShardProgress) if field.name != "text")
 
 
-def progress_from(text: str) -> ShardProgress:
-    """Return the progress that `progress_text` wrote. Values of a newer version are ignored."""
-    stored = json.loads(text)
-    return ShardProgress(**{name: int(stored[name]) for name in ShardProgress.__slots__})
+def progress_text(progress: ShardProgress) -> str:
+    """Return the progress as it is stored."""
+    return compact_json.to_text({name: getattr(progress, name) for name in _NAMES})
+
+
+def text_before(progress: ShardProgress | None) -> str | None:
+    """Return the text that a write expects in the store."""
+    return None if progress is None else progress.text or progress_text(progress)
+
+
+def progress_from(shard: int, text: str) -> ShardProgress | None:
+    """Return the progress that `progress_text` wrote. Values of a newer version are ignored.
+
+    None: the text cannot be read, so the shard has no progress, and the text must go.
+    """
+    try:
+        stored = json.loads(text)
+        return ShardProgress(**{name: int(stored[name]) for name in _NAMES}, text=text)
+    except (ValueError, KeyError, TypeError) as error:
+        # One damaged item must not stop the other shards of the group.
+        _LOG.error("progress_unreadable", extra={"shard": shard, "text": text, "error": repr(error)})
+        return None

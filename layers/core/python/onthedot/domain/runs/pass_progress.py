@@ -6,9 +6,13 @@ present.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 from onthedot.domain.runs.slots import DEEP_BUCKETS, DEEP_REREAD, REREAD
+
+LONGEST_TICK_MS: Final = 15 * 60_000
+"""No tick takes longer. A lease that ends later was written by a dispatcher whose clock was wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class ShardProgress:
     """The bucket at which the deep re-read under way ends. None is under way when it is not after `deep`."""
     early: int
     """Slots up to this bucket were checked for an early claim."""
+    text: str | None = field(default=None, compare=False, repr=False)
+    """The stored text from which it was read. Another version may write the same progress as another text."""
 
 
 def first_progress(shard: int, born: int | None, present: int) -> ShardProgress:

@@ -3,14 +3,14 @@
 import sqlite3
 from collections.abc import Mapping
 
-from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.engines.progress_text import progress_from, progress_text
+from onthedot.domain.runs.pass_progress import LONGEST_TICK_MS, ShardProgress
+from onthedot.engines.progress_text import progress_from, progress_text, text_before
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import TickLease
 
 _TAKE = (
     "INSERT INTO shard_progress (shard, tick_id, busy_until) VALUES (?1, ?2, ?3) ON CONFLICT (shard) DO UPDATE"
-    " SET tick_id = ?2, busy_until = ?3 WHERE coalesce(busy_until, 0) <= ?4 OR tick_id = ?2"
+    " SET tick_id = ?2, busy_until = ?3 WHERE coalesce(busy_until, 0) <= ?4 OR busy_until > ?5 OR tick_id = ?2"
 )
 _REPLACE = (
     "INSERT INTO shard_progress (shard, done) VALUES (?1, ?2) ON CONFLICT (shard) DO UPDATE"
@@ -26,7 +26,8 @@ class SqliteProgressStore:
 
     def begin(self, lease: TickLease, now: int) -> Mapping[int, ShardProgress] | None:
         with self._database.transaction() as connection:
-            taken = connection.execute(_TAKE, (lease.shards[0], lease.tick_id, lease.until, now)).rowcount
+            values = (lease.shards[0], lease.tick_id, lease.until, now, now + LONGEST_TICK_MS)
+            taken = connection.execute(_TAKE, values).rowcount
             return _read(connection, lease.shards) if taken else None
 
     def finish(
@@ -40,7 +41,7 @@ class SqliteProgressStore:
                 shard
                 for shard, progress in changes.items()
                 if connection.execute(
-                    _REPLACE, (shard, progress_text(progress), progress_text(before.get(shard)))
+                    _REPLACE, (shard, progress_text(progress), text_before(before.get(shard)))
                 ).rowcount
             }
         return frozenset(after) - kept
@@ -49,4 +50,7 @@ class SqliteProgressStore:
 def _read(connection: sqlite3.Connection, shards: tuple[int, ...]) -> dict[int, ShardProgress]:
     marks = ", ".join("?" * len(shards))
     query = f"SELECT shard, done FROM shard_progress WHERE done IS NOT NULL AND shard IN ({marks})"  # noqa: S608
-    return {row["shard"]: progress_from(row["done"]) for row in connection.execute(query, shards)}
+    read = {row["shard"]: progress_from(row["shard"], row["done"]) for row in connection.execute(query, shards)}
+    damaged = [(shard,) for shard, progress in read.items() if progress is None]
+    connection.executemany("UPDATE shard_progress SET done = NULL WHERE shard = ?", damaged)
+    return {shard: progress for shard, progress in read.items() if progress is not None}

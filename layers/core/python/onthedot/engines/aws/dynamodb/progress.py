@@ -1,15 +1,16 @@
 """The progress of the claim and sweep passes, as items of the table: one for each shard."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.pass_progress import ShardProgress
+from onthedot.domain.runs.pass_progress import LONGEST_TICK_MS, ShardProgress
 from onthedot.engines.aws.dynamodb.keys import progress_key, progress_shard
 from onthedot.engines.aws.errors import error_code, translated
-from onthedot.engines.progress_text import progress_from, progress_text
+from onthedot.engines.progress_text import progress_from, progress_text, text_before
 from onthedot.ports import TickLease
 from onthedot.schema import PARTITION_KEY, SORT_KEY
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 STATEMENTS_PER_BATCH: Final = 25
-_FREE: Final = "attribute_not_exists(#busy_until) OR #busy_until <= :now OR #tick_id = :tick_id"
+_FREE: Final = (
+    "attribute_not_exists(#busy_until) OR #busy_until <= :now OR #busy_until > :longest OR #tick_id = :tick_id"
+)
 
 
 class DynamoProgressStore:
@@ -43,6 +46,7 @@ class DynamoProgressStore:
                         ":tick_id": {"S": lease.tick_id},
                         ":until": {"N": str(lease.until)},
                         ":now": {"N": str(now)},
+                        ":longest": {"N": str(now + LONGEST_TICK_MS)},
                     },
                     ReturnValues="ALL_NEW",
                 )
@@ -50,7 +54,24 @@ class DynamoProgressStore:
             if error_code(error) != "ConditionalCheckFailedException":
                 raise
             return None
-        return _progress([reply["Attributes"], *self._read(lease.shards[1:])])
+        items = [reply["Attributes"], *self._read(lease.shards[1:])]
+        texts = {progress_shard(item): item["done"]["S"] for item in items if "done" in item}
+        read = {shard: progress_from(shard, text) for shard, text in texts.items()}
+        for shard in [shard for shard, progress in read.items() if progress is None]:
+            self._remove(shard, texts[shard])
+        return {shard: progress for shard, progress in read.items() if progress is not None}
+
+    def _remove(self, shard: int, text: str) -> None:
+        """Remove a text that cannot be read, unless another tick has replaced it."""
+        with translated("remove progress"), suppress(self._client.exceptions.ConditionalCheckFailedException):
+            self._client.update_item(
+                TableName=self._table,
+                Key=progress_key(shard),
+                UpdateExpression="REMOVE #done",
+                ConditionExpression="#done = :text",
+                ExpressionAttributeNames={"#done": "done"},
+                ExpressionAttributeValues={":text": {"S": text}},
+            )
 
     def _read(self, shards: Sequence[int]) -> Sequence[Mapping[str, Any]]:
         if not shards:
@@ -101,10 +122,6 @@ class DynamoProgressStore:
         return True
 
 
-def _progress(items: Sequence[Mapping[str, Any]]) -> dict[int, ShardProgress]:
-    return {progress_shard(item): progress_from(item["done"]["S"]) for item in items if "done" in item}
-
-
 def _replace(table: str, lease: TickLease, shard: int, before: ShardProgress, after: ShardProgress) -> Any:
     """Return the statement that replaces the progress of a shard. That of the first shard also ends the tick."""
     is_first = shard == lease.shards[0]
@@ -112,6 +129,6 @@ def _replace(table: str, lease: TickLease, shard: int, before: ShardProgress, af
     mine = ' AND "tick_id"=?' if is_first else ""
     where = f'"{PARTITION_KEY}"=? AND "{SORT_KEY}"=? AND "done"=?{mine}'
     statement = f'UPDATE "{table}" SET "done"=?{ends} WHERE {where}'  # noqa: S608 - names only
-    texts = [progress_text(before), *([lease.tick_id] if is_first else [])]
+    texts = [text_before(before), *([lease.tick_id] if is_first else [])]
     parameters = [{"S": progress_text(after)}, *progress_key(shard).values(), *({"S": text} for text in texts)]
     return {"Statement": statement, "Parameters": parameters}
