@@ -1,6 +1,7 @@
 """A record that this version cannot read is told apart from the others, and stops the reading of none of them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import aside_slot, slot_shard
 from onthedot.ports import Deadline, Moved, Refused
+from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of
 from tests.builders import DEPLOYMENT, a_run, the_claim_of, the_start_of
 from tests.contract.kits.kit import Kit
 
@@ -31,6 +33,7 @@ IN_THE_RECORD: Mapping[str, tuple[Damage, str]] = {
         {"recurrence": '{"cron":"0 0 * * *","timezone":"Mars/Olympus"}'},
         "its recurrence cannot be read",
     ),
+    "time aside that is no number": ({"aside_since": "late"}, "its aside_since cannot be read"),
     "recurring job without a schedule": ({"kind": "recurring"}, "it is a recurring job without a schedule"),
 }
 
@@ -185,3 +188,31 @@ def test_a_batch_moves_its_other_records(kit: Kit, soon: Deadline) -> None:
         stored = kit.store().get(run.run_id)
         assert stored is not None
         assert stored.status is Status.DISPATCHED
+
+
+def test_a_record_that_refuses_a_move_because_of_a_wrong_type_is_told_apart_from_a_lost_race(
+    kit: Kit, soon: Deadline
+) -> None:
+    run = a_damaged_run(kit, {"generation": 5})
+    assert run.slot is not None
+    page = kit.store().read_slot(run.slot)
+    moves = [the_claim_of(replace(run, generation=entry.generation), kit.clock) for entry in page.items]
+
+    outcomes = kit.store().move_many(moves, soon) if moves else []
+
+    faults = [fault_of(outcome, move) for move, outcome in zip(moves, outcomes, strict=True)]
+    assert [*faults, *(one.why for one in page.unreadable)] in (
+        ["its generation is no text"],
+        [f"{UNHANDLED}it refuses to change though nothing has changed it, so a stored value has a wrong type"],
+    )
+
+
+def test_a_move_that_lost_a_race_is_no_fault(kit: Kit, soon: Deadline) -> None:
+    run = a_run(kit.clock).due_in(600).pending().stored_in(kit.store())
+    kit.store().move(the_claim_of(run, kit.clock, "other/1"))
+    move = the_claim_of(run, kit.clock)
+
+    (outcome,) = kit.store().move_many([move], soon)
+
+    assert isinstance(outcome, Refused)
+    assert fault_of(outcome, move) is None

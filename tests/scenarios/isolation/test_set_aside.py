@@ -1,21 +1,28 @@
 """One record that cannot be read or handled: it is set aside, the others fire on time, and it is taken up again."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from onthedot.domain.runs import sweep as sweep_rules
-from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Definition, Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of
 from onthedot.domain.runs.stamping import plan_stamps
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
-from onthedot.ports import Deadline, TickLease
+from onthedot.domain.targets.types import HttpTarget
+from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools, Requirements
+from onthedot.ports import Deadline, RunStore, TickLease, Undecided
 from onthedot.use_cases.dispatch import stamp_runs, sweep_overdue
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
-from onthedot.use_cases.dispatch.set_aside import UNHANDLED, take_up
+from onthedot.use_cases.dispatch.find_pool import reroute_entries
+from onthedot.use_cases.dispatch.set_aside import BUCKETS_BETWEEN, UNHANDLED, set_aside, take_up
 from onthedot.use_cases.jobs.explain_job import explain_job
-from tests.builders import DEPLOYMENT, NOON, World, a_run, a_world
+from tests.builders import DEPLOYMENT, NOON, VirtualClock, World, a_run, a_world
 from tests.poison import UNREADABLE
+from tests.scenarios.kits.faults import Faults, FaultyStore
+from tests.scenarios.kits.outages import StormySimulation
 from tests.scenarios.kits.poisoning import poison_slot, raw_fields
 from tests.scenarios.kits.recurring import cron, fired, submit
 from tests.scenarios.kits.simulation import Simulation
@@ -169,6 +176,74 @@ def test_an_operator_takes_up_a_record_that_could_not_be_handled() -> None:
             take_up(world.engine, simulation.counts, shard, Deadline.after(world.clock.now(), 10_000), unhandled_ms=0)
         simulation.let_pass(120)
         assert simulation.status(run) is Status.SUCCEEDED
+
+
+def test_all_records_that_a_version_can_read_again_are_taken_up_by_one_look_of_each_shard() -> None:
+    """A rollback may have set aside as many records as a shard has."""
+    with a_world(page_size=100) as world:
+        simulation = Simulation(world)
+        runs = [a_run(world.clock).due_in(FAR).pending().stored_in(world.store) for _ in range(450)]
+        for run in runs:
+            assert run.slot is not None
+            assert world.store.set_aside(run.run_id, run.slot, "it has format 2", world.clock.now())
+        simulation.let_pass(BUCKETS_BETWEEN * BUCKET_MS / 1000)
+        assert {simulation.status(run) for run in runs} <= {Status.PENDING, Status.DISPATCHED}
+        assert not [run for run in runs if simulation.stored(run).aside_why]
+
+
+def test_setting_aside_ends_when_time_runs_out() -> None:
+    with a_world() as world:
+        slow = SlowStore(world.store, world.clock)
+        faults = {f"job_{number}": "it is odd" for number in range(2_500)}
+        counts: Counter[str] = Counter()
+        deadline = Deadline.after(world.clock.now(), 10_000)
+        assert not set_aside(replace(world.engine, store=slow), counts, "fire#0#1", faults, deadline)
+        assert world.clock.now() <= NOON + 11_000
+        assert counts["out_of_time"] == 1
+
+
+class SlowStore(FaultyStore):
+    """A store that takes a second to set a record aside."""
+
+    def __init__(self, store: RunStore, clock: VirtualClock) -> None:
+        super().__init__(store, Faults())
+        self._clock = clock
+
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        self._clock.advance(1)
+        return super().set_aside(run_id, slot, why, now)
+
+
+def test_a_run_of_a_removed_pool_that_cannot_be_moved_is_set_aside() -> None:
+    """Its record is too large for a reason. Else no pass could ever pass its slot."""
+    with a_world() as world:
+        run = a_run(world.clock).due_in(60).having(pool="gone").pending().stored_in(world.store)
+        assert run.slot is not None
+        full = replace(world.engine, store=FullStore(world.store, Faults()))
+        result = reroute_entries(full, world.store.read_slot(run.slot).items, Deadline.after(NOON, 10_000))
+        assert result.left == 0
+        assert result.faults == {run.run_id: f"{UNHANDLED}the item is too large"}
+
+
+class FullStore(FaultyStore):
+    """A store that can never apply a move."""
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> list[Undecided]:
+        return [Undecided("the item is too large", permanent=True) for _ in moves]
+
+
+def test_workers_that_cannot_be_read_stop_only_the_runs_that_need_them() -> None:
+    """A run of a removed pool needs a worker that can do it. The recurring job of its slot does not."""
+    with a_world() as world:
+        stormy = StormySimulation(world)
+        job = submit(stormy, cron("* * * * *"))
+        assert job.slot is not None
+        definition = Definition(HttpTarget("http://x/"), requirements=Requirements(capabilities=("rare",)))
+        homeless = a_run(world.clock).having(pool="gone", definition=definition, fire_at=job.fire_at)
+        homeless.standing(Status.PENDING, job.slot).stored_in(world.store)
+        stormy.outages.fail("registry.workers", seconds=600)
+        stormy.let_pass(590)
+        assert len(fired(stormy, job)) == 9
 
 
 @pytest.mark.parametrize("delay", [0, FAR])

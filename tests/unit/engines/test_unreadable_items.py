@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from onthedot import registry_codec
+from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.fairness import TenantLimits
 from onthedot.domain.targets.webhooks import SigningKey
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord
+from onthedot.engines.aws.dynamodb.items import to_entry, to_item
 from onthedot.engines.aws.dynamodb.keys import limits_key, pattern_key, worker_key
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
 from onthedot.engines.aws.dynamodb.registry import DynamoWorkerRegistry
 from onthedot.ports import LimitsStore, WorkerRegistry
-from tests.builders import VirtualClock, World, a_world
+from tests.builders import VirtualClock, World, a_run, a_world
 
 LIMITS = {
     "good": '{"in_flight":5,"per_second":null,"weight":2}',
@@ -117,3 +119,9 @@ def test_a_pattern_entry_without_its_pattern_is_found_and_left_to_the_reader() -
 
 def test_a_signing_key_with_more_facts_is_read() -> None:
     assert registry_codec.keys_of(json.dumps([["whsec_a", 1, None, "newer"]])) == (SigningKey("whsec_a", 1),)
+
+
+def test_a_null_is_no_value() -> None:
+    item = {**to_item(a_run(VirtualClock()).due_in(600).pending().build()), "generation": {"NULL": True}}
+    with pytest.raises(UnreadableRecord, match="generation"):
+        to_entry(item)

@@ -100,10 +100,10 @@ def refuse_newer(record: Mapping[str, Any]) -> None:
 def unreadable(record: Mapping[str, Any], error: Exception) -> Unreadable:
     """Return the facts about a record that cannot be read, and its first fault."""
     facts = {name: str(record[name]) for name in ("tenant", "kind", "status", "slot") if record.get(name) is not None}
-    since = record.get("aside_since")
+    since = str(record.get("aside_since"))
     why = next(_faults(record), None) or f"{type(error).__name__}: {error}"
     return Unreadable(
-        str(record.get("run_id")), why[:MOST_WHY], **facts, aside_since=None if since is None else int(since)
+        str(record.get("run_id")), why[:MOST_WHY], **facts, aside_since=int(since) if since.isdecimal() else None
     )
 
 

@@ -46,6 +46,8 @@ def read_each(stored: Iterable[Stored], read: Callable[[Stored], Item]) -> tuple
 def _text(record: Mapping[str, Any], name: str) -> str:
     if record[name] is None:
         raise ValueError(f"it has no {name}")
+    if not isinstance(record[name], str):
+        raise TypeError(f"its {name} is no text")  # no move that expects the text would ever be applied
     return str(record[name])
 
 

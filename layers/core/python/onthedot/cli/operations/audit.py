@@ -140,7 +140,7 @@ def _take_up(table: str, connection: dict[str, Any], shards: int) -> int:
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     counts: Counter[str] = Counter()
     for shard in range(shards):
-        set_aside.take_up(engine, counts, shard, deadline, unhandled_ms=0)
+        set_aside.take_up(engine, counts, shard, deadline, unhandled_ms=0, whole=True)
     return counts["put_back"]
 
 

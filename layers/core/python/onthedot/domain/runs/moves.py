@@ -74,6 +74,15 @@ class Expect:
     at_most: Mapping[str, int] = field(default_factory=dict)
     """Integer fields of `Record` and their upper bounds. A field without a value does not meet its bound."""
 
+    def is_met_by(self, record: Record) -> bool:
+        """Return whether the record, as it was read, meets the condition."""
+        bounds = ((getattr(record, name), bound) for name, bound in self.at_most.items())
+        return (
+            record.status in self.status
+            and all(getattr(record, name) == value for name, value in self.equals.items())
+            and all(value is not None and value <= bound for value, bound in bounds)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Move:

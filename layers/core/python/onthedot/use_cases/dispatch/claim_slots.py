@@ -69,7 +69,7 @@ class Pass:
 
     def set_aside(self, slot: str, faults: Mapping[str, str]) -> bool:
         """Set these records of a slot aside, each with its fault. Return whether none of them is left in the slot."""
-        return set_aside(self.engine, self.counts, slot, faults)
+        return set_aside(self.engine, self.counts, slot, faults, self.deadline)
 
 
 def claim_slot(work: Pass, slot: str, until: int | None = None) -> bool:
@@ -140,7 +140,8 @@ def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], b
         for entry, outcome in zip(entries, outcomes, strict=True)
         if is_written(outcome, lambda current: current.claim_token == work.claim_token)
     ]
-    faults = {e.run_id: why for e, o in zip(entries, outcomes, strict=True) if (why := fault_of(o)) is not None}
+    answers = zip(moves, outcomes, strict=True)
+    faults = {move.run_id: why for move, answer in answers if (why := fault_of(answer, move)) is not None}
     undecided = sum(isinstance(outcome, Undecided) and not outcome.permanent for outcome in outcomes)
     lost_race = len(entries) - len(claimed) - undecided - len(faults)
     work.counts.update(claimed=len(claimed), throttled=undecided, lost_race=lost_race)

@@ -1,20 +1,23 @@
 """Find another pool for runs whose own pool the stage no longer has."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import InvalidRequest
+from onthedot.domain.errors import InvalidRequest, Unavailable
 from onthedot.domain.ids import is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Definition, Record
 from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.ports import Deadline, Engine, SlotEntry, Undecided
+from onthedot.use_cases.dispatch.set_aside import fault_of
 from onthedot.use_cases.jobs.place_job import smallest_pool
 from onthedot.use_cases.outcomes import is_written
 
+_LOG: Final = logging.getLogger(__name__)
 READ_AT_ONCE: Final = 100
 
 
@@ -55,13 +58,19 @@ def find_pool(engine: Engine, pool: str, tenant: str, definition: Definition | N
 
 
 def reroute_entries(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline) -> Rerouted:
-    """Give each PENDING run another pool, or move it to a later slot with the reason. Raise Unavailable."""
+    """Give each PENDING run another pool, or move it to a later slot with the reason."""
     result = Rerouted()
     for start in range(0, len(entries), READ_AT_ONCE):
         if not deadline.allows(engine.clock.now()):
             result.left += len(entries) - start
             return result
-        _reroute(engine, entries[start : start + READ_AT_ONCE], deadline, result)
+        try:
+            _reroute(engine, entries[start : start + READ_AT_ONCE], deadline, result)
+        except Unavailable as error:
+            # Only these runs need the workers. The other entries of the slot are handled all the same.
+            _LOG.warning("not_rerouted", extra={"runs": len(entries) - start, "error": str(error)})
+            result.left += len(entries) - start
+            return result
     return result
 
 
@@ -78,7 +87,9 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
     found = {entry.run_id: entry for entry in entries}
     for run, move, outcome in zip(runs, moves, outcomes, strict=True):
         pool = pools[run.run_id]
-        if isinstance(outcome, Undecided):
+        if (why := fault_of(outcome, move)) is not None:
+            result.faults[run.run_id] = why
+        elif isinstance(outcome, Undecided):
             result.left += 1
         elif isinstance(pool, NoPool):
             result.waiting += 1

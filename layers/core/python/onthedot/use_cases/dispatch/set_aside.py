@@ -6,11 +6,12 @@ in the aside slot of its shard until a version can read it, or an operator repai
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from onthedot.domain.errors import Unavailable, Unreadable
 from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import DECISION_MS, aside_slot, bucket_of
 from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
@@ -21,17 +22,25 @@ _LOG: Final = logging.getLogger(__name__)
 BUCKETS_BETWEEN: Final = 5
 """A shard looks at its aside slot this often."""
 READ_AT_ONCE: Final = 100
-"""Most records that one look reads whole."""
+"""Records that a look reads whole at a time."""
 UNHANDLED: Final = "handling it failed: "
 """The beginning of the reason for a record that can be read."""
 UNHANDLED_MS: Final = 3_600_000
 """How long such a record stays aside before it is tried again."""
 
 
-def set_aside(engine: Engine, counts: Counter[str], slot: str, faults: Mapping[str, str]) -> bool:
-    """Set aside these records of a slot, each with its fault. Return whether none of them is left in the slot."""
-    done = [_set_one_aside(engine, counts, slot, run_id, why) for run_id, why in faults.items()]
-    return all(done)
+def set_aside(engine: Engine, counts: Counter[str], slot: str, faults: Mapping[str, str], deadline: Deadline) -> bool:
+    """Set aside these records of a slot, each with its fault. Return whether none of them is left in the slot.
+
+    Each of them costs a request, so some are left when time runs out.
+    """
+    whole = True
+    for run_id, why in faults.items():
+        if not deadline.allows(engine.clock.now()):
+            counts["out_of_time"] += 1
+            return False
+        whole = _set_one_aside(engine, counts, slot, run_id, why) and whole
+    return whole
 
 
 def faults_of(unreadable: Iterable[Unreadable]) -> dict[str, str]:
@@ -39,8 +48,14 @@ def faults_of(unreadable: Iterable[Unreadable]) -> dict[str, str]:
     return {one.run_id: one.why for one in unreadable}
 
 
-def fault_of(outcome: Outcome) -> str | None:
-    """Return why a record must be set aside after this answer to a move. None: it need not be."""
+def fault_of(outcome: Outcome, move: Move | None = None) -> str | None:
+    """Return why a record must be set aside after this answer to a move. None: it need not be.
+
+    A record that refuses a move whose condition it meets, as it was read, would refuse it for ever.
+    """
+    current = outcome.current if isinstance(outcome, Refused) else None
+    if current is not None and move is not None and move.expect.is_met_by(current):
+        return f"{UNHANDLED}it refuses to change though nothing has changed it, so a stored value has a wrong type"
     if isinstance(outcome, Refused) and outcome.unreadable is not None:
         return outcome.unreadable.why
     if isinstance(outcome, Undecided) and outcome.permanent:
@@ -54,23 +69,54 @@ def is_time_to_look(shard: int, bucket: int) -> bool:
 
 
 def take_up(
-    engine: Engine, counts: Counter[str], shard: int, deadline: Deadline, *, unhandled_ms: int = UNHANDLED_MS
+    engine: Engine,
+    counts: Counter[str],
+    shard: int,
+    deadline: Deadline,
+    *,
+    unhandled_ms: int = UNHANDLED_MS,
+    whole: bool = False,
 ) -> None:
     """Put the records of the aside slot that can be read now back into the slots of their passes.
 
-    A record that could not be handled stays for `unhandled_ms`. Count the records that stay as `aside`, for the alarm.
+    A look goes on while all records that it finds return. With `whole` it reads all of them. A record that could not be
+    handled stays for `unhandled_ms`. Count the records that stay as `aside`, for the alarm.
     """
-    now = engine.clock.now()
-    page = engine.store.read_slot(aside_slot(shard))
-    ids = [entry.run_id for entry in page.items]
-    # Each look begins at another record, so that records which stay unreadable do not hide the others.
+    cursor: str | None = None
+    while True:
+        page = engine.store.read_slot(aside_slot(shard), cursor)
+        ids = [entry.run_id for entry in page.items]
+        returned = 0
+        for some in _in_turn(ids, engine.clock.now()):
+            number = _put_back(engine, shard, some, deadline, unhandled_ms)
+            returned += number
+            if not (number or whole) or not deadline.allows(engine.clock.now()):
+                break
+        counts.update(put_back=returned, aside=len(ids) + len(page.unreadable) - returned)
+        cursor = page.cursor
+        goes_on = (whole or (ids and returned == len(ids))) and deadline.allows(engine.clock.now())
+        if cursor is None or not goes_on:
+            return
+
+
+def _in_turn(ids: Sequence[str], now: int) -> Iterator[Sequence[str]]:
+    """Yield the ids, some at a time.
+
+    Each look begins at another record, so that records which stay unreadable do not hide the others.
+    """
     first = bucket_of(now) // BUCKETS_BETWEEN * READ_AT_ONCE % max(1, len(ids))
-    read = engine.store.get_many([*ids[first:], *ids[:first]][:READ_AT_ONCE], deadline)
+    turned = [*ids[first:], *ids[:first]]
+    return (turned[start : start + READ_AT_ONCE] for start in range(0, len(ids), READ_AT_ONCE))
+
+
+def _put_back(engine: Engine, shard: int, run_ids: Sequence[str], deadline: Deadline, unhandled_ms: int) -> int:
+    """Put back the records that can be read and may return. Return their number."""
+    now = engine.clock.now()
+    read = engine.store.get_many(run_ids, deadline)
     returning = [run for run in read.found.values() if _may_return(run, shard, now - unhandled_ms)]
     moves = [lifecycle.put_back(run, now, engine.deployment) for run in returning]
     outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
-    returned = sum(isinstance(outcome, Moved) for outcome in outcomes)
-    counts.update(put_back=returned, aside=len(ids) + len(page.unreadable) - returned)
+    return sum(isinstance(outcome, Moved) for outcome in outcomes)
 
 
 def read_aside(engine: Engine, shard: int, deadline: Deadline) -> Iterator[Unreadable]:

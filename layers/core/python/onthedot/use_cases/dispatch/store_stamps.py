@@ -143,7 +143,9 @@ def _advance(chunk: Chunk) -> list[str]:
     outcomes = chunk.engine.store.move_many(moves, chunk.deadline) if moves else []
     advanced = []
     for (job_id, plan), outcome in zip(plans.items(), outcomes, strict=True):
-        if fault_of(outcome) is not None or isinstance(outcome, Undecided):
+        if (why := fault_of(outcome, plan.advance)) is not None:
+            chunk.faults[job_id] = why
+        elif isinstance(outcome, Undecided):
             _leave(chunk, job_id, outcome)
         elif is_written(outcome, lambda current: _is_past(current, plan)):  # noqa: B023
             if isinstance(outcome, Refused):

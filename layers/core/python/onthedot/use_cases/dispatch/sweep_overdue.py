@@ -50,7 +50,7 @@ class Sweep:
 
     def set_aside(self, faults: dict[str, str]) -> None:
         """Set these runs aside, each with its fault."""
-        self.whole = set_aside(self.engine, self.counts, self.slot, faults) and self.whole
+        self.whole = set_aside(self.engine, self.counts, self.slot, faults, self.deadline) and self.whole
 
 
 def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline, queues: QueueStates) -> Sweep:
@@ -146,7 +146,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
     to_send: list[Record] = []
     faults: dict[str, str] = {}
     for (run, act), outcome in zip(acts, outcomes, strict=True):
-        fault = fault_of(outcome)
+        fault = fault_of(outcome, act.move)
         if fault is not None:
             faults[run.run_id] = fault
         elif isinstance(outcome, Undecided):

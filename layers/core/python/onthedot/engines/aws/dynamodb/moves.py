@@ -22,8 +22,11 @@ def to_attribute(value: Stored) -> Attribute:
 
 
 def from_item(item: Mapping[str, Attribute]) -> dict[str, Any]:
-    """Return the plain values of an item. Numbers stay text, which the codec turns into integers."""
-    return {name: next(iter(attribute.values())) for name, attribute in item.items()}
+    """Return the plain values of an item. Numbers stay text, which the codec turns into integers.
+
+    A null is no value. No version writes one.
+    """
+    return {name: next(iter(attribute.values())) for name, attribute in item.items() if "NULL" not in attribute}
 
 
 def _attribute(field: str, value: Any) -> Attribute:
