@@ -12,7 +12,8 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Definition, Record
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.ports import Deadline, Engine, SlotEntry, Undecided
+from onthedot.domain.workers.pools import PoolKind
+from onthedot.ports import Deadline, Engine, ReadRecords, SlotEntry, Undecided
 from onthedot.use_cases.dispatch.set_aside import fault_of
 from onthedot.use_cases.jobs.place_job import smallest_pool
 from onthedot.use_cases.outcomes import is_written
@@ -48,9 +49,12 @@ def has_pool(engine: Engine, run: Record | SlotEntry) -> bool:
 
 
 def find_pool(engine: Engine, pool: str, tenant: str, definition: Definition | None) -> str | NoPool:
-    """Return the pool that can run the work of a pool that is gone. Raise Unavailable."""
+    """Return the pool that can run the work of a pool that is gone. Raise Unavailable.
+
+    A run whose job is gone too has no definition. Any worker skips it, and else it would wait for ever.
+    """
     if definition is None:
-        return NoPool(f"pool {pool} is gone, and the job of the run is gone too")
+        return min(engine.deployment.pools.all, key=lambda one: (one.kind is PoolKind.PULL, one.size)).name
     try:
         return smallest_pool(engine, tenant, definition)
     except InvalidRequest as error:
@@ -78,10 +82,13 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
     read = engine.store.get_many([entry.run_id for entry in entries], deadline)
     result.faults |= {run_id: one.why for run_id, one in read.unreadable.items()}
     result.left += len(read.unread)
-    runs = [run for entry in entries if (run := read.found.get(entry.run_id)) is not None and run.slot == entry.slot]
-    definitions = _definitions(engine, runs, deadline)
+    found_runs = (read.found.get(entry.run_id) for entry in entries)
+    runs = [run for run in found_runs if run is not None and run.slot == entries[0].slot]
+    jobs = _jobs_of(engine, runs, deadline)
+    result.left += sum(run.job_id in jobs.unread for run in runs)
+    runs = [run for run in runs if run.job_id not in jobs.unread]
     now = engine.clock.now()
-    pools = {run.run_id: find_pool(engine, run.pool, run.tenant, definitions.get(run.job_id)) for run in runs}
+    pools = {run.run_id: _pool_of(engine, run, jobs) for run in runs}
     moves = [_move(run, pools[run.run_id], now, engine.deployment) for run in runs]
     outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
     found = {entry.run_id: entry for entry in entries}
@@ -103,8 +110,14 @@ def _move(run: Record, pool: str | NoPool, now: int, deployment: Deployment) -> 
     return lifecycle.change_pool(run, pool)
 
 
-def _definitions(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> dict[str, Definition]:
-    """Return the definitions by job. A stamped run has the one of its job."""
+def _jobs_of(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> ReadRecords:
+    """Read the jobs of the stamped runs, which have the definitions."""
     job_ids = {job_id_of(run.run_id) for run in runs if run.definition is None and is_stamped(run.run_id)}
-    jobs = engine.store.get_many(sorted(job_ids), deadline).found if job_ids else {}
-    return {run.job_id: run.definition for run in (*jobs.values(), *runs) if run.definition is not None}
+    return engine.store.get_many(sorted(job_ids), deadline) if job_ids else ReadRecords({})
+
+
+def _pool_of(engine: Engine, run: Record, jobs: ReadRecords) -> str | NoPool:
+    if run.job_id in jobs.unreadable:
+        return NoPool(f"pool {run.pool} is gone, and its job cannot be read: {jobs.unreadable[run.job_id].why}")
+    with_definition = jobs.found.get(run.job_id, run)
+    return find_pool(engine, run.pool, run.tenant, with_definition.definition)
