@@ -1,9 +1,20 @@
-"""Runs of a pool that the stage no longer has, whose jobs are gone or cannot be read either."""
+"""Runs of a pool that the stage no longer has, while something else is gone, damaged or failing too."""
 
-from onthedot.domain.runs.records import Record, Status
+from collections.abc import Sequence
+from dataclasses import replace
+
+from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.records import Definition, Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, REREAD, SlotKind, bucket_of, slot_name
-from tests.builders import World, a_world
-from tests.scenarios.kits.recurring import cron, submit
+from onthedot.domain.targets.types import HttpTarget
+from onthedot.domain.workers.pools import Requirements
+from onthedot.ports import Deadline, Undecided
+from onthedot.use_cases.dispatch.find_pool import reroute_entries
+from onthedot.use_cases.dispatch.set_aside import UNHANDLED
+from tests.builders import NOON, World, a_run, a_world
+from tests.scenarios.kits.faults import Faults, FaultyStore
+from tests.scenarios.kits.outages import StormySimulation
+from tests.scenarios.kits.recurring import cron, fired, submit
 from tests.scenarios.kits.simulation import Simulation
 
 
@@ -41,3 +52,35 @@ def test_a_run_whose_job_cannot_be_read_waits_with_that_reason() -> None:
         stored = simulation.stored(run)
         assert stored.status is Status.PENDING
         assert "pool gone is gone, and its job cannot be read: its recurrence" in (stored.reason or "")
+
+
+def test_a_run_of_a_removed_pool_that_cannot_be_moved_is_set_aside() -> None:
+    """Its record is too large for a reason. Else no pass could ever pass its slot."""
+    with a_world() as world:
+        run = a_run(world.clock).due_in(60).having(pool="gone").pending().stored_in(world.store)
+        assert run.slot is not None
+        full = replace(world.engine, store=FullStore(world.store, Faults()))
+        result = reroute_entries(full, world.store.read_slot(run.slot).items, Deadline.after(NOON, 10_000))
+        assert result.left == 0
+        assert result.faults == {run.run_id: f"{UNHANDLED}the item is too large"}
+
+
+class FullStore(FaultyStore):
+    """A store that can never apply a move."""
+
+    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> list[Undecided]:
+        return [Undecided("the item is too large", permanent=True) for _ in moves]
+
+
+def test_workers_that_cannot_be_read_stop_only_the_runs_that_need_them() -> None:
+    """A run of a removed pool needs a worker that can do it. The recurring job of its slot does not."""
+    with a_world() as world:
+        stormy = StormySimulation(world)
+        job = submit(stormy, cron("* * * * *"))
+        assert job.slot is not None
+        definition = Definition(HttpTarget("http://x/"), requirements=Requirements(capabilities=("rare",)))
+        homeless = a_run(world.clock).having(pool="gone", definition=definition, fire_at=job.fire_at)
+        homeless.standing(Status.PENDING, job.slot).stored_in(world.store)
+        stormy.outages.fail("registry.workers", seconds=600)
+        stormy.let_pass(590)
+        assert len(fired(stormy, job)) == 9

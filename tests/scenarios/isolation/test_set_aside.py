@@ -1,28 +1,23 @@
 """One record that cannot be read or handled: it is set aside, the others fire on time, and it is taken up again."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from onthedot.domain.runs import sweep as sweep_rules
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Definition, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of
+from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of, slot_shard
 from onthedot.domain.runs.stamping import plan_stamps
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools, Requirements
-from onthedot.ports import Deadline, RunStore, TickLease, Undecided
+from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
+from onthedot.ports import Deadline, RunStore, TickLease
 from onthedot.use_cases.dispatch import stamp_runs, sweep_overdue
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
-from onthedot.use_cases.dispatch.find_pool import reroute_entries
 from onthedot.use_cases.dispatch.set_aside import BUCKETS_BETWEEN, UNHANDLED, set_aside, take_up
 from onthedot.use_cases.jobs.explain_job import explain_job
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, World, a_run, a_world
 from tests.poison import UNREADABLE
 from tests.scenarios.kits.faults import Faults, FaultyStore
-from tests.scenarios.kits.outages import StormySimulation
 from tests.scenarios.kits.poisoning import poison_slot, raw_fields
 from tests.scenarios.kits.recurring import cron, fired, submit
 from tests.scenarios.kits.simulation import Simulation
@@ -214,36 +209,24 @@ class SlowStore(FaultyStore):
         return super().set_aside(run_id, slot, why, now)
 
 
-def test_a_run_of_a_removed_pool_that_cannot_be_moved_is_set_aside() -> None:
-    """Its record is too large for a reason. Else no pass could ever pass its slot."""
+def test_a_record_that_cannot_even_be_set_aside_stops_no_other() -> None:
     with a_world() as world:
-        run = a_run(world.clock).due_in(60).having(pool="gone").pending().stored_in(world.store)
+        run = a_run(world.clock).due_in(60).pending().stored_in(world.store)
         assert run.slot is not None
-        full = replace(world.engine, store=FullStore(world.store, Faults()))
-        result = reroute_entries(full, world.store.read_slot(run.slot).items, Deadline.after(NOON, 10_000))
-        assert result.left == 0
-        assert result.faults == {run.run_id: f"{UNHANDLED}the item is too large"}
+        store = StubbornStore(world.store, Faults())
+        engine, deadline = replace(world.engine, store=store), Deadline.after(NOON, 10_000)
+        faults = {"stubborn": "it is odd", run.run_id: "it is odd"}
+        assert not set_aside(engine, Counter(), run.slot, faults, deadline)
+        assert [entry.run_id for entry in world.store.read_slot(aside_slot(slot_shard(run.slot))).items] == [run.run_id]
 
 
-class FullStore(FaultyStore):
-    """A store that can never apply a move."""
+class StubbornStore(FaultyStore):
+    """A store with a record that is too large to be set aside."""
 
-    def move_many(self, moves: Sequence[Move], deadline: Deadline) -> list[Undecided]:
-        return [Undecided("the item is too large", permanent=True) for _ in moves]
-
-
-def test_workers_that_cannot_be_read_stop_only_the_runs_that_need_them() -> None:
-    """A run of a removed pool needs a worker that can do it. The recurring job of its slot does not."""
-    with a_world() as world:
-        stormy = StormySimulation(world)
-        job = submit(stormy, cron("* * * * *"))
-        assert job.slot is not None
-        definition = Definition(HttpTarget("http://x/"), requirements=Requirements(capabilities=("rare",)))
-        homeless = a_run(world.clock).having(pool="gone", definition=definition, fire_at=job.fire_at)
-        homeless.standing(Status.PENDING, job.slot).stored_in(world.store)
-        stormy.outages.fail("registry.workers", seconds=600)
-        stormy.let_pass(590)
-        assert len(fired(stormy, job)) == 9
+    def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
+        if run_id == "stubborn":
+            raise ValueError("the item is too large")
+        return super().set_aside(run_id, slot, why, now)
 
 
 @pytest.mark.parametrize("delay", [0, FAR])

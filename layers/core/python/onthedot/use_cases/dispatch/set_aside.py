@@ -145,8 +145,9 @@ def _may_return(run: Record, shard: int, unhandled_since: int) -> bool:
 def _set_one_aside(engine: Engine, counts: Counter[str], slot: str, run_id: str, why: str) -> bool:
     try:
         moved = engine.store.set_aside(run_id, slot, why, engine.clock.now())
-    except Unavailable as error:
-        _LOG.warning("not_set_aside", extra={"run": run_id, "slot": slot, "why": why, "error": str(error)})
+    except Exception as error:  # noqa: BLE001 - a record that cannot be set aside must not stop the others
+        level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
+        _LOG.log(level, "not_set_aside", extra={"run": run_id, "slot": slot, "why": why, "error": str(error)})
         return False
     counts["set_aside"] += moved
     if moved:
