@@ -67,7 +67,9 @@ def _items(shards: int, due: int) -> Iterator[tuple[str, dict[str, Any]]]:
                 slot_name(SlotKind.WATCH, shard, bucket_of(now) + 1),
                 slot_name(SlotKind.WATCH, shard, bucket_of(due)),
             ):
-                yield kind, _item(kind, slot)
+                # A job that can be read and is in the wrong kind of slot is another story.
+                if not (kind == "newer schedule" and slot.startswith(SlotKind.WATCH)):
+                    yield kind, _item(kind, slot)
 
 
 def _item(kind: str, slot: str) -> dict[str, Any]:

@@ -313,3 +313,34 @@ def test_a_shard_for_which_ticks_have_no_time_keeps_its_progress() -> None:
         after = world.progress.begin(TickLease(tuple(SHARDS), "reader", 0), world.clock.now())
         assert simulation.counts["out_of_time"] > 0
         assert after == before
+
+
+@pytest.mark.parametrize("status", [Status.PENDING, Status.ACTIVE, Status.SUCCEEDED, Status.PAUSED])
+def test_a_record_in_a_watch_slot_that_belongs_elsewhere_is_put_where_it_belongs(status: Status) -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        job = submit(simulation, cron("0 0 1 1 *")) if status is Status.ACTIVE else simulation.submit(7_200)
+        misplace(world, job.run_id, f"watch#0#{bucket_of(NOON) + 3}", status)
+        simulation.let_pass(15 * 60)
+        now = simulation.stored(job)
+        assert (now.status, now.aside_why) == (status, None)
+        expected = job.slot if status in (Status.PENDING, Status.ACTIVE) else None
+        assert now.slot == expected
+
+
+@pytest.mark.parametrize("status", [Status.DISPATCHED, Status.SUCCEEDED])
+def test_a_record_in_a_fire_slot_that_belongs_elsewhere_is_put_where_it_belongs(status: Status) -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        run = simulation.submit(FAR)
+        assert run.slot is not None
+        misplace(world, run.run_id, run.slot, status)
+        simulation.let_pass(FAR + 900)
+        now = simulation.stored(run)
+        assert (now.status, now.slot, now.aside_why) == (Status.SUCCEEDED, None, None)
+        assert len(simulation.target.times_of(run.run_id)) == (status is Status.DISPATCHED)
+
+
+def misplace(world: World, run_id: str, slot: str, status: Status) -> None:
+    with world.database.transaction() as connection:
+        connection.execute("UPDATE runs SET slot = ?, status = ? WHERE run_id = ?", (slot, status.value, run_id))

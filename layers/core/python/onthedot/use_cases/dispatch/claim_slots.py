@@ -7,7 +7,7 @@ from typing import Final
 
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.fairness import Quota
-from onthedot.domain.runs.records import Kind, Record
+from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import (
     DECISION_MS,
     REREAD,
@@ -17,7 +17,7 @@ from onthedot.domain.runs.slots import (
     horizon,
     slot_name,
 )
-from onthedot.ports import Deadline, Engine, SlotEntry, Tick, Undecided
+from onthedot.ports import Deadline, Engine, Refused, SlotEntry, Tick, Undecided
 from onthedot.use_cases.dispatch.find_pool import has_pool, reroute_entries
 from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.read_limits import read_limits
@@ -25,7 +25,7 @@ from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries, read_slot_pages
 from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
-from onthedot.use_cases.outcomes import is_written
+from onthedot.use_cases.outcomes import Outcome, is_written
 
 CLAIMS_PER_ROUND: Final = 500
 """Entries that are read, and shared out fairly among tenants, at a time. Claims go 25 to a call, messages 10."""
@@ -140,12 +140,20 @@ def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], b
         for entry, outcome in zip(entries, outcomes, strict=True)
         if is_written(outcome, lambda current: current.claim_token == work.claim_token)
     ]
-    answers = zip(moves, outcomes, strict=True)
-    faults = {move.run_id: why for move, answer in answers if (why := fault_of(answer, move)) is not None}
+    answers = zip(entries, moves, outcomes, strict=True)
+    faults = {e.run_id: why for e, m, o in answers if (why := fault_of(o, m) or _misplaced(e, o)) is not None}
     undecided = sum(isinstance(outcome, Undecided) and not outcome.permanent for outcome in outcomes)
     lost_race = len(entries) - len(claimed) - undecided - len(faults)
     work.counts.update(claimed=len(claimed), throttled=undecided, lost_race=lost_race)
     return claimed, (not faults or work.set_aside(entries[0].slot, faults)) and not undecided
+
+
+def _misplaced(entry: SlotEntry, outcome: Outcome) -> str | None:
+    """Say why a record that is still in this fire slot could not be claimed. None: it has left the slot."""
+    current = outcome.current if isinstance(outcome, Refused) else None
+    if current is None or current.slot != entry.slot or current.status is Status.PENDING:
+        return None
+    return f"it is {current.status} in a fire slot"
 
 
 def send(work: Pass, runs: Sequence[SlotEntry | Record]) -> None:

@@ -28,6 +28,7 @@ from onthedot.use_cases.workflows.notify_children import link_to_parents, notify
 
 _LOG: Final = logging.getLogger(__name__)
 RUNS_PER_ROUND: Final = 100
+_SWEPT: Final = (Status.DISPATCHED, Status.RUNNING)
 
 
 @dataclass(slots=True)
@@ -96,6 +97,9 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
     if run.notify_pending is not None or run.status is Status.WAITING:
         # A step between parents and children is unfinished, because the process that did it died.
         _notify(sweep, run)
+        return None
+    if run.status not in _SWEPT:
+        sweep.set_aside({run.run_id: f"it is {run.status} in a watch slot"})
         return None
     if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run):
         return _reroute(sweep, run, now)

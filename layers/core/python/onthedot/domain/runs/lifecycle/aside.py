@@ -4,20 +4,30 @@ from typing import Final
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.records import TERMINAL, Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, fire_slot, shard_of, watch_slot
 
 LONGEST_WAIT_MS: Final = 60 * BUCKET_MS
 """The longest time between two tries to find a pool for a run."""
 _IN_FIRE_SLOTS: Final = frozenset({Status.PENDING, Status.ACTIVE})
+_IN_NO_SLOT: Final = TERMINAL | {Status.PAUSED}
 
 
 def put_back(run: Record, now: int, deployment: Deployment) -> Move:
-    """Put a record that was set aside into the slot where the next pass reads it, in the shard that it has today."""
-    shard = shard_of(run.job_id, deployment.shards)
-    slot = fire_slot(shard, run.fire_at, now) if run.status in _IN_FIRE_SLOTS else watch_slot(shard, now, now)
-    changes = {"slot": slot, "aside_from": None, "aside_since": None, "aside_why": None}
+    """Put a record that was set aside into the slot where the next pass reads it, in the shard that it has today.
+
+    A record that has ended or is paused, with no step unfinished, belongs into no slot.
+    """
+    changes = {"slot": _proper_slot(run, now, deployment), "aside_from": None, "aside_since": None, "aside_why": None}
     return Move(run.run_id, _as_read(run), run.status, changes)
+
+
+def _proper_slot(run: Record, now: int, deployment: Deployment) -> str | None:
+    shard = shard_of(run.job_id, deployment.shards)
+    if run.status in _IN_FIRE_SLOTS:
+        return fire_slot(shard, run.fire_at, now)
+    is_done = run.status in _IN_NO_SLOT and run.notify_pending is None and run.given_up is None
+    return None if is_done else watch_slot(shard, now, now)
 
 
 def change_pool(run: Record, pool: str) -> Move:
