@@ -6,13 +6,14 @@ import pytest
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import is_scheduled
-from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.runs.records import Kind, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy
 from onthedot.domain.schedules.schedule import fires_between
 from onthedot.ports import Deadline
 from onthedot.use_cases.dispatch.audit_jobs import audit_job
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
+from onthedot.use_cases.jobs.run_extra import backfill
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import cron, fired, runs_of, submit
@@ -145,3 +146,17 @@ def test_two_dispatchers_over_missed_times_settle_none_twice(at: int, later: int
         simulation.let_pass(25 * 60)
         check_outcomes(simulation, job)
         assert len(fired(simulation, job)) > 20
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_runs_that_a_client_backfills_over_missed_times_are_run_under_each_policy(policy: MisfirePolicy) -> None:
+    """The backfill is paced, so a tick settles the missed times before most of its runs have started."""
+    with a_world(ONE_SHARD) as world:
+        simulation, job = a_job(world, policy)
+        simulation.clock.advance(3 * 3_600 + 50)
+        asked = {"after": NOON + 10 * MINUTE, "until": NOON + 160 * MINUTE, "limit": 150, "priority": Priority.LOW}
+        made = backfill(world.engine, "acme", job.job_id, **asked).created  # type: ignore[arg-type]
+        assert len(made) == 150
+        simulation.let_pass(25 * 60)
+        check_outcomes(simulation, job)
+        assert {simulation.status(run) for run in made} == {Status.SUCCEEDED}

@@ -172,7 +172,9 @@ def _due(schedule: Schedule, position: int, until: int, missed: Settled) -> list
 def _not_planned(runs: Mapping[int, Record], missed: Settled) -> tuple[int, list[Record]]:
     """Return how many runs of missed times stay beside the plan, and the runs that must end without a start."""
     last = -1 if missed.last is None else missed.last
-    others = [run for at, run in runs.items() if at <= last and at not in missed.run]
+    # A run with a trigger is no stamp of a dispatcher: a client asked for it (backfill), so no policy ends it.
+    stamped = {at: run for at, run in runs.items() if run.trigger is None}
+    others = [run for at, run in stamped.items() if at <= last and at not in missed.run]
     ended = [run for run in others if run.status in SCHEDULED and run.attempt == 0]
     stopped = sum(run.status in (Status.SKIPPED, Status.DELETED) for run in others)
     return len(others) - len(ended) - stopped, ended
