@@ -1,9 +1,11 @@
 """Missed times beside stamps of a dispatcher that died, or of one that is slow: each time has one outcome."""
 
+from dataclasses import dataclass, replace
 from itertools import product
 
 import pytest
 
+from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import is_scheduled
 from onthedot.domain.runs.records import Kind, Priority, Record, Status
@@ -160,3 +162,36 @@ def test_runs_that_a_client_backfills_over_missed_times_are_run_under_each_polic
         simulation.let_pass(25 * 60)
         check_outcomes(simulation, job)
         assert {simulation.status(run) for run in made} == {Status.SUCCEEDED}
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_a_time_that_was_missed_by_the_clock_of_one_dispatcher_only_has_one_outcome(at: int) -> None:
+    """The slow dispatcher's clock is behind, so the time that the other one skips is not yet due for it."""
+    with a_world(ONE_SHARD) as world:
+        simulation = Simulation(world)
+        job = submit(simulation, MINUTELY, Misfire(MisfirePolicy.SKIP, 0))
+        simulation.clock.advance(7 * 60 - 0.5)
+
+        def another() -> None:
+            simulation.clock.advance(1.5)
+            stamp_jobs(world.engine, [job.run_id], "another/1", Deadline.after(simulation.clock.now(), 60_000))
+
+        faulty = simulation.engine(Faults(at, Fault.MEANWHILE, another))
+        slow = replace(faulty, clock=ClockBehind(world.clock, 1_900))
+        stamp_jobs(slow, [job.run_id], "slow/1", Deadline.after(simulation.clock.now(), 60_000))
+        simulation.let_pass(25 * 60)
+        check_outcomes(simulation, job)
+
+
+@dataclass(frozen=True)
+class ClockBehind:
+    """The clock of a machine that is behind the others."""
+
+    inner: VirtualClock
+    by_ms: int
+
+    def now(self) -> int:
+        return self.inner.now() - self.by_ms
+
+    def sleep_until(self, instant: int) -> None:
+        self.inner.sleep_until(instant + self.by_ms)
