@@ -143,11 +143,16 @@ def test_a_job_whose_fire_time_was_moved_by_new_data_of_its_zone_goes_on(policy:
     assert (passes.job.status, passes.job.fire_at, passes.ran) == (Status.ACTIVE, job.fire_at, [])
 
 
-def test_a_job_that_may_make_no_more_runs_settles_no_time() -> None:
-    job = replace(a_job(EverySchedule(10, NOON), Misfire(), 1), stamped=1, accounted_until=NOON)
+@pytest.mark.parametrize("seconds", [5, 65, 600])
+@pytest.mark.parametrize("policy", MisfirePolicy)
+def test_a_job_that_may_make_no_more_runs_settles_only_the_times_that_it_skips(
+    policy: MisfirePolicy, seconds: int
+) -> None:
+    job = replace(a_job(EverySchedule(10, NOON), Misfire(policy, 60), 1), stamped=1, accounted_until=NOON)
     passes = Passes(job)
-    assert passes.tick(NOON + 5_000)
-    assert (passes.job.status, passes.job.accounted_until) == (Status.COMPLETED, NOON)
+    assert passes.tick(NOON + seconds * 1000)
+    settled = max([NOON, *(last for _, last, _ in passes.skipped)])
+    assert (passes.job.status, passes.job.accounted_until, passes.ran) == (Status.COMPLETED, settled, [])
 
 
 def test_a_time_that_clocks_jump_over_after_many_missed_times_is_recorded() -> None:

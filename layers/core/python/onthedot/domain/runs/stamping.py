@@ -88,8 +88,10 @@ def plan_stamps(
     left = None if recurrence.max_runs is None else max(0, recurrence.max_runs - (job.stamped or 0) - kept)
     times = (*missed.run, *(at for at in due if recorded.skipped_until(at) is None))[:left]
     exhausted = left is not None and len(times) >= left
-    planned = times if exhausted else due  # behind the last of `max_runs` runs no time is settled
-    last = planned[-1] if planned else missed.last
+    if exhausted:  # behind the last of `max_runs` runs no time is settled
+        last = times[-1] if times else max((span.last for span in missed.skip), default=None)
+    else:
+        last = due[-1] if due else missed.last
     # Without a time before `until`, the data of its zone have moved the fire time of the job: it has a later one.
     following = None if exhausted else next_fire(recurrence.schedule, until - 1 if last is None else last)
     why = f"misfire: missed by more than {recurrence.misfire.grace_seconds} s (policy {recurrence.misfire.policy})"
