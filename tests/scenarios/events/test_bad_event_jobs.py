@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from onthedot.api.events.bus_events import BadEvent, take_event
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Deadline, PatternEntry
+from onthedot.ports import Deadline, Moved, PatternEntry, Refused, RunStore, Undecided
+from onthedot.use_cases.events import handle_event as event_handling
 from onthedot.use_cases.events.handle_event import handle_event
 from tests.builders import World, a_world
 from tests.scenarios.kits.eventful import ORDERS, Eventful, an_event
@@ -54,6 +56,33 @@ def test_an_event_whose_job_cannot_be_read_is_put_away_with_the_reason(shop: Eve
     with pytest.raises(BadEvent, match=f"1 jobs have their run, these cannot be read: {bad.job_id}: KeyError"):
         take_event(world.engine, "acme", an_event().document, Deadline.after(world.clock.now(), 20_000))
     assert len(shop.runs_of(good)) == 1
+
+
+def test_a_run_that_cannot_be_read_stops_no_other_job_of_its_event(
+    shop: Eventful, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newer version made the run, and the event is delivered again to this one."""
+    monkeypatch.setattr(event_handling, "JOBS_AT_ONCE", 1)
+    first, *others = sorted((shop.waiting_job() for _ in range(4)), key=lambda job: job.job_id)
+    shop.tell(an_event())
+    with world.database.transaction() as connection:
+        connection.execute("UPDATE runs SET status = 'NEWER' WHERE trigger = 'event' AND job_id = ?", (first.job_id,))
+        connection.execute("DELETE FROM runs WHERE trigger = 'event' AND job_id != ?", (first.job_id,))
+    handled = shop.tell(an_event())
+    assert (len(handled.runs), handled.made) == (4, 3)
+    shop.let_pass(1)
+    assert [len(shop.fired(job)) for job in others] == [1, 1, 1]
+
+
+def test_a_run_that_may_be_stored_or_not_delays_only_its_own_job(
+    shop: Eventful, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_handling, "JOBS_AT_ONCE", 1)
+    first, *others = sorted((shop.waiting_job() for _ in range(3)), key=lambda job: job.job_id)
+    engine = replace(world.engine, store=UndecidedFor(world.store, first.job_id))
+    with pytest.raises(Unavailable, match=f"the run of {first.job_id} may be stamped or not"):
+        handle_event(engine, "acme", an_event(), Deadline.after(world.clock.now(), 20_000))
+    assert [len(shop.runs_of(job)) for job in (first, *others)] == [0, 1, 1]
 
 
 def test_a_job_whose_payload_is_gone_is_skipped_with_the_reason(shop: Eventful, world: World) -> None:
@@ -116,3 +145,19 @@ class SlowPatterns:
             self.read += 1
             self.world.clock.advance(0.1)
             yield PatternEntry(f"job_{number}", "n", self.job.pattern or "", self.world.clock.now())
+
+
+@dataclass
+class UndecidedFor:
+    """A store that does not decide about the runs of one job."""
+
+    inner: RunStore
+    job_id: str
+
+    def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused | Undecided]:
+        if any(record.job_id == self.job_id for record in records):
+            return [Undecided("throttled") for _ in records]
+        return self.inner.create_many(records, deadline)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)

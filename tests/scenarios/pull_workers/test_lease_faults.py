@@ -10,7 +10,7 @@ import pytest
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.targets.types import LambdaTarget
+from onthedot.domain.targets.types import LambdaTarget, ShellTarget
 from onthedot.engines.sqlite.registry import SqliteWorkerRegistry
 from onthedot.ports import Answer, Call, Received
 from onthedot.stopping import Stop
@@ -22,12 +22,13 @@ from onthedot.use_cases.jobs.redrive import dead_letters, redrive, redrive_all
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.use_cases.workers.assign_run import assign_to_worker
 from onthedot.use_cases.workers.lease_runs import lease_runs
+from onthedot.use_cases.workers.lease_to_worker import LeaseRequest, lease_to_worker
 from onthedot.use_cases.workers.report_run import keep_lease
 from onthedot.use_cases.workers.worker_registry import find_worker
 from tests.builders import World, a_world
 from tests.scenarios.kits import recurring
 from tests.scenarios.kits.faults import Faults, FaultyQueues
-from tests.scenarios.kits.pulling import PullWorker, a_shell_job, a_worker
+from tests.scenarios.kits.pulling import POOL, PullWorker, a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation
 
 
@@ -195,3 +196,21 @@ def test_a_recurring_job_is_run_by_the_worker_that_it_was_handed_to_whatever_its
         job = submit_job(world.engine, "acme", request)
         run = assign_to_worker(world.engine, "acme", job.run_id, worker.worker_id)
         assert worker.lease_one().run.run_id == run.run_id
+
+
+def test_a_run_that_fits_into_no_answer_of_the_api_fails_with_the_reason() -> None:
+    """Its payload and the result of its parent are allowed each, and too large together."""
+    with a_world() as world:
+        simulation = Simulation(world)
+        parent, worker = a_shell_job(simulation), a_worker(simulation)
+        definition = Definition(ShellTarget(("true",)), payload="x" * 1_000_000)
+        request = JobRequest(definition, "same", Priority.MEDIUM, POOL, delay_ms=0, parents=(parent.run_id,))
+        child = submit_job(world.engine, "acme", request)
+        worker.complete(worker.lease_one(), Answer(ok=True, result="y" * 1_000_000))
+        for _ in range(5):
+            leases = lease_to_worker(world.engine, "acme", worker.worker_id, LeaseRequest(), random.Random(1))
+            assert leases.runs == []
+            simulation.clock.advance(1)
+        run = simulation.stored(child)
+        assert (run.status, run.attempt) == (Status.FAILED, 1)
+        assert "its payload and the results of its parents have 2,000," in (run.reason or "")

@@ -8,13 +8,17 @@ import pytest
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Record, RetryPolicy, Status
+from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
+from onthedot.domain.schedules.recurrence import Recurrence
+from onthedot.domain.targets.types import ShellTarget
 from onthedot.ports import Answer
 from onthedot.use_cases.jobs.change_job import change_job
 from onthedot.use_cases.jobs.redrive import redrive
 from onthedot.use_cases.jobs.run_extra import run_now
+from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from tests.builders import a_world
 from tests.scenarios.kits.faults import Faults
+from tests.scenarios.kits.pulling import POOL, a_worker
 from tests.scenarios.kits.recurring import every, fired, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation
 
@@ -144,3 +148,25 @@ def test_a_run_that_waits_for_a_worker_keeps_its_job(simulation: Simulation) -> 
     simulation.let_pass(10)
     (run,) = runs_of(simulation, job)
     assert run.status is Status.SUCCEEDED
+
+
+def test_a_run_whose_message_is_hidden_from_other_tenants_workers_keeps_its_job(simulation: Simulation) -> None:
+    """The sweep sends the run again and again, because no message of it is visible."""
+    definition = Definition(ShellTarget(("true",)))
+    recurrence = Recurrence(every(60, simulation), max_runs=1)
+    request = JobRequest(definition, "same", Priority.MEDIUM, POOL, recurrence=recurrence)
+    job = submit_job(simulation.world.engine, "rival", request)
+    assert simulation.status(job) is Status.COMPLETED
+    for _ in range(KEPT + 6):
+        let_days_pass(simulation, 1)
+        ours = a_worker(simulation)
+        assert ours.lease(10).leases == []
+        for _ in range(2):
+            simulation.plan_ticks()
+            simulation.dispatch()
+            simulation.clock.advance(60)
+            assert ours.lease(10).leases == []
+    assert simulation.counts["resent"] > KEPT
+    simulation.clock.advance(60)
+    (run,) = runs_of(simulation, job)
+    assert a_worker(simulation, tenant="rival").work_until_idle() == [run.run_id]

@@ -1,18 +1,21 @@
 """Missed times beside stamps of a dispatcher that died, or of one that is slow: each time has one outcome."""
 
+from dataclasses import dataclass, replace
 from itertools import product
 
 import pytest
 
+from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import is_scheduled
-from onthedot.domain.runs.records import Kind, Record, Status
+from onthedot.domain.runs.records import Kind, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy
 from onthedot.domain.schedules.schedule import fires_between
 from onthedot.ports import Deadline
 from onthedot.use_cases.dispatch.audit_jobs import audit_job
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
+from onthedot.use_cases.jobs.run_extra import backfill
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import cron, fired, runs_of, submit
@@ -145,3 +148,50 @@ def test_two_dispatchers_over_missed_times_settle_none_twice(at: int, later: int
         simulation.let_pass(25 * 60)
         check_outcomes(simulation, job)
         assert len(fired(simulation, job)) > 20
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_runs_that_a_client_backfills_over_missed_times_are_run_under_each_policy(policy: MisfirePolicy) -> None:
+    """The backfill is paced, so a tick settles the missed times before most of its runs have started."""
+    with a_world(ONE_SHARD) as world:
+        simulation, job = a_job(world, policy)
+        simulation.clock.advance(3 * 3_600 + 50)
+        asked = {"after": NOON + 10 * MINUTE, "until": NOON + 160 * MINUTE, "limit": 150, "priority": Priority.LOW}
+        made = backfill(world.engine, "acme", job.job_id, **asked).created  # type: ignore[arg-type]
+        assert len(made) == 150
+        simulation.let_pass(25 * 60)
+        check_outcomes(simulation, job)
+        assert {simulation.status(run) for run in made} == {Status.SUCCEEDED}
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_a_time_that_was_missed_by_the_clock_of_one_dispatcher_only_has_one_outcome(at: int) -> None:
+    """The slow dispatcher's clock is behind, so the time that the other one skips is not yet due for it."""
+    with a_world(ONE_SHARD) as world:
+        simulation = Simulation(world)
+        job = submit(simulation, MINUTELY, Misfire(MisfirePolicy.SKIP, 0))
+        simulation.clock.advance(7 * 60 - 0.5)
+
+        def another() -> None:
+            simulation.clock.advance(1.5)
+            stamp_jobs(world.engine, [job.run_id], "another/1", Deadline.after(simulation.clock.now(), 60_000))
+
+        faulty = simulation.engine(Faults(at, Fault.MEANWHILE, another))
+        slow = replace(faulty, clock=ClockBehind(world.clock, 1_900))
+        stamp_jobs(slow, [job.run_id], "slow/1", Deadline.after(simulation.clock.now(), 60_000))
+        simulation.let_pass(25 * 60)
+        check_outcomes(simulation, job)
+
+
+@dataclass(frozen=True)
+class ClockBehind:
+    """The clock of a machine that is behind the others."""
+
+    inner: VirtualClock
+    by_ms: int
+
+    def now(self) -> int:
+        return self.inner.now() - self.by_ms
+
+    def sleep_until(self, instant: int) -> None:
+        self.inner.sleep_until(instant + self.by_ms)

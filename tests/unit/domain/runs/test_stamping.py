@@ -13,7 +13,15 @@ from onthedot.domain.runs.slots import BUCKET_MS, horizon
 from onthedot.domain.runs.stamping import expected_times, plan_stamps
 from onthedot.domain.schedules.misfires import CATCH_UP_PER_PASS
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, EverySchedule, Schedule, fires_between, next_fire
+from onthedot.domain.schedules.schedule import (
+    CronSchedule,
+    DstPolicy,
+    EverySchedule,
+    Gap,
+    Schedule,
+    fires_between,
+    next_fire,
+)
 from tests.builders import NOON, VirtualClock, a_run
 
 DEPLOYMENT = Deployment(shards=1, lookahead=3, history_days=30)
@@ -124,3 +132,37 @@ def test_nothing_is_stamped_beyond_the_horizon() -> None:
     assert planned is not None
     assert max(run.nominal_at for run in planned.runs) < horizon(NOON + 500, DEPLOYMENT.lookahead)
     assert len(planned.runs) <= stamping.STAMPS_PER_PASS
+
+
+@pytest.mark.parametrize("policy", MisfirePolicy)
+def test_a_job_whose_fire_time_was_moved_by_new_data_of_its_zone_goes_on(policy: MisfirePolicy) -> None:
+    """Its position was computed with older data of the zone, and is no fire time any more."""
+    job = a_job(CronSchedule("0 18 * * *", "Europe/Berlin"), Misfire(policy, 60))
+    passes = Passes(replace(job, fire_at=job.fire_at - 3_600_000))
+    assert passes.tick(job.fire_at - 3_600_000 - BUCKET_MS)
+    assert (passes.job.status, passes.job.fire_at, passes.ran) == (Status.ACTIVE, job.fire_at, [])
+
+
+@pytest.mark.parametrize("seconds", [5, 65, 600])
+@pytest.mark.parametrize("policy", MisfirePolicy)
+def test_a_job_that_may_make_no_more_runs_settles_only_the_times_that_it_skips(
+    policy: MisfirePolicy, seconds: int
+) -> None:
+    job = replace(a_job(EverySchedule(10, NOON), Misfire(policy, 60), 1), stamped=1, accounted_until=NOON)
+    passes = Passes(job)
+    assert passes.tick(NOON + seconds * 1000)
+    settled = max([NOON, *(last for _, last, _ in passes.skipped)])
+    assert (passes.job.status, passes.job.accounted_until, passes.ran) == (Status.COMPLETED, settled, [])
+
+
+def test_a_time_that_clocks_jump_over_after_many_missed_times_is_recorded() -> None:
+    """Clocks jump behind more missed times than one pass stamps, and the run of the latest time begins a new day."""
+    job = a_job(CronSchedule("*/5 0-2 * * *", "Europe/Berlin", DstPolicy(Gap.SKIP)), Misfire())
+    now = NOON + 28 * DAY + 10 * 3_600_000 + 3 * BUCKET_MS  # 2026-03-30T00:03 in Berlin
+    passes = Passes(job)
+    assert passes.tick(now)
+    assert job.recurrence is not None
+    expected = expected_times(job.recurrence.schedule, NOON, now, 10_000)
+    covered = [at for at in expected if any(first <= at <= last for first, last, _ in passes.skipped)]
+    assert sorted({*covered, *passes.ran} & {*expected}) == expected
+    assert sum(count for _, _, count in passes.skipped) == len(covered)

@@ -1,6 +1,7 @@
 """Schedules: limits, intervals, jitter, their stored form, and the zones they name."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -155,6 +156,14 @@ def test_skipped_times_are_known_by_when_they_would_have_run() -> None:
     assert skipped_between(Schedule(CronSchedule("30 2 * * *", BERLIN)), *window, 99) == []
     assert skipped_between(Schedule(CronSchedule("30 * * * *", BERLIN, SKIP)), *window, 9_999) == []
     assert skipped_between(Schedule(EverySchedule(60, NOON)), *window, 99) == []
+
+
+def test_skipped_times_are_found_behind_many_fire_times() -> None:
+    schedule = Schedule(CronSchedule("*/5 0-2 * * *", BERLIN, SKIP))
+    gaps = [ms(utc("2026-03-29T01:00")), ms(utc("2027-03-28T01:00"))]
+    assert skipped_between(schedule, ms(utc("2025-04-01")), ms(utc("2027-12-01")), 2) == gaps
+    assert skipped_between(schedule, ms(utc("2025-04-01")), ms(utc("2027-12-01")), 1) == gaps[:1]
+    assert skipped_between(replace(schedule, end_at=gaps[0]), gaps[0] - 1, ms(utc("2027-12-01")), 9) == gaps[:1]
 
 
 def test_a_time_that_a_run_has_anyway_is_not_skipped() -> None:

@@ -88,8 +88,12 @@ def plan_stamps(
     left = None if recurrence.max_runs is None else max(0, recurrence.max_runs - (job.stamped or 0) - kept)
     times = (*missed.run, *(at for at in due if recorded.skipped_until(at) is None))[:left]
     exhausted = left is not None and len(times) >= left
-    last = times[-1] if exhausted and times else (due[-1] if due else missed.last)
-    following = None if exhausted or last is None else next_fire(recurrence.schedule, last)
+    if exhausted:  # behind the last of `max_runs` runs no time is settled
+        last = times[-1] if times else max((span.last for span in missed.skip), default=None)
+    else:
+        last = due[-1] if due else missed.last
+    # Without a time before `until`, the data of its zone have moved the fire time of the job: it has a later one.
+    following = None if exhausted else next_fire(recurrence.schedule, until - 1 if last is None else last)
     why = f"misfire: missed by more than {recurrence.misfire.grace_seconds} s (policy {recurrence.misfire.policy})"
     ranges = [skipped_range(job, [s.first, s.last], why, now, deployment, s.count) for s in missed.skip]
     return Stamping(
@@ -170,7 +174,9 @@ def _due(schedule: Schedule, position: int, until: int, missed: Settled) -> list
 def _not_planned(runs: Mapping[int, Record], missed: Settled) -> tuple[int, list[Record]]:
     """Return how many runs of missed times stay beside the plan, and the runs that must end without a start."""
     last = -1 if missed.last is None else missed.last
-    others = [run for at, run in runs.items() if at <= last and at not in missed.run]
+    # A run with a trigger is no stamp of a dispatcher: a client asked for it (backfill), so no policy ends it.
+    stamped = {at: run for at, run in runs.items() if run.trigger is None}
+    others = [run for at, run in stamped.items() if at <= last and at not in missed.run]
     ended = [run for run in others if run.status in SCHEDULED and run.attempt == 0]
     stopped = sum(run.status in (Status.SKIPPED, Status.DELETED) for run in others)
     return len(others) - len(ended) - stopped, ended
@@ -276,8 +282,9 @@ def _advance(  # noqa: PLR0917
 
 
 def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
-    """Return every time that must have an outcome: the fire times, and the times that a DST policy skips."""
-    return sorted({*fires_between(schedule, after, until, limit), *skipped_between(schedule, after, until, limit)})
+    """Return the first `limit` times that must have an outcome: fire times, and times that a DST policy skips."""
+    times = {*fires_between(schedule, after, until, limit), *skipped_between(schedule, after, until, limit)}
+    return sorted(times)[:limit]
 
 
 def _recurrence(job: Record) -> Recurrence:

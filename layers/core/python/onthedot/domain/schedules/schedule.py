@@ -123,15 +123,22 @@ def contains(schedule: Schedule, nominal: int) -> bool:
 
 
 def skipped_between(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:
-    """Return the times with `after < time < until` that are skipped because clocks jump over them (policy `skip`).
+    """Return the first `limit` times with `after < time < until` that clocks jump over and that are skipped (`skip`).
 
-    This computes no more than `limit` times, run or skipped. For more, call it again from the last time.
+    The work depends on the changes of the clocks in the window and not on the number of fire times.
     """
     rule = schedule.rule
     if not isinstance(rule, CronSchedule) or rule.dst.gap is not Gap.SKIP:
         return []
     with_gaps = replace(schedule, rule=replace(rule, dst=replace(rule.dst, gap=Gap.RUN_AFTER)))
-    return [at for at in fires_between(with_gaps, after, until, limit) if not contains(schedule, at)]
+    place = zone(rule.timezone)
+    skipped: list[int] = []
+    change = place.stretch(max(after, 0)).end
+    while change < until and len(skipped) < limit:
+        if contains(with_gaps, change) and not contains(schedule, change):
+            skipped.append(change)
+        change = place.stretch(change).end
+    return skipped
 
 
 def jittered(job_id: str, nominal: int, jitter_seconds: int) -> int:

@@ -164,7 +164,7 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     sweep.set_aside(faults)
-    keep_jobs_of(sweep.engine, [run for run, act in acts if not act.send], deadline)
+    keep_jobs_of(sweep.engine, [run for run, _ in acts], deadline)
     if to_send:
         _send(sweep, to_send, deadline)
 

@@ -20,7 +20,7 @@ from onthedot.domain.runs.endings import closed, cut
 from onthedot.domain.runs.fairness import Limits
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.stamping import new_run
-from onthedot.ports import Deadline, Engine, Moved, PatternEntry
+from onthedot.ports import Deadline, Engine, Moved, PatternEntry, Refused, Undecided
 from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events import pattern_index
@@ -162,13 +162,20 @@ def _run(engine: Engine, job: Record, event: Event, payloads: Payloads, limits: 
 
 
 def _stamp(engine: Engine, event: Event, runs: Sequence[Record], handled: Handled, deadline: Deadline) -> None:
+    """Store and send the runs. A run whose storing is undecided or refused stops no other."""
     outcomes = engine.store.create_many(runs, deadline) if runs else []
-    stored = [record_after_create(run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
-    to_send = [run for run in stored if run is not None and run.status is Status.DISPATCHED and run.attempt == 0]
+    to_send: list[Record] = []
+    for run, outcome in zip(runs, outcomes, strict=True):
+        stored = record_after_create(run, outcome)
+        if stored is not None or (isinstance(outcome, Refused) and outcome.unreadable is not None):
+            handled.runs.append(run.run_id)  # also a run that exists and that a version which can read it handles
+        elif isinstance(outcome, Undecided) and outcome.permanent:
+            handled.unreadable[run.job_id] = cut(outcome.why)
+        else:
+            error = Unavailable(f"event {event.event_id}: the run of {run.job_id} may be stamped or not")
+            handled.unavailable = handled.unavailable or error
+        if stored is not None and stored.status is Status.DISPATCHED and stored.attempt == 0:
+            to_send.append(stored)
     if to_send:
         send_runs(engine, to_send, deadline)
-    handled.runs += [run.run_id for run in stored if run is not None]
     handled.made += sum(isinstance(outcome, Moved) for outcome in outcomes)
-    undecided = sum(run is None for run in stored)
-    if undecided:
-        raise Unavailable(f"event {event.event_id}: {undecided} runs may be stamped or not")

@@ -95,7 +95,15 @@ def _call(engine: Engine, lease: LeasedRun, room: int) -> Call | Answer:
         call = call_for(engine, lease.run, lease.definition, Stop())
     except Unavailable as error:
         return not_made(error, lease.run.attempt)
-    return call if len(call.payload) <= room else _TOO_MUCH
+    if len(call.payload) <= room:
+        return call
+    return _TOO_MUCH if len(call.payload) <= MOST_BYTES else _too_large(len(call.payload))
+
+
+def _too_large(size: int) -> Answer:
+    """Return the answer for a run that fits into no answer. Handed back, it would be leased again for ever."""
+    error = f"its payload and the results of its parents have {size:,} bytes; workers over REST get {MOST_BYTES:,}"
+    return Answer(ok=False, error=error, error_class="payload_too_large", retryable=False)
 
 
 def _end_attempt(engine: Engine, lease: LeasedRun, answer: Answer, chance: random.Random) -> None:
