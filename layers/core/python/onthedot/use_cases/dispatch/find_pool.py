@@ -9,9 +9,10 @@ from onthedot.domain.errors import InvalidRequest
 from onthedot.domain.ids import is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Definition, Record
+from onthedot.domain.runs.records import Definition, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.ports import Deadline, Engine, SlotEntry, Undecided
+from onthedot.domain.runs.still_scheduled import GONE_WHY
+from onthedot.ports import Deadline, Engine, ReadRecords, SlotEntry, Undecided
 from onthedot.use_cases.jobs.place_job import smallest_pool
 from onthedot.use_cases.outcomes import is_written
 
@@ -23,6 +24,8 @@ class NoPool:
     """The answer when no pool of the stage can run a run."""
 
     why: str
+    for_ever: bool = False
+    """Whether the job of the run is gone, so that no pool can ever run it."""
 
 
 @dataclass(slots=True)
@@ -47,7 +50,7 @@ def has_pool(engine: Engine, run: Record | SlotEntry) -> bool:
 def find_pool(engine: Engine, pool: str, tenant: str, definition: Definition | None) -> str | NoPool:
     """Return the pool that can run the work of a pool that is gone. Raise Unavailable."""
     if definition is None:
-        return NoPool(f"pool {pool} is gone, and the job of the run is gone too")
+        return NoPool(GONE_WHY, for_ever=True)
     try:
         return smallest_pool(engine, tenant, definition)
     except InvalidRequest as error:
@@ -70,9 +73,11 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
     result.faults |= {run_id: one.why for run_id, one in read.unreadable.items()}
     result.left += len(read.unread)
     runs = [run for entry in entries if (run := read.found.get(entry.run_id)) is not None and run.slot == entry.slot]
-    definitions = _definitions(engine, runs, deadline)
+    jobs = _read_jobs(engine, runs, deadline)
+    result.left += sum(run.job_id in jobs.unread for run in runs)
+    runs = [run for run in runs if run.job_id not in jobs.unread]
     now = engine.clock.now()
-    pools = {run.run_id: find_pool(engine, run.pool, run.tenant, definitions.get(run.job_id)) for run in runs}
+    pools = {run.run_id: _pool_of(engine, run, jobs) for run in runs}
     moves = [_move(run, pools[run.run_id], now, engine.deployment) for run in runs]
     outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
     found = {entry.run_id: entry for entry in entries}
@@ -86,14 +91,30 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
             result.entries.append(replace(found[run.run_id], pool=pool))
 
 
+def end_without_job(run: Record, now: int, deployment: Deployment) -> Move:
+    """End a run whose job is gone. A redriven run becomes a dead letter again, so that its failure is not forgotten."""
+    if lifecycle.is_redriven(run) and run.status is Status.DISPATCHED:
+        return lifecycle.fail_again(run, now, GONE_WHY, deployment)
+    return lifecycle.skip_missed(run, now, GONE_WHY, deployment)
+
+
 def _move(run: Record, pool: str | NoPool, now: int, deployment: Deployment) -> Move:
+    if isinstance(pool, NoPool) and pool.for_ever:
+        return end_without_job(run, now, deployment)
     if isinstance(pool, NoPool):
         return lifecycle.wait_for_pool(run, now, pool.why, deployment)
     return lifecycle.change_pool(run, pool)
 
 
-def _definitions(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> dict[str, Definition]:
-    """Return the definitions by job. A stamped run has the one of its job."""
+def _pool_of(engine: Engine, run: Record, jobs: ReadRecords) -> str | NoPool:
+    if run.job_id in jobs.unreadable:
+        return NoPool(f"pool {run.pool} is gone, and the job of the run cannot be read")
+    job = jobs.found.get(run.job_id)
+    definition = run.definition or (None if job is None else job.definition)
+    return find_pool(engine, run.pool, run.tenant, definition)
+
+
+def _read_jobs(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> ReadRecords:
+    """Read the jobs of stamped runs, which have the definition of their job."""
     job_ids = {job_id_of(run.run_id) for run in runs if run.definition is None and is_stamped(run.run_id)}
-    jobs = engine.store.get_many(sorted(job_ids), deadline).found if job_ids else {}
-    return {run.job_id: run.definition for run in (*jobs.values(), *runs) if run.definition is not None}
+    return engine.store.get_many(sorted(job_ids), deadline) if job_ids else ReadRecords({})
