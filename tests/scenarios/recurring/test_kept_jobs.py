@@ -11,7 +11,8 @@ from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.targets.types import ShellTarget
-from onthedot.ports import Answer
+from onthedot.ports import Answer, Deadline
+from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
 from onthedot.use_cases.jobs.change_job import change_job
 from onthedot.use_cases.jobs.redrive import redrive
 from onthedot.use_cases.jobs.run_extra import run_now
@@ -19,7 +20,7 @@ from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from tests.builders import a_world
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.pulling import POOL, a_worker
-from tests.scenarios.kits.recurring import every, fired, runs_of, submit
+from tests.scenarios.kits.recurring import cron, every, fired, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation
 
 DAY = 86_400
@@ -170,3 +171,22 @@ def test_a_run_whose_message_is_hidden_from_other_tenants_workers_keeps_its_job(
     simulation.clock.advance(60)
     (run,) = runs_of(simulation, job)
     assert a_worker(simulation, tenant="rival").work_until_idle() == [run.run_id]
+
+
+@pytest.mark.parametrize("status", [Status.PENDING, Status.DISPATCHED])
+def test_a_run_whose_pool_and_job_are_gone_ends(simulation: Simulation, status: Status) -> None:
+    """Without the job nothing says what the run is to do, so it must not wait for a pool for ever."""
+    engine = simulation.world.engine
+    job = submit(simulation, cron("* * * * *", start_at=simulation.clock.now() + 7 * 60_000))
+    simulation.clock.advance(4 * 60)
+    deadline = Deadline.after(simulation.clock.now(), 60_000)
+    stamp_jobs(engine, [job.run_id], "tick/1", deadline, lambda _: status is Status.DISPATCHED)
+    assert {run.status for run in runs_of(simulation, job)} == {status}
+    with simulation.world.database.transaction() as connection:
+        connection.execute("UPDATE runs SET pool = 'removed'")
+        connection.execute("DELETE FROM runs WHERE run_id = ?", (job.run_id,))
+    for _ in range(40):
+        simulation.clock.advance(60)
+        simulation.plan_ticks()
+        simulation.dispatch()
+    assert {(run.status, run.slot) for run in runs_of(simulation, job)} == {(Status.SKIPPED, None)}

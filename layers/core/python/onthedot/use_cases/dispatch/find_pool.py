@@ -3,18 +3,19 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, cast
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import InvalidRequest, Unavailable
 from onthedot.domain.ids import is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Definition, Record
+from onthedot.domain.runs.records import Definition, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.domain.workers.pools import PoolKind
-from onthedot.ports import Deadline, Engine, ReadRecords, SlotEntry, Undecided
-from onthedot.use_cases.dispatch.set_aside import fault_of
+from onthedot.domain.runs.still_scheduled import GONE_WHY
+from onthedot.domain.workers.records import WorkerRecord
+from onthedot.ports import Deadline, Engine, ReadRecords, SlotEntry, Undecided, WorkerRegistry
+from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of
 from onthedot.use_cases.jobs.place_job import smallest_pool
 from onthedot.use_cases.outcomes import is_written
 
@@ -27,6 +28,18 @@ class NoPool:
     """The answer when no pool of the stage can run a run."""
 
     why: str
+    for_ever: bool = False
+    """Whether the job of the run is gone, so that no pool can ever run it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _FailedRegistry:
+    """A registry that failed, and is not asked again."""
+
+    error: Unavailable
+
+    def workers(self) -> Sequence[WorkerRecord]:
+        raise self.error
 
 
 @dataclass(slots=True)
@@ -36,11 +49,11 @@ class Rerouted:
     entries: list[SlotEntry] = field(default_factory=list)
     """The entries that have another pool now, and can be claimed."""
     waiting: int = 0
-    """Number of runs that no pool can run. They wait in later slots."""
+    """Number of runs that no pool can run. They wait in later slots, or ended because their job is gone."""
     left: int = 0
     """Number of runs that were left in the slot."""
     faults: dict[str, str] = field(default_factory=dict)
-    """The faults of records that cannot be read, by id."""
+    """The faults of records that cannot be read or handled, by id."""
 
 
 def has_pool(engine: Engine, run: Record | SlotEntry) -> bool:
@@ -51,10 +64,10 @@ def has_pool(engine: Engine, run: Record | SlotEntry) -> bool:
 def find_pool(engine: Engine, pool: str, tenant: str, definition: Definition | None) -> str | NoPool:
     """Return the pool that can run the work of a pool that is gone. Raise Unavailable.
 
-    A run whose job is gone too has no definition. Any worker skips it, and else it would wait for ever.
+    A run whose job is gone too has no definition.
     """
     if definition is None:
-        return min(engine.deployment.pools.all, key=lambda one: (one.kind is PoolKind.PULL, one.size)).name
+        return NoPool(GONE_WHY, for_ever=True)
     try:
         return smallest_pool(engine, tenant, definition)
     except InvalidRequest as error:
@@ -62,19 +75,16 @@ def find_pool(engine: Engine, pool: str, tenant: str, definition: Definition | N
 
 
 def reroute_entries(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline) -> Rerouted:
-    """Give each PENDING run another pool, or move it to a later slot with the reason."""
+    """Give each PENDING run another pool, or move it to a later slot with the reason.
+
+    A run for which no pool can be looked up now is left. Raise Unavailable.
+    """
     result = Rerouted()
     for start in range(0, len(entries), READ_AT_ONCE):
         if not deadline.allows(engine.clock.now()):
             result.left += len(entries) - start
             return result
-        try:
-            _reroute(engine, entries[start : start + READ_AT_ONCE], deadline, result)
-        except Unavailable as error:
-            # Only these runs need the workers. The other entries of the slot are handled all the same.
-            _LOG.warning("not_rerouted", extra={"runs": len(entries) - start, "error": str(error)})
-            result.left += len(entries) - start
-            return result
+        _reroute(engine, entries[start : start + READ_AT_ONCE], deadline, result)
     return result
 
 
@@ -82,13 +92,10 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
     read = engine.store.get_many([entry.run_id for entry in entries], deadline)
     result.faults |= {run_id: one.why for run_id, one in read.unreadable.items()}
     result.left += len(read.unread)
-    found_runs = (read.found.get(entry.run_id) for entry in entries)
-    runs = [run for run in found_runs if run is not None and run.slot == entries[0].slot]
-    jobs = _jobs_of(engine, runs, deadline)
-    result.left += sum(run.job_id in jobs.unread for run in runs)
-    runs = [run for run in runs if run.job_id not in jobs.unread]
+    found_runs = [r for entry in entries if (r := read.found.get(entry.run_id)) is not None and r.slot == entry.slot]
+    pools = _find_pools(engine, found_runs, _jobs_of(engine, found_runs, deadline), result)
+    runs = [run for run in found_runs if run.run_id in pools]
     now = engine.clock.now()
-    pools = {run.run_id: _pool_of(engine, run, jobs) for run in runs}
     moves = [_move(run, pools[run.run_id], now, engine.deployment) for run in runs]
     outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
     found = {entry.run_id: entry for entry in entries}
@@ -104,10 +111,32 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
             result.entries.append(replace(found[run.run_id], pool=pool))
 
 
-def _move(run: Record, pool: str | NoPool, now: int, deployment: Deployment) -> Move:
-    if isinstance(pool, NoPool):
-        return lifecycle.wait_for_pool(run, now, pool.why, deployment)
-    return lifecycle.change_pool(run, pool)
+def _find_pools(
+    engine: Engine, runs: Sequence[Record], jobs: ReadRecords, result: Rerouted
+) -> dict[str, str | NoPool]:
+    """Return the pool of each run for which one can be looked up. Note the other runs in the result.
+
+    A registry that fails is asked once: its time-outs would take the time of the other runs of the tick.
+    """
+    pools: dict[str, str | NoPool] = {}
+    result.left += sum(run.job_id in jobs.unread for run in runs)
+    for run in (run for run in runs if run.job_id not in jobs.unread):
+        try:
+            pools[run.run_id] = _pool_of(engine, run, jobs)
+        except Unavailable as error:
+            _LOG.warning("pool_unknown", extra={"run": run.run_id, "error": str(error)})
+            result.left += 1
+            engine = replace(engine, registry=cast(WorkerRegistry, _FailedRegistry(error)))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with this run, the others must go on
+            result.faults[run.run_id] = f"{UNHANDLED}{type(error).__name__}: {error}"
+    return pools
+
+
+def _pool_of(engine: Engine, run: Record, jobs: ReadRecords) -> str | NoPool:
+    if run.job_id in jobs.unreadable:
+        return NoPool(f"pool {run.pool} is gone, and its job cannot be read: {jobs.unreadable[run.job_id].why}")
+    with_definition = jobs.found.get(run.job_id, run)
+    return find_pool(engine, run.pool, run.tenant, with_definition.definition)
 
 
 def _jobs_of(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> ReadRecords:
@@ -116,8 +145,16 @@ def _jobs_of(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> Read
     return engine.store.get_many(sorted(job_ids), deadline) if job_ids else ReadRecords({})
 
 
-def _pool_of(engine: Engine, run: Record, jobs: ReadRecords) -> str | NoPool:
-    if run.job_id in jobs.unreadable:
-        return NoPool(f"pool {run.pool} is gone, and its job cannot be read: {jobs.unreadable[run.job_id].why}")
-    with_definition = jobs.found.get(run.job_id, run)
-    return find_pool(engine, run.pool, run.tenant, with_definition.definition)
+def end_without_job(run: Record, now: int, deployment: Deployment) -> Move:
+    """End a run whose job is gone. A redriven run becomes a dead letter again, so that its failure is not forgotten."""
+    if lifecycle.is_redriven(run) and run.status is Status.DISPATCHED:
+        return lifecycle.fail_again(run, now, GONE_WHY, deployment)
+    return lifecycle.skip_missed(run, now, GONE_WHY, deployment)
+
+
+def _move(run: Record, pool: str | NoPool, now: int, deployment: Deployment) -> Move:
+    if isinstance(pool, NoPool) and pool.for_ever:
+        return end_without_job(run, now, deployment)
+    if isinstance(pool, NoPool):
+        return lifecycle.wait_for_pool(run, now, pool.why, deployment)
+    return lifecycle.change_pool(run, pool)

@@ -17,7 +17,7 @@ from onthedot.domain.runs.sweep import Act, Leave, Nothing, decide, waits_long
 from onthedot.ports import Deadline, Engine, Moved, Undecided
 from onthedot.use_cases.attempts.lost_attempts import was_never_begun
 from onthedot.use_cases.attempts.start_run import definition_of
-from onthedot.use_cases.dispatch.find_pool import NoPool, find_pool, has_pool
+from onthedot.use_cases.dispatch.find_pool import NoPool, end_without_job, find_pool, has_pool
 from onthedot.use_cases.dispatch.keep_jobs import keep_jobs_of
 from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.send_runs import message_for, send_runs
@@ -122,6 +122,8 @@ def _reroute(sweep: Sweep, run: Record, now: int) -> Act:
     """Send a run whose pool is gone to another pool, or let it wait with that reason."""
     engine = sweep.engine
     pool = find_pool(engine, run.pool, run.tenant, definition_of(engine, run))
+    if isinstance(pool, NoPool) and pool.for_ever:
+        return Act(end_without_job(run, now, engine.deployment), "without_job", send=False)
     if isinstance(pool, NoPool):
         waits = lifecycle.look_later(run, now, engine.deployment)
         return Act(replace(waits, changes={**waits.changes, "reason": pool.why}), "without_pool", send=False)
