@@ -1,20 +1,24 @@
 """Find another pool for runs whose own pool the stage no longer has."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, cast
 
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import InvalidRequest
+from onthedot.domain.errors import InvalidRequest, Unavailable
 from onthedot.domain.ids import is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Definition, Record
 from onthedot.domain.runs.slots import DECISION_MS
-from onthedot.ports import Deadline, Engine, SlotEntry, Undecided
+from onthedot.domain.workers.records import WorkerRecord
+from onthedot.ports import Deadline, Engine, SlotEntry, Undecided, WorkerRegistry
+from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of
 from onthedot.use_cases.jobs.place_job import smallest_pool
 from onthedot.use_cases.outcomes import is_written
 
+_LOG: Final = logging.getLogger(__name__)
 READ_AT_ONCE: Final = 100
 
 
@@ -23,6 +27,16 @@ class NoPool:
     """The answer when no pool of the stage can run a run."""
 
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _FailedRegistry:
+    """A registry that failed, and is not asked again."""
+
+    error: Unavailable
+
+    def workers(self) -> Sequence[WorkerRecord]:
+        raise self.error
 
 
 @dataclass(slots=True)
@@ -36,7 +50,7 @@ class Rerouted:
     left: int = 0
     """Number of runs that were left in the slot."""
     faults: dict[str, str] = field(default_factory=dict)
-    """The faults of records that cannot be read, by id."""
+    """The faults of records that cannot be read or handled, by id."""
 
 
 def has_pool(engine: Engine, run: Record | SlotEntry) -> bool:
@@ -55,7 +69,10 @@ def find_pool(engine: Engine, pool: str, tenant: str, definition: Definition | N
 
 
 def reroute_entries(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline) -> Rerouted:
-    """Give each PENDING run another pool, or move it to a later slot with the reason. Raise Unavailable."""
+    """Give each PENDING run another pool, or move it to a later slot with the reason.
+
+    A run for which no pool can be looked up now is left. Raise Unavailable.
+    """
     result = Rerouted()
     for start in range(0, len(entries), READ_AT_ONCE):
         if not deadline.allows(engine.clock.now()):
@@ -69,21 +86,45 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
     read = engine.store.get_many([entry.run_id for entry in entries], deadline)
     result.faults |= {run_id: one.why for run_id, one in read.unreadable.items()}
     result.left += len(read.unread)
-    runs = [run for entry in entries if (run := read.found.get(entry.run_id)) is not None and run.slot == entry.slot]
-    definitions = _definitions(engine, runs, deadline)
+    found_runs = [r for entry in entries if (r := read.found.get(entry.run_id)) is not None and r.slot == entry.slot]
+    definitions = _definitions(engine, found_runs, deadline)
     now = engine.clock.now()
-    pools = {run.run_id: find_pool(engine, run.pool, run.tenant, definitions.get(run.job_id)) for run in runs}
+    pools = _find_pools(engine, found_runs, definitions, result)
+    runs = [run for run in found_runs if run.run_id in pools]
     moves = [_move(run, pools[run.run_id], now, engine.deployment) for run in runs]
     outcomes = engine.store.move_many(moves, deadline.at_most(now + DECISION_MS)) if moves else []
     found = {entry.run_id: entry for entry in entries}
     for run, move, outcome in zip(runs, moves, outcomes, strict=True):
         pool = pools[run.run_id]
-        if isinstance(outcome, Undecided):
+        fault = fault_of(outcome)
+        if fault is not None:
+            result.faults[run.run_id] = fault
+        elif isinstance(outcome, Undecided):
             result.left += 1
         elif isinstance(pool, NoPool):
             result.waiting += 1
         elif is_written(outcome, lambda current: current.pool == move.changes["pool"]):  # noqa: B023
             result.entries.append(replace(found[run.run_id], pool=pool))
+
+
+def _find_pools(
+    engine: Engine, runs: Sequence[Record], definitions: Mapping[str, Definition], result: Rerouted
+) -> dict[str, str | NoPool]:
+    """Return the pool of each run for which one can be looked up. Note the other runs in the result.
+
+    A registry that fails is asked once: its time-outs would take the time of the other runs of the tick.
+    """
+    pools: dict[str, str | NoPool] = {}
+    for run in runs:
+        try:
+            pools[run.run_id] = find_pool(engine, run.pool, run.tenant, definitions.get(run.job_id))
+        except Unavailable as error:
+            _LOG.warning("pool_unknown", extra={"run": run.run_id, "error": str(error)})
+            result.left += 1
+            engine = replace(engine, registry=cast(WorkerRegistry, _FailedRegistry(error)))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with this run, the others must go on
+            result.faults[run.run_id] = f"{UNHANDLED}{type(error).__name__}: {error}"
+    return pools
 
 
 def _move(run: Record, pool: str | NoPool, now: int, deployment: Deployment) -> Move:
