@@ -1,6 +1,11 @@
 """The progress of shards, and the lease of a tick."""
 
+import pytest
+
 from onthedot.domain.runs.pass_progress import ShardProgress
+from onthedot.engines import sqlite
+from onthedot.engines.aws import dynamodb
+from onthedot.engines.progress_text import progress_text
 from onthedot.ports import Clock, ProgressStore, TickLease
 
 FIRST = ShardProgress(100, 101, 50, 60, 113)
@@ -114,3 +119,20 @@ def test_a_shard_with_which_only_a_dead_tick_began_gets_its_first_progress(
     assert progress.finish(lease, {}, {0: FIRST, 1: LATER}) == frozenset()
 
     assert stored(progress, clock, 0, 1) == {0: FIRST, 1: LATER}
+
+
+def test_progress_that_a_newer_version_wrote_goes_on_after_a_rollback(
+    progress: ProgressStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = a_lease(clock, shards=(0, 1))
+    progress.begin(lease, clock.now())
+    with monkeypatch.context() as newer:
+        for engine in (sqlite, dynamodb):
+            newer.setattr(f"{engine.__name__}.progress.progress_text", lambda p: progress_text(p)[:-1] + ',"new":7}')
+        progress.finish(lease, {}, {0: FIRST, 1: FIRST})
+
+    before = progress.begin(lease, clock.now())
+
+    assert before == {0: FIRST, 1: FIRST}
+    assert progress.finish(lease, before, {0: LATER, 1: LATER}) == frozenset()
+    assert stored(progress, clock, 0, 1) == {0: LATER, 1: LATER}

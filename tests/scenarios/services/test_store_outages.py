@@ -168,5 +168,6 @@ def test_a_run_for_which_no_pool_can_be_looked_up_stops_no_other(
     assert lateness(storm, others) <= 3
     assert {len(fired(storm, job)) for job in jobs} == {(FAR + 60) // 60}
     assert statuses(storm, lost) == {Status.PENDING}
+    assert storm.counts["set_aside"] == (0 if error is Unavailable else len(lost))
     slots = {run.slot for run in lost}
     assert storm.outages.failed["registry.workers"] <= 10 * len(slots), "asked once for a slot and tick"

@@ -5,7 +5,7 @@ slot again.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from onthedot.domain.runs.slots import DEEP_BUCKETS, DEEP_REREAD, REREAD
 
@@ -24,6 +24,8 @@ class ShardProgress:
     """The bucket at which the deep re-read under way ends. None is under way when it is not after `deep`."""
     early: int
     """Slots up to this bucket were checked for an early claim."""
+    as_read: str | None = field(default=None, compare=False)
+    """The stored text from which it was read. It may have values of a newer version."""
 
 
 def first_progress(shard: int, born: int | None, present: int) -> ShardProgress:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.engines.progress_text import progress_from, progress_text
+from onthedot.engines.progress_text import progress_from, progress_text, text_before
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import TickLease
 
@@ -40,7 +40,7 @@ class SqliteProgressStore:
                 shard
                 for shard, progress in changes.items()
                 if connection.execute(
-                    _REPLACE, (shard, progress_text(progress), progress_text(before.get(shard)))
+                    _REPLACE, (shard, progress_text(progress), text_before(before.get(shard)))
                 ).rowcount
             }
         return frozenset(after) - kept

@@ -11,7 +11,6 @@ from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record
 from onthedot.domain.runs.slots import is_near
 from onthedot.domain.workers.pools import PoolKind, worker_needs
 from onthedot.ports import Deadline, Engine
-from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.jobs.list_runs import recent_runs
 from onthedot.use_cases.jobs.read_jobs import read_job
 
@@ -38,7 +37,7 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     unknown: list[str] = []
     latest = _known(unknown, "its runs", lambda: _latest_due(engine, job, now)) if job.kind in STAMPING else None
     run = latest or job
-    limit = _limit(engine, run, now)
+    limit = _known(unknown, "the limits", lambda: _limit(engine, run, now))
     definition = run.definition or job.definition
     workers = _known(unknown, "the workers", lambda: _workers(engine, run, definition, now)) or []
     waits = [*_pool(engine, run), *workers]
@@ -83,10 +82,10 @@ def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
 
 
 def _limit(engine: Engine, run: Record, now: int) -> str | None:
-    """Say which limit throttles a run that could have been sent by now."""
+    """Say which limit throttles a run that could have been sent by now. Raise Unavailable."""
     if run.status is not Status.PENDING or not is_near(run.fire_at, now, engine.deployment.lookahead):
         return None
-    return read_limits(engine).why_throttled(run.tenant, run.pool, run.priority)
+    return engine.limits.read().why_throttled(run.tenant, run.pool, run.priority)
 
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:

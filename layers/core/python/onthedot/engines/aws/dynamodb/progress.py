@@ -9,7 +9,7 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.engines.aws.dynamodb.keys import progress_key, progress_shard
 from onthedot.engines.aws.errors import error_code, translated
-from onthedot.engines.progress_text import progress_from, progress_text
+from onthedot.engines.progress_text import progress_from, progress_text, text_before
 from onthedot.ports import TickLease
 from onthedot.schema import PARTITION_KEY, SORT_KEY
 
@@ -112,6 +112,6 @@ def _replace(table: str, lease: TickLease, shard: int, before: ShardProgress, af
     mine = ' AND "tick_id"=?' if is_first else ""
     where = f'"{PARTITION_KEY}"=? AND "{SORT_KEY}"=? AND "done"=?{mine}'
     statement = f'UPDATE "{table}" SET "done"=?{ends} WHERE {where}'  # noqa: S608 - names only
-    texts = [progress_text(before), *([lease.tick_id] if is_first else [])]
+    texts = [text_before(before) or "", *([lease.tick_id] if is_first else [])]
     parameters = [{"S": progress_text(after)}, *progress_key(shard).values(), *({"S": text} for text in texts)]
     return {"Statement": statement, "Parameters": parameters}
