@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unreachable
+from onthedot.domain.errors import Unavailable, Unreachable
 from onthedot.domain.runs.records import Priority, Status
 from tests.builders import a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
@@ -66,10 +66,11 @@ def test_a_large_payload_needs_blobs_and_a_small_one_does_not(storm: StormySimul
 
 
 @pytest.mark.parametrize("call", ["store.get_many", "store.create_many", "store.move_many", "queues.send"])
+@pytest.mark.parametrize("error", [Unavailable, Unreachable])
 def test_a_recurring_job_is_accepted_when_it_cannot_be_stamped_at_once(
-    storm: StormySimulation, api: Api, call: str
+    storm: StormySimulation, api: Api, call: str, error: type[Unavailable]
 ) -> None:
-    storm.outages.fail(call, seconds=30)
+    storm.outages.fail(call, seconds=30, error=error)
 
     job_id = api.job(every=60)
 

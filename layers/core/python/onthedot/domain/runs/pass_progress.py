@@ -24,7 +24,7 @@ class ShardProgress:
     """The bucket at which the deep re-read under way ends. None is under way when it is not after `deep`."""
     early: int
     """Slots up to this bucket were checked for an early claim."""
-    as_read: str | None = field(default=None, compare=False)
+    as_read: str | None = field(default=None, compare=False, kw_only=True)
     """The stored text from which it was read. It may have values of a newer version."""
 
 

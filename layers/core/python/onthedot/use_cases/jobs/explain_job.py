@@ -11,6 +11,7 @@ from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record
 from onthedot.domain.runs.slots import is_near
 from onthedot.domain.workers.pools import PoolKind, worker_needs
 from onthedot.ports import Deadline, Engine
+from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.jobs.list_runs import recent_runs
 from onthedot.use_cases.jobs.read_jobs import read_job
 
@@ -85,7 +86,11 @@ def _limit(engine: Engine, run: Record, now: int) -> str | None:
     """Say which limit throttles a run that could have been sent by now. Raise Unavailable."""
     if run.status is not Status.PENDING or not is_near(run.fire_at, now, engine.deployment.lookahead):
         return None
-    return engine.limits.read().why_throttled(run.tenant, run.pool, run.priority)
+    limits = read_limits(engine)
+    why = limits.why_throttled(run.tenant, run.pool, run.priority)
+    if why is None and not limits.known:
+        raise Unavailable("the limits cannot be read")
+    return why
 
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
