@@ -206,6 +206,14 @@ def test_a_run_that_no_pool_can_run_waits_with_that_reason_and_runs_when_one_can
         assert simulation.status(run) is Status.SUCCEEDED
 
 
+def test_a_record_that_is_set_aside_is_logged_with_its_id_and_reason(caplog: pytest.LogCaptureFixture) -> None:
+    with a_world() as world:
+        bad = poison_slot(world, "unknown kind", SlotKind.FIRE, NOON + FAR * 1000, shard=0)
+        Simulation(world).let_pass(FAR)
+        [logged] = [vars(record) for record in caplog.records if record.message == "set_aside"]
+        assert (logged["run"], logged["why"]) == (bad, raw_fields(world, bad)["aside_why"])
+
+
 def test_a_run_of_a_removed_pool_that_the_store_refuses_to_change_is_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     with a_world() as world:
         simulation = Simulation(world)
