@@ -54,3 +54,13 @@ def test_a_new_tick_that_meets_another_one_is_not_needed() -> None:
         stormy.dispatch()
         assert stormy.counts["busy"] == 1
         assert world.ticks.counts().in_flight == 0
+
+
+def test_a_tick_claims_the_runs_before_the_horizon_and_no_others() -> None:
+    with a_world() as world:
+        stormy = StormySimulation(world)
+        end = (world.deployment.lookahead + 1) * 60
+        inside, outside = (a_run(world.clock).due_in(due).pending().stored_in(world.store) for due in (end - 1, end))
+        stormy.plan_ticks()
+        stormy.dispatch()
+        assert (stormy.status(inside), stormy.status(outside)) == (Status.DISPATCHED, Status.PENDING)
