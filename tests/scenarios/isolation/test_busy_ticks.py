@@ -1,7 +1,10 @@
 """Ticks of one group come one at a time. A tick that was delivered again is still needed after another one."""
 
+import pytest
+
 from onthedot.domain.runs.records import Status
 from onthedot.ports import TickLease
+from onthedot.use_cases.dispatch import dispatch_due
 from tests.builders import a_run, a_world
 from tests.scenarios.kits.outages import StormySimulation
 
@@ -26,6 +29,22 @@ def test_a_redelivered_tick_that_meets_another_one_sends_its_claims_later_and_in
         assert stormy.status(run) is Status.SUCCEEDED
 
 
+def test_a_redelivered_tick_sends_the_runs_that_were_claimed_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch_due, "LARGE_SLOT", 1)
+    with a_world() as world:
+        stormy = StormySimulation(world)
+        run = a_run(world.clock).due_in(dispatch_due.CLAIMED_AHEAD * 60 + 59).pending().stored_in(world.store)
+        stormy.outages.fail("queues.send", seconds=10)
+        stormy.plan_ticks()
+        stormy.dispatch()
+        assert (stormy.counts["claimed_early"], stormy.counts["unsent"]) == (1, 1)
+        world.clock.advance(100)
+        stormy.dispatch()
+        assert stormy.counts["sent_again"] == 1
+        stormy.let_pass(15 * 60)
+        assert stormy.target.times_of(run.run_id) == [run.nominal_at]
+
+
 def test_a_new_tick_that_meets_another_one_is_not_needed() -> None:
     with a_world() as world:
         stormy = StormySimulation(world)
@@ -35,3 +54,13 @@ def test_a_new_tick_that_meets_another_one_is_not_needed() -> None:
         stormy.dispatch()
         assert stormy.counts["busy"] == 1
         assert world.ticks.counts().in_flight == 0
+
+
+def test_a_tick_claims_the_runs_before_the_horizon_and_no_others() -> None:
+    with a_world() as world:
+        stormy = StormySimulation(world)
+        end = (world.deployment.lookahead + 1) * 60
+        inside, outside = (a_run(world.clock).due_in(due).pending().stored_in(world.store) for due in (end - 1, end))
+        stormy.plan_ticks()
+        stormy.dispatch()
+        assert (stormy.status(inside), stormy.status(outside)) == (Status.DISPATCHED, Status.PENDING)

@@ -1,9 +1,13 @@
 """The deadline of a tick passes inside its passes. The next ticks continue there, and leave nothing behind."""
 
+from typing import Any
+
+import pytest
+
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import bucket_of
+from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Tick, TickLease
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from tests.builders import NOON, a_run, a_world
@@ -28,6 +32,32 @@ def test_the_runs_of_an_hour_without_ticks_all_start_though_each_tick_runs_out_o
         ends = {run.run_id: world.store.get(run.run_id) for run in runs}
         assert {end.status for end in ends.values() if end is not None} == {Status.SUCCEEDED}
         assert {len(troubled.calls[run.run_id]) for run in runs} == {1}
+
+
+@pytest.mark.parametrize("kind", list(SlotKind))
+def test_progress_does_not_pass_a_slot_that_was_read_when_the_time_was_over(
+    kind: SlotKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_world() as world:
+        tick, present = Tick(0, (0, 1), NOON), bucket_of(NOON)
+        lease, begun = TickLease((0, 1), "before", NOON), present - 10
+        world.progress.begin(lease, NOON - 1)
+        world.progress.finish(lease, {}, dict.fromkeys((0, 1), ShardProgress(*[begun] * 5)))
+        slow = slot_name(kind, present % 2, present - 8)
+        status = Status.PENDING if kind is SlotKind.FIRE else Status.DISPATCHED
+        a_run(world.clock).standing(status, slow).stored_in(world.store)
+        read_slot = type(world.store).read_slot
+
+        def read(self: Any, slot: str, cursor: str | None = None) -> Any:
+            world.clock.advance(60 if slot == slow else 0)
+            return read_slot(self, slot, cursor)
+
+        monkeypatch.setattr(type(world.store), "read_slot", read)
+        counts = dispatch_due(world.engine, world.progress, tick, Deadline.after(NOON, 30_000))
+        assert (counts["out_of_time"] > 0, counts["claimed"], counts["resent"]) == (True, 0, 0)
+        after = world.progress.begin(TickLease((0, 1), "after", NOON + HOUR), NOON + HOUR)
+        assert after is not None
+        assert (after[present % 2].fire if kind is SlotKind.FIRE else after[present % 2].watch) <= present - 8
 
 
 def test_a_redelivered_tick_ends_before_its_time_out_though_each_slot_takes_long() -> None:

@@ -1,16 +1,19 @@
 """One record that cannot be read or handled: it is set aside, the others fire on time, and it is taken up again."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from onthedot.domain.runs import sweep as sweep_rules
+from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of, slot_shard
 from onthedot.domain.runs.stamping import plan_stamps
 from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
-from onthedot.ports import Deadline, RunStore, TickLease
+from onthedot.ports import Deadline, RunStore, TickLease, Undecided
 from onthedot.use_cases.dispatch import stamp_runs, sweep_overdue
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
 from onthedot.use_cases.dispatch.set_aside import BUCKETS_BETWEEN, UNHANDLED, set_aside, take_up
@@ -259,6 +262,35 @@ def test_a_run_that_no_pool_can_run_waits_with_that_reason_and_runs_when_one_can
             object.__setattr__(world.deployment, "pools", Pools())
         assert simulation.stored(run).pool == "long"
         assert simulation.status(run) is Status.SUCCEEDED
+
+
+def test_a_record_that_is_set_aside_is_logged_with_its_id_and_reason(caplog: pytest.LogCaptureFixture) -> None:
+    with a_world() as world:
+        bad = poison_slot(world, "unknown kind", SlotKind.FIRE, NOON + FAR * 1000, shard=0)
+        Simulation(world).let_pass(FAR)
+        [logged] = [vars(record) for record in caplog.records if record.message == "set_aside"]
+        assert (logged["run"], logged["why"]) == (bad, raw_fields(world, bad)["aside_why"])
+
+
+def test_a_run_of_a_removed_pool_that_the_store_refuses_to_change_is_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        run = a_run(world.clock).due_in(FAR).having(pool="gone").stored_in(world.store)
+        others = healthy(simulation)
+        move_many = type(world.store).move_many
+
+        def refuses(self: Any, moves: Sequence[Move], deadline: Deadline) -> list[Any]:
+            answers = move_many(self, moves, deadline)
+            return [
+                Undecided("ValidationError", permanent=True) if move.run_id == run.run_id else answer
+                for move, answer in zip(moves, answers, strict=True)
+            ]
+
+        monkeypatch.setattr(type(world.store), "move_many", refuses)
+        simulation.let_pass(FAR + 360)
+        assert all_on_time(simulation, others)
+        assert simulation.stored(run).aside_why == f"{UNHANDLED}ValidationError"
+        assert_progress_goes_on(world)
 
 
 def test_a_slot_that_cannot_be_read_stops_no_other_and_is_read_when_it_can_be(

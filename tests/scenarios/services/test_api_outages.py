@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unreachable
+from onthedot.domain.errors import Unavailable, Unreachable
 from onthedot.domain.runs.records import Priority, Status
 from tests.builders import a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
@@ -66,10 +66,11 @@ def test_a_large_payload_needs_blobs_and_a_small_one_does_not(storm: StormySimul
 
 
 @pytest.mark.parametrize("call", ["store.get_many", "store.create_many", "store.move_many", "queues.send"])
+@pytest.mark.parametrize("error", [Unavailable, Unreachable])
 def test_a_recurring_job_is_accepted_when_it_cannot_be_stamped_at_once(
-    storm: StormySimulation, api: Api, call: str
+    storm: StormySimulation, api: Api, call: str, error: type[Unavailable]
 ) -> None:
-    storm.outages.fail(call, seconds=30)
+    storm.outages.fail(call, seconds=30, error=error)
 
     job_id = api.job(every=60)
 
@@ -102,6 +103,45 @@ def test_explain_answers_with_the_facts_that_it_has(
     answer = api.get(f"/v1/jobs/{job_id}/explain")
 
     assert (answer.status, len(answer.body["reasons"]) > 0) == (200, True)
+
+
+@pytest.mark.parametrize(
+    ("call", "fields", "code", "message"),
+    [
+        ("registry.workers", {"target": SHELL}, "unknown", "the workers cannot be read now"),
+        ("store.runs_of", {"every": 60}, "unknown", "its runs cannot be read now"),
+        ("limits.read", {"delay": 600}, "unknown", "the limits cannot be read now"),
+        ("queues.visible", {"delay": 5}, "queued", "that queue does not answer now"),
+    ],
+)
+def test_explain_names_the_facts_that_it_cannot_read(  # noqa: PLR0917
+    storm: StormySimulation, api: Api, call: str, fields: dict[str, Any], code: str, message: str
+) -> None:
+    job_id = api.job(**fields)
+    storm.clock.advance(fields.get("delay", 60))
+    storm.outages.fail(call)
+
+    reasons = api.get(f"/v1/jobs/{job_id}/explain").body["reasons"]
+
+    assert [one["message"].endswith(message) for one in reasons if one["code"] == code] == [True]
+
+
+def test_without_the_table_the_api_says_when_to_try_again_and_a_repeat_is_accepted(
+    storm: StormySimulation, api: Api
+) -> None:
+    job_id, key = api.job(delay=600), {"Idempotency-Key": "once"}
+    storm.outages.fail(*(f"store.{call}" for call in ("create", "create_many", "get", "get_many", "move")))
+
+    answers = [
+        api.submit(key, delay=60),
+        api.get(f"/v1/jobs/{job_id}"),
+        api.send("POST", f"/v1/jobs/{job_id}/pause"),
+        api.send("PUT", f"/v1/jobs/{job_id}/cancel"),
+    ]
+
+    assert [(answer.status, "Retry-After" in answer.headers) for answer in answers] == [(503, True)] * 4
+    storm.clock.advance(HOUR)
+    assert [api.submit(key, delay=60).status, api.get(f"/v1/jobs/{job_id}").status] == [202, 200]
 
 
 @pytest.mark.parametrize("call", ["limits.read", "queues.visible", "queues.send", "blobs.get", "registry.workers"])

@@ -112,6 +112,7 @@ def test_after_an_hour_without_the_queues_every_run_starts_within_minutes(
     storm.let_pass(HOUR - MINUTE)
     assert storm.target.calls == []
     assert Status.FAILED not in statuses(storm, runs)
+    assert (storm.counts["unsent_by_sweep"] > 0) is (calls == ("queues.send",))
 
     storm.let_pass(HOUR / 4 + 5 * MINUTE)
 

@@ -6,14 +6,17 @@ import pytest
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.fairness import TenantLimits
-from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.records import Definition, Record, Status
+from onthedot.domain.targets.types import ShellTarget
+from onthedot.domain.workers.pools import Requirements
 from onthedot.ports import Deadline
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_recent
 from tests.builders import a_run, a_world
 from tests.scenarios.kits.outages import HOUR, StormySimulation
-from tests.scenarios.kits.recurring import cron, submit
+from tests.scenarios.kits.recurring import cron, fired, submit
 
 MINUTE = 60.0
+FAR = 600
 
 
 @pytest.fixture
@@ -132,3 +135,39 @@ def test_one_slot_that_the_auditor_cannot_read_hides_no_other(storm: StormySimul
     counts = audit_due_jobs(storm.world.engine, range(2), Deadline.after(storm.clock.now(), 60_000))
 
     assert (counts["jobs"], counts["unavailable"] > 0) == (1, True)
+
+
+def test_a_watch_slot_that_cannot_be_counted_for_a_limit_stops_no_claims(storm: StormySimulation) -> None:
+    storm.calm.limits.put("greedy", TenantLimits(in_flight=1_000))
+    limited, others = pending(storm, 20, due_in=100, tenant="greedy"), pending(storm, 20, due_in=100)
+    storm.outages.fail("store.read_slot", concerns=lambda slot, *_: slot.startswith("watch#0#"))
+
+    storm.let_pass(3 * MINUTE)
+
+    assert statuses(storm, [*limited, *others]) == {Status.SUCCEEDED}
+    assert lateness(storm, [*limited, *others]) <= 3
+    assert storm.counts["in_flight_unknown"] > 0
+
+
+@pytest.mark.parametrize("error", [Unavailable, ZeroDivisionError])
+def test_a_run_for_which_no_pool_can_be_looked_up_stops_no_other(
+    storm: StormySimulation, error: type[Exception]
+) -> None:
+    jobs = [submit(storm, cron("* * * * *")) for _ in range(10)]
+    target = Definition(ShellTarget(("a",)), requirements=Requirements(("gpu",)))
+    lost = [
+        a_run(storm.clock).due_in(FAR).having(pool="gone", definition=target).pending().stored_in(storm.calm.store)
+        for _ in range(10)
+    ]
+    others = pending(storm, 20, due_in=FAR)
+    storm.outages.fail("registry.workers", error=error)
+
+    storm.let_pass(FAR + MINUTE)
+
+    assert statuses(storm, others) == {Status.SUCCEEDED}
+    assert lateness(storm, others) <= 3
+    assert {len(fired(storm, job)) for job in jobs} == {(FAR + 60) // 60}
+    assert statuses(storm, lost) == {Status.PENDING}
+    assert storm.counts["set_aside"] == (0 if error is Unavailable else len(lost))
+    slots = {run.slot for run in lost}
+    assert storm.outages.failed["registry.workers"] <= 10 * len(slots), "asked once for a slot and tick"

@@ -86,3 +86,15 @@ def test_an_outage_of_the_table_during_an_attempt_repeats_no_work_that_is_done(s
     storm.let_pass(5 * MINUTE)
 
     assert (storm.status(run), len(storm.target.calls)) == (Status.SUCCEEDED, 1)
+
+
+def test_an_attempt_whose_end_cannot_be_stored_for_an_hour_is_lost_and_tried_again(storm: StormySimulation) -> None:
+    run = submitted(storm, "x")
+    storm.clock.advance(5)
+    storm.outages.fail("store.move", concerns=lambda move: move.to is not Status.RUNNING or storm.target.calls)
+    storm.outages.fail("store.move_many")
+
+    storm.let_pass(HOUR + 15 * MINUTE)
+
+    ended = storm.stored(run)
+    assert (ended.status, ended.losses, len(storm.target.calls)) == (Status.SUCCEEDED, 1, 2)

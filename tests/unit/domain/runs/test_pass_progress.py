@@ -1,6 +1,7 @@
 """The progress of the passes over the slots of a shard."""
 
 from collections import Counter
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,3 +88,12 @@ def test_a_deep_read_that_left_a_record_goes_on_there() -> None:
     assert deep_range(under_way, 5_001) == range(3_040, 3_040 + DEEP_BUCKETS)
     nearly = ShardProgress(5_001, 5_001, 4_990, 4_995, 5_001)
     assert deep_range(nearly, 5_001) == range(4_990, 4_995)
+
+
+def test_a_deep_re_read_begins_once_a_day_and_the_one_under_way_keeps_its_end() -> None:
+    ended = ShardProgress(fire=10_000, watch=10_000, deep=9_000, deep_until=9_000, early=10_000)
+    under_way = replace(ended, deep=7_000, deep_until=9_000)
+
+    assert list(deep_range(ended, 9_000 + DEEP_REREAD - 1)) == []
+    assert deep_range(ended, 9_000 + DEEP_REREAD) == range(9_000, 9_000 + DEEP_BUCKETS)
+    assert deep_end(under_way, 7_000 + 2 * DEEP_REREAD) == 9_000

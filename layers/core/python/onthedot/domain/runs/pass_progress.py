@@ -29,7 +29,7 @@ class ShardProgress:
     """The bucket at which the deep re-read under way ends. None is under way when it is not after `deep`."""
     early: int
     """Slots up to this bucket were checked for an early claim."""
-    text: str | None = field(default=None, compare=False, repr=False)
+    text: str | None = field(default=None, compare=False, repr=False, kw_only=True)
     """The stored text from which it was read. Another version may write the same progress as another text."""
 
 

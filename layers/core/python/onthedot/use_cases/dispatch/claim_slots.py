@@ -1,10 +1,12 @@
 """Claim the runs of a fire slot and send them: the claim pass of a tick."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.fairness import Quota
 from onthedot.domain.runs.records import Kind, Record, Status
@@ -27,6 +29,7 @@ from onthedot.use_cases.dispatch.slot_entries import read_slot_entries, read_slo
 from onthedot.use_cases.dispatch.stamp_runs import stamp_jobs
 from onthedot.use_cases.outcomes import Outcome, is_written
 
+_LOG: Final = logging.getLogger(__name__)
 CLAIMS_PER_ROUND: Final = 500
 """Entries that are read, and shared out fairly among tenants, at a time. Claims go 25 to a call, messages 10."""
 
@@ -163,9 +166,16 @@ def send(work: Pass, runs: Sequence[SlotEntry | Record]) -> None:
 
 
 def _in_flight(work: Pass) -> Iterator[SlotEntry]:
-    """Yield the runs that were sent and have not ended. They are read from the watch slots, so no counter can drift."""
+    """Yield the runs that were sent and have not ended. They are read from the watch slots, so no counter can drift.
+
+    The runs of a slot that cannot be read are not counted: a limit of one tenant must not stop the others.
+    """
     first = bucket_of(work.now) - REREAD
     last = bucket_of(horizon(work.now, work.engine.deployment.lookahead)) + WATCH_DISTANCE
     for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in work.tick.shards):
-        for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
-            yield from entries
+        try:
+            for entries in read_slot_entries(work.engine, slot, CLAIMS_PER_ROUND):
+                yield from entries
+        except Unavailable as error:
+            work.counts["in_flight_unknown"] += 1
+            _LOG.warning("in_flight_unknown", extra={"slot": slot, "error": str(error)})

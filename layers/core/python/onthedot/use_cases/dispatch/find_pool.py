@@ -111,9 +111,7 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
             result.entries.append(replace(found[run.run_id], pool=pool))
 
 
-def _find_pools(
-    engine: Engine, runs: Sequence[Record], jobs: ReadRecords, result: Rerouted
-) -> dict[str, str | NoPool]:
+def _find_pools(engine: Engine, runs: Sequence[Record], jobs: ReadRecords, result: Rerouted) -> dict[str, str | NoPool]:
     """Return the pool of each run for which one can be looked up. Note the other runs in the result.
 
     A registry that fails is asked once: its time-outs would take the time of the other runs of the tick.

@@ -3,7 +3,8 @@
 A retired shard gets no more ticks, so no writer may put a record there unnoticed:
 
 - A number of shards is retired only a day after it was last seen. Each writer announces its number again after an hour,
-  which refreshes the time at which it was seen. So a writer with a larger number announces it before its next write.
+  which refreshes the time at which it was seen. If it cannot, it stops to write after six hours. So a writer with a
+  larger number announces it before its next write.
 - An announcement changes the stored history. If it comes before the retirement, the retirement is refused. If it comes
   after, it raises the number again, and ticks go on in the next minute.
 - No other process puts a record from elsewhere into these shards. A record that is there already may move from slot to

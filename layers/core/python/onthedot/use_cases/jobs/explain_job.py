@@ -38,7 +38,7 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     unknown: list[str] = []
     latest = _known(unknown, "its runs", lambda: _latest_due(engine, job, now)) if job.kind in STAMPING else None
     run = latest or job
-    limit = _limit(engine, run, now)
+    limit = _known(unknown, "the limits", lambda: _limit(engine, run, now))
     definition = run.definition or job.definition
     workers = _known(unknown, "the workers", lambda: _workers(engine, run, definition, now)) or []
     waits = [*_pool(engine, run), *workers]
@@ -83,10 +83,14 @@ def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
 
 
 def _limit(engine: Engine, run: Record, now: int) -> str | None:
-    """Say which limit throttles a run that could have been sent by now."""
+    """Say which limit throttles a run that could have been sent by now. Raise Unavailable."""
     if run.status is not Status.PENDING or not is_near(run.fire_at, now, engine.deployment.lookahead):
         return None
-    return read_limits(engine).why_throttled(run.tenant, run.pool, run.priority)
+    limits = read_limits(engine)
+    why = limits.why_throttled(run.tenant, run.pool, run.priority)
+    if why is None and not limits.known:
+        raise Unavailable("the limits cannot be read")
+    return why
 
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
