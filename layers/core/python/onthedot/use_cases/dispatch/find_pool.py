@@ -101,14 +101,14 @@ def _reroute(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline, r
     found = {entry.run_id: entry for entry in entries}
     for run, move, outcome in zip(runs, moves, outcomes, strict=True):
         pool = pools[run.run_id]
-        if (why := fault_of(outcome, move)) is not None:
+        if isinstance(pool, str) and is_written(outcome, lambda current: current.pool == move.changes["pool"]):  # noqa: B023
+            result.entries.append(replace(found[run.run_id], pool=pool))
+        elif (why := fault_of(outcome, move)) is not None:
             result.faults[run.run_id] = why
         elif isinstance(outcome, Undecided):
             result.left += 1
         elif isinstance(pool, NoPool):
             result.waiting += 1
-        elif is_written(outcome, lambda current: current.pool == move.changes["pool"]):  # noqa: B023
-            result.entries.append(replace(found[run.run_id], pool=pool))
 
 
 def _find_pools(engine: Engine, runs: Sequence[Record], jobs: ReadRecords, result: Rerouted) -> dict[str, str | NoPool]:
