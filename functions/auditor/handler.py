@@ -7,7 +7,7 @@ from onthedot.observability import emit, logger
 from onthedot.ports import Deadline
 from onthedot.settings import AuditorSettings
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
-from onthedot.use_cases.dispatch.served_shards import ServedShards
+from onthedot.use_cases.shards.served_shards import ServedShards
 from onthedot.wiring.aws import auditor_engine
 
 _settings = AuditorSettings.from_environment(os.environ)

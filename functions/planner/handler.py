@@ -7,7 +7,7 @@ from onthedot.clock import SystemClock
 from onthedot.observability import logger
 from onthedot.settings import PlannerSettings
 from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
-from onthedot.use_cases.dispatch.served_shards import ServedShards
+from onthedot.use_cases.shards.served_shards import ServedShards
 from onthedot.wiring.aws import shard_store, tick_queue
 
 _settings = PlannerSettings.from_environment(os.environ)

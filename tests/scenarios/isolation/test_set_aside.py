@@ -1,42 +1,28 @@
 """One record that cannot be read or handled: it is set aside, the others fire on time, and it is taken up again."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from onthedot.domain.runs import sweep as sweep_rules
-from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of, slot_shard
 from onthedot.domain.runs.stamping import plan_stamps
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
-from onthedot.ports import Deadline, RunStore, TickLease, Undecided
+from onthedot.ports import Deadline, RunStore
 from onthedot.use_cases.dispatch import stamp_runs, sweep_overdue
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
 from onthedot.use_cases.dispatch.set_aside import BUCKETS_BETWEEN, UNHANDLED, set_aside, take_up
 from onthedot.use_cases.jobs.explain_job import explain_job
-from tests.builders import DEPLOYMENT, NOON, VirtualClock, World, a_run, a_world
+from tests.builders import NOON, VirtualClock, World, a_run, a_world
 from tests.poison import UNREADABLE
 from tests.scenarios.kits.faults import Faults, FaultyStore
+from tests.scenarios.kits.healthy import FAR, SHARDS, all_on_time, assert_progress_goes_on, healthy
 from tests.scenarios.kits.poisoning import poison_slot, raw_fields
 from tests.scenarios.kits.recurring import cron, fired, submit
 from tests.scenarios.kits.simulation import Simulation
 
-FAR = 600
-GRPC = frozenset({"grpc"})
-SHARDS = range(DEPLOYMENT.shards)
 UNCHANGED = {"slot", "aside_from", "aside_since", "aside_why"}
-
-
-def healthy(simulation: Simulation) -> list[Record]:
-    return [simulation.submit(FAR + n) for n in range(20)]
-
-
-def all_on_time(simulation: Simulation, runs: list[Record]) -> bool:
-    return all(simulation.target.times_of(run.run_id) == [run.nominal_at] for run in runs)
 
 
 @pytest.mark.parametrize("slot_kind", list(SlotKind))
@@ -60,15 +46,6 @@ def test_the_others_fire_on_time_and_the_record_is_set_aside_unchanged(kind: str
         assert simulation.counts["set_aside"] == len(bad)
         assert simulation.counts["slot_failed"] == 0
         assert_progress_goes_on(world)
-
-
-def assert_progress_goes_on(world: World) -> None:
-    present = bucket_of(world.clock.now())
-    progress = world.progress.begin(TickLease(tuple(SHARDS), "reader", 0), world.clock.now())
-    assert progress is not None
-    assert {shard: (one.fire, one.watch) for shard, one in progress.items()} == dict.fromkeys(
-        SHARDS, (present, present)
-    )
 
 
 @pytest.mark.parametrize("kind", ["unknown kind", "no generation", "newer format", "unknown status"])
@@ -232,119 +209,12 @@ class StubbornStore(FaultyStore):
         return super().set_aside(run_id, slot, why, now)
 
 
-@pytest.mark.parametrize("delay", [0, FAR])
-def test_a_run_of_a_removed_pool_moves_to_another_one(delay: int) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_run(world.clock).due_in(delay).having(pool="gone").stored_in(world.store)
-        simulation.let_pass(delay + 300)
-        assert simulation.status(run) is Status.SUCCEEDED
-        assert simulation.stored(run).pool == "default"
-        if delay:
-            assert simulation.target.times_of(run.run_id) == [run.nominal_at]
-
-
-def test_a_run_that_no_pool_can_run_waits_with_that_reason_and_runs_when_one_can() -> None:
-    only_long = Pools(tuple(pool for pool in DEFAULT_POOLS if pool.name == "long"))
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_run(world.clock).due_in(FAR).having(pool="gone").stored_in(world.store)
-        object.__setattr__(world.deployment, "pools", Pools((replace(only_long.all[0], capabilities=GRPC),)))
-        try:
-            simulation.let_pass(FAR + 600)
-            assert simulation.status(run) is Status.PENDING
-            reasons = {each.code: each.message for each in explain_job(world.engine, "acme", run.run_id).reasons}
-            assert "pool gone is gone, and no other pool can run it" in reasons["held_back"]
-            assert_progress_goes_on(world)
-            object.__setattr__(world.deployment, "pools", only_long)
-            simulation.let_pass(3_600)
-        finally:
-            object.__setattr__(world.deployment, "pools", Pools())
-        assert simulation.stored(run).pool == "long"
-        assert simulation.status(run) is Status.SUCCEEDED
-
-
 def test_a_record_that_is_set_aside_is_logged_with_its_id_and_reason(caplog: pytest.LogCaptureFixture) -> None:
     with a_world() as world:
         bad = poison_slot(world, "unknown kind", SlotKind.FIRE, NOON + FAR * 1000, shard=0)
         Simulation(world).let_pass(FAR)
         [logged] = [vars(record) for record in caplog.records if record.message == "set_aside"]
         assert (logged["run"], logged["why"]) == (bad, raw_fields(world, bad)["aside_why"])
-
-
-def test_a_run_of_a_removed_pool_that_the_store_refuses_to_change_is_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_run(world.clock).due_in(FAR).having(pool="gone").stored_in(world.store)
-        others = healthy(simulation)
-        move_many = type(world.store).move_many
-
-        def refuses(self: Any, moves: Sequence[Move], deadline: Deadline) -> list[Any]:
-            answers = move_many(self, moves, deadline)
-            return [
-                Undecided("ValidationError", permanent=True) if move.run_id == run.run_id else answer
-                for move, answer in zip(moves, answers, strict=True)
-            ]
-
-        monkeypatch.setattr(type(world.store), "move_many", refuses)
-        simulation.let_pass(FAR + 360)
-        assert all_on_time(simulation, others)
-        assert simulation.stored(run).aside_why == f"{UNHANDLED}ValidationError"
-        assert_progress_goes_on(world)
-
-
-def test_a_slot_that_cannot_be_read_stops_no_other_and_is_read_when_it_can_be(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        simulation.slots_may_fail = True
-        runs = healthy(simulation)
-        first = runs[0].slot
-        read_slot = type(world.store).read_slot
-
-        def failing(store: object, slot: str, cursor: str | None = None) -> object:
-            if slot == first:
-                raise RuntimeError("this partition is broken")
-            return read_slot(store, slot, cursor)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(type(world.store), "read_slot", failing)
-        simulation.let_pass(FAR + 60)
-        assert all_on_time(simulation, [run for run in runs if run.slot != first])
-        assert simulation.counts["slot_failed"] > 0
-        monkeypatch.undo()
-        simulation.let_pass(120)
-        assert {simulation.status(run) for run in runs} == {Status.SUCCEEDED}
-
-
-def test_a_second_tick_of_a_group_does_nothing_while_the_first_is_under_way() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        runs = healthy(simulation)
-        world.clock.advance(FAR - 200)
-        now = world.clock.now()
-        lease = TickLease(tuple(SHARDS), "slow", now + 90_000)
-        assert world.progress.begin(lease, now) == {}
-        simulation.plan_ticks()
-        simulation.dispatch()
-        assert simulation.counts == {"busy": 1}
-        world.clock.advance(100)
-        simulation.let_pass(200)
-        assert all_on_time(simulation, runs)
-
-
-def test_a_shard_for_which_ticks_have_no_time_keeps_its_progress() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        simulation.let_pass(10 * 60)
-        before = world.progress.begin(TickLease(tuple(SHARDS), "reader", 0), world.clock.now())
-        for _ in range(5):
-            world.clock.advance(BUCKET_MS / 1000)
-            simulation.plan_ticks()
-            simulation.dispatch(no_time=True)
-        after = world.progress.begin(TickLease(tuple(SHARDS), "reader", 0), world.clock.now())
-        assert simulation.counts["out_of_time"] > 0
-        assert after == before
 
 
 @pytest.mark.parametrize("status", [Status.PENDING, Status.ACTIVE, Status.SUCCEEDED, Status.PAUSED])

@@ -17,8 +17,8 @@ from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
-from onthedot.use_cases.dispatch.served_shards import ServedShards
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.use_cases.shards.served_shards import ServedShards
 from tests.builders import World
 from tests.scenarios.kits.faults import Crash, Faults, FaultyPatterns, FaultyProgress, FaultyQueues, FaultyStore
 

@@ -22,7 +22,7 @@ from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import continue_tick, plan_ticks
-from onthedot.use_cases.dispatch.served_shards import ServedShards
+from onthedot.use_cases.shards.served_shards import ServedShards
 from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from tests.builders import World
 from tests.scenarios.kits.index_lag import LaggingIndex, LaggingStore

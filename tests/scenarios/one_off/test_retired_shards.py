@@ -13,7 +13,7 @@ from onthedot.domain.shard_history import ShardHistory
 from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Page, SlotEntry
-from onthedot.use_cases.dispatch.retire_shards import Retirement, retire_shards
+from onthedot.use_cases.shards.retire_shards import Retirement, retire_shards
 from tests.builders import World, a_world, the_claim_of
 from tests.scenarios.kits.recurring import every, submit
 from tests.scenarios.kits.simulation import Simulation

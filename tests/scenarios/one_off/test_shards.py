@@ -11,7 +11,7 @@ from onthedot.domain.runs.slots import slot_shard
 from onthedot.domain.schedules.schedule import fires_between
 from onthedot.domain.shard_history import ShardHistory
 from onthedot.ports import Page
-from onthedot.use_cases.dispatch.served_shards import ServedShards
+from onthedot.use_cases.shards.served_shards import ServedShards
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.recurring import every, fired, submit
 from tests.scenarios.kits.simulation import Simulation

@@ -14,7 +14,7 @@ from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
 from onthedot.domain.shard_history import ShardHistory
 from onthedot.ports import ShardStore
-from onthedot.use_cases.dispatch.retire_shards import Retirement, retire_shards
+from onthedot.use_cases.shards.retire_shards import Retirement, retire_shards
 
 
 @click.command()
