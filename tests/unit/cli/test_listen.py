@@ -55,6 +55,8 @@ def listening(*options: str) -> Iterator[Listener]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1", "TZ": "UTC"},
+        # A shell that starts the tests in the background lets them ignore Ctrl-C, and the process would inherit it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     try:
         assert process.stderr is not None

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
 from onthedot.domain import compact_json
@@ -63,8 +64,11 @@ def decode_field(name: str, stored: Any) -> Any:
 
 def encode(run: Record) -> dict[str, Stored]:
     """Return the whole record as it is stored. Fields without a value are left out."""
-    values = ((name, getattr(run, name)) for name in FIELDS)
-    return {name: encode_field(name, value) for name, value in values if value is not None and value not in _EMPTY}
+    return {
+        name: value if encoder is None else encoder(value)
+        for (name, encoder), value in zip(_FIELD_ENCODERS, _VALUES(run), strict=True)
+        if value is not None and (value or value not in _EMPTY)
+    }
 
 
 def decode(record: Mapping[str, Any]) -> Record:
@@ -200,6 +204,8 @@ _ENCODERS: Final[Mapping[str, Callable[[Any], Stored]]] = {
     "priority": str,
     "kind": str,
 }
+_FIELD_ENCODERS: Final = tuple((name, _ENCODERS.get(name)) for name in FIELDS)
+_VALUES: Final = attrgetter(*FIELDS)
 _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(INTEGERS, int),
     "definition": _decode_definition,
