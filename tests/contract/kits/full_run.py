@@ -99,7 +99,6 @@ def a_run_with_every_field(clock: Clock) -> Record:
             aside_from="fire#0#29000000",
             aside_since=7,
             aside_why="it was odd",
-            format=1,
             lease_until=clock.now() + 30_000,
             worker="worker-1",
             started_at=clock.now() - 5,

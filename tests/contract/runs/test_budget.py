@@ -213,3 +213,23 @@ def test_messages_are_sent_ten_to_a_request(life: Life) -> None:
     assert sum(requests) == len(runs)
     # One request to send ten, one to receive and one to delete them: three for ten runs at full batches.
     assert 3 * len(requests) <= 0.45 * len(runs)
+
+
+def test_moves_and_stamps_go_25_to_a_request(life: Life) -> None:
+    now = life.clock.now()
+    runs = [a_run(life.clock).due_in(600).pending().build() for _ in range(50)]
+    requests: list[str] = []
+    events = life.clients.dynamodb.meta.events
+    events.register("before-call.dynamodb.*", lambda model, **_: requests.append(model.name), unique_id="budget")
+    try:
+        store = DynamoRunStore(life.clients.dynamodb, life.store.table, life.clock)
+        store.create_many(runs, Deadline.after(now, 30_000))
+        moves = [
+            lifecycle.claim(run.run_id, run.slot or "", run.generation, run.fire_at, now=now, claim_token="t/1")
+            for run in runs
+        ]
+        outcomes = store.move_many(moves, Deadline.after(now, 30_000))
+    finally:
+        events.unregister("before-call.dynamodb.*", unique_id="budget")
+    assert all(isinstance(outcome, Moved) for outcome in outcomes)
+    assert requests == ["BatchExecuteStatement"] * 4

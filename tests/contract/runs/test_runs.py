@@ -34,7 +34,7 @@ def test_a_run_that_does_not_exist_is_none(store: RunStore) -> None:
 def test_every_field_comes_back_as_it_was_stored(store: RunStore, clock: Clock) -> None:
     run = a_run_with_every_field(clock)
     missing = [name for name in FIELDS if getattr(run, name) in (None, (), 0, "")]
-    assert not missing, "the case must fill every field"
+    assert missing == ["format"], "the case must fill every field but the one that only newer versions store"
     assert run.definition is not None
     plain = Definition(run.definition.target)
     same = [one.name for one in fields(Definition) if getattr(run.definition, one.name) == getattr(plain, one.name)]

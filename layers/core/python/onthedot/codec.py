@@ -28,8 +28,8 @@ from onthedot.domain.targets.types import HttpTarget
 from onthedot.domain.workers.pools import Requirements
 
 FORMAT: Final = 1
-"""The newest format of records that this version reads. It is a condition of every move that the record has no newer
-one. A record of the first format does not store it."""
+"""The only format of records that this version reads. It is not stored: a record with a stored format is of a newer
+version. It is a condition of every move that there is none."""
 MOST_WHY: Final = 300
 """Characters of a fault that are stored and shown."""
 Scalar = str | int | bool
@@ -97,7 +97,7 @@ def _whole(run: Record) -> Record:
 
 def refuse_newer(record: Mapping[str, Any]) -> None:
     """Raise ValueError when a newer version wrote the record in a format that this version does not know."""
-    if int(record.get("format") or FORMAT) > FORMAT:
+    if record.get("format") is not None:
         raise ValueError(f"it has format {record['format']}, and this version knows formats up to {FORMAT}")
 
 

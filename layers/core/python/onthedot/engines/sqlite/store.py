@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final
 
-from onthedot.codec import FORMAT, Scalar, decode, encode, encode_field, unreadable
+from onthedot.codec import Scalar, decode, encode, encode_field, unreadable
 from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import FIELDS, SETS, Record
@@ -159,9 +159,9 @@ def _expectation(move: Move) -> tuple[str, list[Any]]:
     clauses = ["run_id = ?", f"status IN ({_places(statuses)})"]
     clauses += [f'"{name}" IS ?' for name in expect.equals]
     clauses += [f'"{name}" <= ?' for name in expect.at_most]
-    clauses.append("coalesce(format, 1) <= ?")
+    clauses.append("format IS NULL")
     equals = (_stored(name, value) for name, value in expect.equals.items())
-    return " AND ".join(clauses), [move.run_id, *statuses, *equals, *expect.at_most.values(), FORMAT]
+    return " AND ".join(clauses), [move.run_id, *statuses, *equals, *expect.at_most.values()]
 
 
 def _stored(name: str, value: Any) -> Scalar | None:

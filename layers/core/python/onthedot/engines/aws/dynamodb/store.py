@@ -155,19 +155,7 @@ class DynamoRunStore:
         statements = {move.run_id: partiql_statement(move, self._table) for move in moves}
         if len(statements) != len(moves):  # AWS rejects a whole batch that names an item twice
             raise ValueError("move_many takes moves on different runs")
-        outcomes = self._execute_batches(statements, deadline)
-        return [self._counting(m, done) if _is_invalid(done) else done for m, done in zip(moves, outcomes, strict=True)]
-
-    def _counting(self, move: Move, outcome: Outcome) -> Outcome:
-        """Apply the move alone, because PartiQL cannot add to a counter that the item does not have."""
-        try:
-            return self.move(move)
-        except UnreadableRecord:
-            return Moved(None)  # the move was applied
-        except (ClientError, Unavailable) as error:
-            # One bad statement must not stop the others.
-            _LOG.error("statement_failed", extra={"run": move.run_id, "error": str(error)})
-            return outcome
+        return self._execute_batches(statements, deadline)
 
     def _execute_batches(self, statements: Mapping[str, Any], deadline: Deadline) -> Sequence[Outcome]:
         """Execute one conditional statement for each run id. Repeat the statements whose failure may pass by itself.
@@ -266,7 +254,7 @@ def _outcome(run_id: str, answer: Mapping[str, Any]) -> Outcome:
         return Moved(None)
     if error["Code"] in _REFUSALS:
         return _refused(lambda: to_run(error["Item"]) if error.get("Item") else None)
-    if error["Code"] not in TRANSIENT and error["Code"] != _INVALID:
+    if error["Code"] not in TRANSIENT:
         # One bad statement must not stop the other 24. It is logged, because otherwise it would look like a throttle.
         _LOG.error("statement_failed", extra={"run": run_id, "code": error["Code"]})
     return Undecided(f"{error['Code']}: {error.get('Message', '')}", permanent=error["Code"] in _PERMANENT)
@@ -277,10 +265,6 @@ def _refused(read: Callable[[], Record | None]) -> Refused:
         return Refused(read())
     except UnreadableRecord as error:
         return Refused(None, error.record)
-
-
-def _is_invalid(outcome: Outcome) -> bool:
-    return isinstance(outcome, Undecided) and outcome.why.startswith(f"{_INVALID}:")
 
 
 def _may_pass(outcome: Outcome) -> bool:
