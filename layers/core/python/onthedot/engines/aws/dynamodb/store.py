@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -120,9 +121,8 @@ class DynamoRunStore:
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                     **update_item_arguments(move),
                 )
-        except ClientError as failure:
-            error = failure
-            return _refused(lambda: self._current(error, move.run_id))
+        except ClientError as error:
+            return _refused(partial(self._current, error, move.run_id))
         return Moved(to_run(reply["Attributes"]))
 
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
