@@ -24,7 +24,7 @@ class Index:
 
 
 # The attributes that routing needs, and none that `start` changes: else every start would cost an index write.
-_ROUTING: Final = ("generation", "claim_token", "tenant", "priority", "pool", "kind", "format")
+_ROUTING: Final = ("generation", "claim_token", "tenant", "priority", "pool", "kind", "format", "gates", "start_by")
 DUE: Final = Index("due", "slot", "fire_at", "N", _ROUTING)
 LISTING: Final = Index("listing", "listed_under", "created_at", "N")
 FAILURES: Final = Index("failures", "failed_under", "finished_at", "N")

@@ -9,6 +9,7 @@ from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
+from onthedot.ports.gates import GateAnswer, GateStore
 from onthedot.ports.queues import Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
@@ -36,6 +37,8 @@ __all__ = [
     "Deadline",
     "Engine",
     "EventBus",
+    "GateAnswer",
+    "GateStore",
     "LimitsStore",
     "Moved",
     "Page",

@@ -6,6 +6,7 @@ from onthedot.domain.deployment import Deployment
 from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.events import PatternStore
+from onthedot.ports.gates import GateStore
 from onthedot.ports.queues import RunQueues
 from onthedot.ports.runs import RunStore
 from onthedot.ports.shards import ShardStore
@@ -27,3 +28,4 @@ class Engine:
     signing: SigningStore
     patterns: PatternStore
     shards: ShardStore
+    gates: GateStore

@@ -18,6 +18,12 @@ class RunMessage:
     tenant: str
     priority: Priority
     pool: str
+    gates: tuple[str, ...] = ()
+    """The gates that the run itself names. A stamped run asks the gates of its job instead."""
+    woken: str | None = None
+    """The gate at which the run waited last, if it was taken off the list."""
+    start_by: int | None = None
+    """The time after which the run is skipped, if it has not started before."""
 
 
 @dataclass(frozen=True, slots=True)

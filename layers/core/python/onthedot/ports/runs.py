@@ -34,7 +34,10 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class SlotEntry:
-    """A run as the due index shows it: possibly stale, but enough to claim and to route it."""
+    """A run as the due index shows it: possibly stale, but enough to claim and to route it.
+
+    An entry of kind `GATE` is a gate at which runs may wait. Its id is the text of the gate.
+    """
 
     run_id: str
     slot: str
@@ -45,6 +48,8 @@ class SlotEntry:
     pool: str
     kind: Kind
     claim_token: str | None = None
+    gates: tuple[str, ...] = ()
+    start_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """The stores of tenants' limits, API tokens and signing keys."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from onthedot.domain.runs.fairness import Limits, TenantLimits
+from onthedot.domain.gates.limits import Limits, TenantLimits
 from onthedot.domain.targets.webhooks import SigningKey
 
 
@@ -18,18 +18,18 @@ class Principal:
 
 
 class LimitsStore(Protocol):
-    """A store of the limits of tenants, and of the tenants and queues that are throttled."""
+    """A store of the limits of tenants."""
 
     def read(self) -> Limits:
-        """Return all limits and everything that is throttled now."""
+        """Return the limits of all tenants that have any."""
+        ...
+
+    def find(self, tenant: str) -> TenantLimits | None:
+        """Return the limits of one tenant as they are now. None: it has none."""
         ...
 
     def put(self, tenant: str, limits: TenantLimits | None) -> None:
         """Set the limits of a tenant. None removes them."""
-        ...
-
-    def mark_throttled(self, group: int, throttled: Mapping[str, str]) -> None:
-        """Replace the tenants and queues that a shard group throttles now, with the reason for each."""
         ...
 
 

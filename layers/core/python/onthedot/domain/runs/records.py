@@ -71,6 +71,8 @@ class Kind(StrEnum):
     """A job that gets one run for each event that matches its pattern."""
     SKIPPED_RANGE = "skipped"
     """One or many fire times of a recurring job that were not run."""
+    GATE = "gate"
+    """No record: a gate in the slot in which a tick looks at it."""
 
 
 STAMPING: Final = frozenset({Kind.RECURRING, Kind.EVENT})
@@ -168,6 +170,18 @@ class Record:
     """The slot from which a dispatcher set the record aside, because it could not read or handle it."""
     aside_since: int | None = None
     aside_why: str | None = None
+
+    # Gates
+    gates: tuple[str, ...] = ()
+    """The gates that a job names, sorted. A stamped run asks the gates of its job."""
+    held: tuple[str, ...] = ()
+    """The places of the running attempt: the page and the name of each gate, such as `0#stripe`."""
+    woken: str | None = None
+    """The gate at which the run waited last, if it was taken off the list and has not started since."""
+    start_within_seconds: int | None = None
+    """Of a job: a run that has not started so long after its first fire time is skipped."""
+    start_by: int | None = None
+    """Of a run that has not started yet: the time after which it is skipped."""
 
     # Changes
     version: int | None = None

@@ -14,6 +14,9 @@ def message_for(run: Record | SlotEntry) -> RunMessage:
         tenant=run.tenant,
         priority=run.priority,
         pool=run.pool,
+        gates=run.gates,
+        woken=run.woken if isinstance(run, Record) else None,
+        start_by=run.start_by,
     )
 
 

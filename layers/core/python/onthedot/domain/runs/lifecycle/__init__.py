@@ -1,7 +1,7 @@
 """The moves of a run's life, as pure functions: each one takes the facts that the caller knows and returns a `Move`.
 
 The use cases decide which move to make and the store applies it. `attempts` has the moves of a worker's attempt,
-`sent` those of a run that no worker has started yet, `ended` those of a run that has ended, `aside` those of a run that
+`sent` those of a run that no worker has started yet, `gated` those of a run at a gate, `ended` those of a run that has ended, `aside` those of a run that
 was set aside or whose pool is gone.
 """
 
@@ -38,6 +38,7 @@ from onthedot.domain.runs.lifecycle.ended import (
     resize_range,
     revive,
 )
+from onthedot.domain.runs.lifecycle.gated import fence, reserve, skip_waiting, wait, wait_for_queue, wake
 from onthedot.domain.runs.lifecycle.sent import (
     LONGEST_LOOK_MS,
     MAX_RESENDS,
@@ -76,6 +77,7 @@ __all__ = [
     "extend_lease",
     "fail",
     "fail_again",
+    "fence",
     "hand_back",
     "is_redriven",
     "keep_for_run",
@@ -91,16 +93,21 @@ __all__ = [
     "repark",
     "reroute",
     "resend",
+    "reserve",
     "resize_range",
     "retry",
     "revive",
     "skip",
     "skip_missed",
+    "skip_waiting",
     "start",
     "stop",
     "succeed",
     "take_back",
     "uncount_resend",
     "undeliverable",
+    "wait",
     "wait_for_pool",
+    "wait_for_queue",
+    "wake",
 ]

@@ -33,13 +33,19 @@ class Failure:
     """The kind of error as a short stable word."""
 
 
-def start(run_id: str, generation: str, *, now: int, worker: str, attempt_token: str) -> Move:
-    """Begin an attempt: never early, never for an old generation, never beside another attempt."""
+def start(
+    run_id: str, generation: str, *, now: int, worker: str, attempt_token: str, held: tuple[str, ...] = ()
+) -> Move:
+    """Begin an attempt: never early, never for an old generation, never beside another attempt.
+
+    `held` are the places that the attempt has got at gates.
+    """
+    places = {"held": held, "woken": None} if held else {}
     return Move(
         run_id,
         Expect(frozenset({Status.DISPATCHED}), {"generation": generation}, {"fire_at": now}),
         Status.RUNNING,
-        {"worker": worker, "attempt_token": attempt_token, "started_at": now, "lease_until": now + LEASE_MS},
+        {"worker": worker, "attempt_token": attempt_token, "started_at": now, "lease_until": now + LEASE_MS, **places},
         {"attempt": 1},
     )
 
@@ -172,4 +178,6 @@ def _ended(run: Record, now: int, outcome: str, failure: Failure | None) -> dict
     """Return the fields that record the end of the present attempt."""
     error, error_class = (None, None) if failure is None else (failure.error, failure.error_class)
     attempt = Attempt(run.attempt, run.worker or "", run.started_at or now, now, outcome, error, error_class)
-    return {"attempts": (*run.attempts, attempt)[-KEPT_ATTEMPTS:], "lease_until": None}
+    # A retry may start at any time, and has to ask its gates again.
+    begun = {name: None for name in ("held", "start_by", "woken") if getattr(run, name)}
+    return {"attempts": (*run.attempts, attempt)[-KEPT_ATTEMPTS:], "lease_until": None, **begun}

@@ -1,0 +1,100 @@
+"""The names of gates, and the slots that belong to them.
+
+A gate belongs to a tenant. `customer:42` is key `42` of gate `customer`, and has the limits of the gate to itself. The
+limits of a tenant and the backlog of a queue are gates too, with names that no user can give.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Self
+
+from onthedot.domain.runs.records import Priority
+from onthedot.domain.runs.slots import SlotKind, bucket_of, shard_of, slot_name
+
+TENANT: Final = "@tenant"
+"""The name of the gate that has a tenant's own limits."""
+QUEUE: Final = "@queue"
+"""The name of the gates of run queues. The key is the name of the queue, and the tenant is empty."""
+MOST_GATES: Final = 3
+"""Most gates that a job names."""
+MOST_KEY_CHARACTERS: Final = 128
+WAIT: Final = "wait"
+"""The first part of the name of a waiting list."""
+KEYS: Final = "keys"
+"""The first part of the name of the slot of a gate's keys at which runs may wait."""
+NAME: Final = re.compile(r"[a-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GateId:
+    """A gate, or one key of a gate."""
+
+    tenant: str
+    name: str
+    key: str | None = None
+
+    @classmethod
+    def of(cls, tenant: str, named: str) -> Self:
+        """Return the gate that a tenant's job names: `stripe`, or `customer:42`."""
+        name, colon, key = named.partition(":")
+        return cls(tenant, name, key if colon else None)
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Return the gate from its `text`."""
+        length, _, rest = text.partition(":")
+        return cls.of(rest[: int(length)], rest[int(length) + 1 :])
+
+    @property
+    def named(self) -> str:
+        """The gate as the tenant's jobs name it."""
+        return self.name if self.key is None else f"{self.name}:{self.key}"
+
+    @property
+    def text(self) -> str:
+        """The gate as one text. The length of the tenant's name comes first, so that no two gates have the same."""
+        return f"{len(self.tenant)}:{self.tenant}#{self.named}"
+
+    @property
+    def base(self) -> "GateId":
+        """The gate without its key."""
+        return self if self.key is None or self.name == QUEUE else GateId(self.tenant, self.name)
+
+    @property
+    def is_key(self) -> bool:
+        """Whether this is one key of a user's gate."""
+        return self.base != self
+
+
+def tenant_gate(tenant: str) -> GateId:
+    """Return the gate with the limits of a tenant."""
+    return GateId(tenant, TENANT)
+
+
+def queue_gate(queue: str) -> GateId:
+    """Return the gate of a run queue, at which runs wait while the queue has too many messages."""
+    return GateId("", QUEUE, queue)
+
+
+def waiting_slot(gate: GateId, priority: Priority, part: int) -> str:
+    """Return one part of the waiting list of a gate: a partition of the due index, ordered by fire time.
+
+    Its second part stands where other slots have their shard. Records that cannot be read go to the aside slot of it.
+    """
+    return f"{WAIT}#0#{priority}#{part}#{gate.text}"
+
+
+def gate_of_slot(slot: str | None) -> GateId | None:
+    """Return the gate of a waiting list. None: the slot is another one."""
+    parts = (slot or "").split("#", 4)
+    return GateId.read(parts[4]) if parts[0] == WAIT else None
+
+
+def keys_slot(gate: GateId) -> str:
+    """Return the slot of the keys of a gate at which runs may wait, ordered by the time of their next look."""
+    return f"{KEYS}#0#{gate.base.text}"
+
+
+def look_slot(gate: GateId, at: int, shards: int) -> str:
+    """Return the watch slot in which a tick looks at the gate."""
+    return slot_name(SlotKind.WATCH, shard_of(gate.text, shards), bucket_of(at))
