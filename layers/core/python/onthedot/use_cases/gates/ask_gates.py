@@ -13,7 +13,7 @@ from onthedot.domain.gates import places, rate
 from onthedot.domain.gates.state import GateState, Holder
 from onthedot.ports import Engine, RunMessage
 from onthedot.use_cases.gates.give_back_places import give_back
-from onthedot.use_cases.gates.limited_gates import LimitedGate, limited_gates
+from onthedot.use_cases.gates.limited_gates import LimitedGate, SeenGate, limited_gates
 from onthedot.use_cases.gates.waiting_runs import is_list_empty
 from onthedot.use_cases.gates.wake import reserve_instants
 
@@ -115,7 +115,7 @@ def _with_instant(asking: Asking, refusal: TooSoon) -> TooSoon | Denied:
     """
     if not asking.newcomer and refusal.instant - asking.now <= NEAR_MS:
         return refusal
-    instants = reserve_instants(asking.engine, refusal.at.gate, refusal.at.limits, refusal.state, 1)
+    instants = reserve_instants(asking.engine, SeenGate(refusal.at.gate, refusal.at.limits, refusal.state), 1)
     return replace(refusal, instant=instants[0]) if instants else Denied(refusal.at, refusal.state)
 
 
@@ -142,7 +142,11 @@ def _refused_by_rate(asking: Asking, each: LimitedGate) -> Denied | TooSoon | No
     if each.limits.per_second is None:
         return None
     state = asking.engine.gates.read(each.gate)
-    if asking.newcomer and state.is_flagged and not is_list_empty(asking.engine, each.gate, state):
+    if (
+        asking.newcomer
+        and state.is_flagged
+        and not is_list_empty(asking.engine, SeenGate(each.gate, each.limits, state))
+    ):
         return Denied(each, state)
     not_before = rate.too_soon(each.limits, state, asking.now, newcomer=asking.newcomer)
     return None if not_before is None else TooSoon(each, state, not_before)
@@ -158,7 +162,7 @@ def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | No
             return None
         if not newcomer or not state.is_flagged:
             return state
-        if not is_list_empty(asking.engine, each.gate, state):
+        if not is_list_empty(asking.engine, SeenGate(each.gate, each.limits, state)):
             return state
         # Runs waited a moment ago, and none waits any more. The flag stays: a run may be on its way to the list.
         newcomer = False
