@@ -30,6 +30,8 @@ from onthedot.use_cases.outcomes import is_written
 
 AT_ONCE: Final = 100
 """Most runs that are taken off a list together."""
+ALL: Final = 10_000
+"""Runs that are woken by one call at a gate that limits nothing any more."""
 LAG_MS: Final = 150
 """How long to wait before a fresh list that seems empty is read once more: the index may lag."""
 MOST_UNSERVED: Final = 10
@@ -97,13 +99,13 @@ def wake_free(engine: Engine, gate: GateId, deadline: Deadline) -> int:
 
 
 def free_places(engine: Engine, seen: SeenGate) -> int:
-    """Return how many runs may be woken at the gate now, at most `AT_ONCE`."""
+    """Return how many runs may be woken at the gate now."""
     limits, state = seen.limits, seen.state
     if limits is None:
-        return AT_ONCE
+        return ALL
     if limits.is_stopped:
         return 0
-    free = AT_ONCE
+    free = ALL
     if limits.per_second is not None:
         free = min(free, rate.free_instants(limits, state, engine.clock.now()))
     if limits.in_flight is not None and free:
