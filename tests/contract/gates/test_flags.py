@@ -157,6 +157,21 @@ def test_the_slots_of_flagged_gates_are_in_use(gates: GateStore, shards: ShardSt
     assert shards.slots().items == [SLOT]
 
 
+def test_a_small_page_has_gates_and_runs(gates: GateStore, store: RunStore, clock: Clock) -> None:
+    for number in range(3):
+        gates.change(GateId("acme", f"{number}"), GateChange(sets={**FLAG, "fire_at": clock.now() + 2_000 * number}))
+        a_run(clock).due_in(2 * number + 1).standing(Status.DISPATCHED, SLOT).stored_in(store)
+    found: list[int] = []
+    cursor: str | None = None
+    for _ in range(3):
+        page = store.read_slot(SLOT, cursor, 2)
+        assert len(page.items) == 2
+        found += [entry.fire_at - clock.now() for entry in page.items]
+        cursor = page.cursor
+    assert len(found) == 6
+    assert found == sorted(found)
+
+
 def test_an_entry_names_the_gates_of_its_run_and_its_last_start(store: RunStore, clock: Clock) -> None:
     a_run(clock).having(gates=("customer:42", "stripe"), start_by=5).standing(Status.PENDING, SLOT).stored_in(store)
     [entry] = store.read_slot(SLOT).items
