@@ -65,8 +65,8 @@ def start_run(
 ) -> Started | Verdict:
     """Start the run that the message names, if it is still scheduled, is due, and no other attempt is alive.
 
-    `assigned`: the run is assigned to this worker, so the pool of its job does not count. `near_ms`: how long the worker
-    can wait for the rate of a gate. Raise Unavailable.
+    `assigned`: the run is assigned to this worker, so the pool of its job does not count. `near_ms` is how long the
+    worker can wait for the rate of a gate. Raise Unavailable.
     """
     checked = check_before_start(engine, message, assigned=assigned)
     if isinstance(checked, Settled):
