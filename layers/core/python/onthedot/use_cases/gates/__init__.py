@@ -1,1 +1,1 @@
-"""Gates: ask for places, wait, wake and look, and the calls that set and show limits."""
+"""Use cases at gates: ask for a place, wait, give it back, wake the next run, and look after a gate."""
