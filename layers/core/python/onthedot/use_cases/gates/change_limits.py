@@ -27,7 +27,8 @@ def change_limits(engine: Engine, gate: GateId, limits: GateLimits | None, write
     """
     state = engine.gates.read(gate)
     if _may_wait(engine, gate, state):
-        flag_gate(engine, gate, min(state.priorities, default=Priority.MEDIUM), engine.clock.now())
+        priority = min(state.priorities, default=Priority.MEDIUM)
+        flag_gate(engine, gate, priority, engine.clock.now(), state, soon=True)
     write()
     engine.clock.sleep_until(engine.clock.now() + IN_FORCE_MS)
     if limits is None or not limits.is_stopped:
