@@ -6,7 +6,7 @@ last, at the very moment of the start.
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.gates import places, rate
@@ -15,6 +15,7 @@ from onthedot.ports import Engine, RunMessage
 from onthedot.use_cases.gates.give_back_places import give_back
 from onthedot.use_cases.gates.limited_gates import LimitedGate, limited_gates
 from onthedot.use_cases.gates.waiting_runs import is_list_empty
+from onthedot.use_cases.gates.wake import reserve_instants
 
 TRIES: Final = 4
 NEAR_MS: Final = 1_000
@@ -51,7 +52,8 @@ class TooSoon:
 
     at: LimitedGate
     state: GateState
-    not_before: int
+    instant: int
+    """The time for which the run is to be sent again. It has reserved this instant, or had reserved an earlier one."""
 
 
 @dataclass(slots=True)
@@ -63,15 +65,13 @@ class Asking:
     token: str
     gates: Sequence[LimitedGate]
     now: int
+    newcomer: bool
+    """Whether the run was neither woken nor has it reserved an instant."""
     held: list[str] = field(default_factory=list)
 
     @property
     def holder(self) -> Holder:
         return Holder(self.token, self.message.generation, self.now, self.message.run_id)
-
-    @property
-    def newcomer(self) -> bool:
-        return self.message.woken is None
 
     def give_back(self) -> None:
         """Give back all places."""
@@ -87,11 +87,15 @@ def ask_gates(
     if not gates:
         return Permit(engine.clock.now(), token)
     began = engine.clock.now()
+    newcomer = message.woken is None
     for _ in range(TRIES):
-        asking = Asking(engine, message, token, gates, engine.clock.now())
+        asking = Asking(engine, message, token, gates, engine.clock.now(), newcomer)
         refusal = _refused(asking)
-        if isinstance(refusal, TooSoon) and refusal.not_before - asking.now <= NEAR_MS:
-            engine.clock.sleep_until(refusal.not_before)
+        if isinstance(refusal, TooSoon):
+            refusal = _with_instant(asking, refusal)
+        if isinstance(refusal, TooSoon) and refusal.instant - asking.now <= NEAR_MS:
+            engine.clock.sleep_until(refusal.instant)
+            newcomer = False
             continue
         if refusal is not None:
             return refusal
@@ -102,6 +106,17 @@ def ask_gates(
             return Permit(asking.now, token, tuple(asking.held), asking.holder)
         asking.give_back()
     return None
+
+
+def _with_instant(asking: Asking, refusal: TooSoon) -> TooSoon | Denied:
+    """Reserve an instant for a run that came too soon. If all near ones are taken, it waits on the list.
+
+    A run that has reserved one already and is a little too soon waits for that little while.
+    """
+    if not asking.newcomer and refusal.instant - asking.now <= NEAR_MS:
+        return refusal
+    instants = reserve_instants(asking.engine, refusal.at.gate, refusal.at.limits, refusal.state, 1)
+    return replace(refusal, instant=instants[0]) if instants else Denied(refusal.at, refusal.state)
 
 
 def _refused(asking: Asking) -> Denied | TooSoon | None:
@@ -173,15 +188,11 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
     return (0 if answer.done else None), answer.state
 
 
-def _take_any_page(
-    asking: Asking, each: LimitedGate, limit: int, state: GateState
-) -> tuple[int | None, GateState]:
+def _take_any_page(asking: Asking, each: LimitedGate, limit: int, state: GateState) -> tuple[int | None, GateState]:
     gates, gate, holder = asking.engine.gates, each.gate, asking.holder
     page = _CHANCE.randrange(places.page_count(limit))
     for _ in range(TRIES):
-        answer = gates.take(
-            gate, page, holder, room=places.room(limit, page), newcomer=False, capacity=state.capacity
-        )
+        answer = gates.take(gate, page, holder, room=places.room(limit, page), newcomer=False, capacity=state.capacity)
         if answer.done:
             return page, state
         held = gates.pages(gate)

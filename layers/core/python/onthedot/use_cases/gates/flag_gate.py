@@ -50,10 +50,6 @@ def _is_fresh(state: GateState, priority: Priority, now: int) -> bool:
     return state.flagged_at is not None and now - state.flagged_at <= FRESH_MS and priority in state.priorities
 
 
-def _flag(
-    engine: Engine, gate: GateId, state: GateState, priority: Priority, now: int, *, soon: bool
-) -> GateChange:
+def _flag(engine: Engine, gate: GateId, state: GateState, priority: Priority, now: int, *, soon: bool) -> GateChange:
     look = next_look(gate, now, WATCH_DISTANCE, engine.deployment.shards) if soon or state.slot is None else {}
-    return GateChange(
-        equals={"slot": state.slot}, sets={**look, "flagged_at": now}, priorities=frozenset({priority})
-    )
+    return GateChange(equals={"slot": state.slot}, sets={**look, "flagged_at": now}, priorities=frozenset({priority}))

@@ -117,9 +117,7 @@ def _buckets(limits: GateLimits | None, state: GateState, now: int) -> int:
     return min(max(WATCH_DISTANCE, ahead // BUCKET_MS), STOPPED_BUCKETS)
 
 
-def _wake(
-    engine: Engine, gate: GateId, limits: GateLimits | None, deadline: Deadline, counts: Counter[str]
-) -> None:
+def _wake(engine: Engine, gate: GateId, limits: GateLimits | None, deadline: Deadline, counts: Counter[str]) -> None:
     """Wake as many runs as there are places. At a deleted gate all of them go on."""
     while deadline.allows(engine.clock.now()):
         state = engine.gates.read(gate)

@@ -31,20 +31,17 @@ MANY_PARTS: Final = 8
 
 
 def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Record | None:
-    """Reserve an instant for a run that came too soon, and send the run for it. If all are taken, it waits on the list.
+    """Send a run that came too soon again, for the instant that it has reserved.
 
     Return the run as it is stored now if another process has moved it, else None. Raise Unavailable.
     """
     gate = refused.at.gate
-    instants = reserve_instants(engine, gate, refused.at.limits, refused.state, 1)
-    if not instants:
-        return wait_at_gate(engine, message, Denied(refused.at, refused.state))
     now = engine.clock.now()
     generation = fresh_generation()
     move = lifecycle.reserve(
         message.run_id,
         message.generation,
-        instants[0],
+        refused.instant,
         now,
         woken=gate.named,
         fresh_generation=generation,
@@ -55,7 +52,7 @@ def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Reco
     if current is None or current.generation != generation:
         return current
     if current.status is Status.DISPATCHED:
-        sent = replace(message, generation=generation, fire_at=instants[0], woken=gate.named)
+        sent = replace(message, generation=generation, fire_at=refused.instant, woken=gate.named)
         engine.queues.send([sent], Deadline.after(now, patience.SEND_MS))
     pass_on(engine, message, gate)
     return None
@@ -151,4 +148,3 @@ def _spread(engine: Engine, gate: GateId, state: GateState) -> None:
             engine.gates.change(gate, GateChange(equals={"slot": state.slot}, sets={"parts": MANY_PARTS}))
         except Unavailable as error:
             _LOG.warning("list_not_spread", extra={"gate": gate.text, "error": str(error)})
-

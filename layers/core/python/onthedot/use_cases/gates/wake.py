@@ -275,4 +275,3 @@ def _send(engine: Engine, woken: Sequence[Woken], hand_over: HandOver | None, de
     messages = [one.message for one in woken if one.message.run_id not in kept]
     if messages:
         engine.queues.send(messages, deadline)
-
