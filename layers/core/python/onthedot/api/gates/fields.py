@@ -33,9 +33,7 @@ GateNames = Annotated[
 ]
 StartWithinSeconds = Annotated[
     int,
-    Field(
-        ge=1, le=MAX_START_WITHIN, description="a run that has not started so long after its fire time ends SKIPPED"
-    ),
+    Field(ge=1, le=MAX_START_WITHIN, description="a run that has not started so long after its fire time ends SKIPPED"),
 ]
 
 

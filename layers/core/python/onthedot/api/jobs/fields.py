@@ -30,9 +30,7 @@ MAX_TAGS: Final = 20
 MAX_REQUIRED: Final = 20
 MAX_BATCH: Final = 500
 MAX_DEPENDENCIES: Final = 100
-CLEARABLE: Final = frozenset(
-    {"name", "description", "start_at", "end_at", "max_runs", "gates", "start_within_seconds"}
-)
+CLEARABLE: Final = frozenset({"name", "description", "start_at", "end_at", "max_runs", "gates", "start_within_seconds"})
 """Fields that a change removes from the job when they are null."""
 
 IdempotencyKey = Annotated[Key, AfterValidator(printable)]

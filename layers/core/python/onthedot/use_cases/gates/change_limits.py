@@ -15,7 +15,7 @@ from onthedot.use_cases.gates.wake import wake_waiting
 
 _LOG: Final = logging.getLogger(__name__)
 IN_FORCE_MS: Final = 2_500
-"""The time after which every process knows new limits. It is longer than the time for which a process remembers them."""
+"""The time after which every process knows new limits: longer than a process remembers the limits that it has read."""
 WAKE_MS: Final = 10_000
 """For waking runs. A tick wakes the rest."""
 

@@ -114,9 +114,7 @@ def _with_stored_payloads(
         return list(uploads.map(store, requests))
 
 
-def _record(
-    engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck, gates: GateCheck
-) -> Accepted:
+def _record(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck, gates: GateCheck) -> Accepted:
     try:
         return record_for(engine, tenant, request, parents, gates)
     except OnthedotError as error:

@@ -38,7 +38,7 @@ from onthedot.domain.runs.lifecycle.ended import (
     resize_range,
     revive,
 )
-from onthedot.domain.runs.lifecycle.gated import fence, reserve, skip_waiting, wait, wait_for_queue, wake
+from onthedot.domain.runs.lifecycle.gated import fence, release, reserve, skip_waiting, wait, wait_for_queue, wake
 from onthedot.domain.runs.lifecycle.sent import (
     LONGEST_LOOK_MS,
     MAX_RESENDS,
@@ -89,6 +89,7 @@ __all__ = [
     "postpone",
     "put_back",
     "redrive",
+    "release",
     "renew",
     "repark",
     "reroute",
