@@ -1,5 +1,7 @@
 """Make a gate of a tenant, or replace its limits."""
 
+from dataclasses import replace
+
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.gates.limits import MOST_GATES_OF_TENANT, GateLimits, problems
 from onthedot.domain.gates.names import NAME, GateId
@@ -13,6 +15,7 @@ def put_gate(engine: Engine, tenant: str, name: str, limits: GateLimits) -> None
     if found:
         raise InvalidRequest(*found)
     _refuse_too_many(engine, tenant, name)
+    limits = replace(limits, put_at=engine.clock.now())
     change_limits(engine, GateId(tenant, name), limits, lambda: engine.gates.put(tenant, name, limits))
 
 
