@@ -27,6 +27,7 @@ from onthedot.use_cases.dispatch.send_runs import message_for, send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 from onthedot.use_cases.gates.flag_gate import next_look
+from onthedot.use_cases.gates.give_back_places import give_back_places
 from onthedot.use_cases.gates.look_at_gate import look_at_gate
 from onthedot.use_cases.gates.look_at_queue import QueueLook, look_at_queue
 from onthedot.use_cases.jobs.given_up import store_given_up
@@ -224,6 +225,8 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.counts[act.what] += 1
             if waits_long(run, sweep.engine.clock.now()):
                 sweep.counts["waiting_long"] += 1
+            if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
+                give_back_places(sweep.engine, run)
             _notify_children(sweep, lifecycle.applied(run, act.move))
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
