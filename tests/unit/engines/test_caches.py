@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.fairness import Limits, TenantLimits
+from onthedot.domain.gates.limits import Limits, TenantLimits
 from onthedot.domain.targets.webhooks import SigningKey, fresh_key
 from onthedot.engines.caches import LIMITS_MS, SIGNING_MS, CachedLimits, CachedSigning
 from tests.builders import NOON, VirtualClock

@@ -18,7 +18,7 @@ from onthedot.domain import shard_history
 from onthedot.domain.events import patterns
 from onthedot.domain.ids import event_run_id
 from onthedot.domain.runs.dependencies import MOST_CHILDREN
-from onthedot.domain.runs.fairness import TenantLimits
+from onthedot.domain.gates.limits import TenantLimits
 from onthedot.domain.runs.lifecycle import KEPT_ATTEMPTS
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.pass_progress import ShardProgress
@@ -216,13 +216,14 @@ def test_a_worker_with_the_most_of_everything(api: Api, world: World) -> None:
     assert 150 * 1024 < table.largest < FAR_BELOW
 
 
-def test_the_limits_and_marks_of_all_tenants(world: World) -> None:
+def test_the_limits_of_a_tenant_and_of_a_gate(world: World) -> None:
     table = Table()
-    store = DynamoLimitsStore(table, "t")  # type: ignore[arg-type]
-    store.put(TENANT, TenantLimits(2**63, 1.7976931348623157e308, 1_000))
+    client: Any = table
+    DynamoLimitsStore(client, "t").put(TENANT, TenantLimits(2**63, 1.7976931348623157e308, 2**63, True, 1_000))
+    limits = GateLimits(2**63, 1.7976931348623157e308, 2**63, paused=True)
+    DynamoGateStore(client, "t", world.clock).put(TENANT, "n" * 64, limits)
+    assert len(table.items) == 2
     assert table.largest < 2 * 1024
-    store.mark_throttled(0, {f"{n:05}{TENANT}": f"tenant {n:05}{TENANT} has 9 runs in flight" for n in range(5_000)})
-    assert 90 * 1024 < table.largest < FAR_BELOW
 
 
 def test_the_signing_keys_of_a_tenant_that_rotates_for_ever(api: Api, world: World) -> None:
