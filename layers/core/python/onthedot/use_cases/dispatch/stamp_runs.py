@@ -15,16 +15,15 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import DECISION_MS
+from onthedot.domain.runs.slots import fire_slot, shard_of
 from onthedot.domain.runs.stamping import Stamping, has_missed, plan_stamps
 from onthedot.ports import Deadline, Engine, Page
 from onthedot.use_cases.dispatch.find_pool import has_pool
-from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, faults_of
 from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
+from onthedot.use_cases.gates.queue_lists import LISTING_MS, place_stamp, waiting
 from onthedot.use_cases.jobs.given_up import store_given_up
-from onthedot.use_cases.jobs.place_job import left_to_claim_pass
 
 JOBS_PER_READ: Final = 100
 WRITES_PER_CHUNK: Final = 400
@@ -35,7 +34,8 @@ SENDING_MS: Final = 3_000
 """The time to send the runs of a chunk, even after the deadline. Callers spare more than this."""
 _RECURRING: Final = (Status.ACTIVE, Kind.RECURRING)
 
-Allows = Callable[[Record], bool]
+ClosedSlot = Callable[[Record, int], str | None]
+"""Returns the slot in which a new near run waits because its queue is closed. None: it can be sent."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class _Work:
     engine: Engine
     claim_token: str
     deadline: Deadline
-    allows: Allows
+    closed_slot: ClosedSlot | None
     until: int | None
     result: Stamped = field(default_factory=Stamped)
 
@@ -74,16 +74,15 @@ def stamp_jobs(  # noqa: PLR0917
     job_ids: Sequence[str],
     claim_token: str,
     deadline: Deadline,
-    allows: Allows | None = None,
+    closed_slot: ClosedSlot | None = None,
     until: int | None = None,
 ) -> Stamped:
     """Stamp the runs of these jobs up to the horizon, or to `until` if that is later.
 
     A job whose stamps are undecided, or for which there is no time, stays in its fire slot. Jobs with missed times come
-    last. A near run that `allows` refuses is stamped into its fire slot, to wait for the claim pass. By default, runs
-    of tenants and queues that are throttled now are refused.
+    last. `closed_slot` is how a tick finds out which queues are closed. By default, the stored flags of the queues say so.
     """
-    work = _Work(engine, claim_token, deadline, allows or _allows_by_limits(engine), until)
+    work = _Work(engine, claim_token, deadline, closed_slot, until)
     behind: deque[Record] = deque()
     for first in range(0, len(job_ids), JOBS_PER_READ):
         if not work.has_time():
@@ -98,11 +97,6 @@ def stamp_jobs(  # noqa: PLR0917
         _stamp_in_chunks(work, deque(job for job in active if not has_missed(job, now)))
     _stamp_in_chunks(work, behind)
     return work.result
-
-
-def _allows_by_limits(engine: Engine) -> Allows:
-    limits = read_limits(engine)
-    return lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None
 
 
 def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
@@ -131,7 +125,7 @@ def _send(work: _Work, runs: Sequence[Record]) -> int:
 def _plan_chunk(work: _Work, jobs: deque[Record]) -> Chunk:
     """Take jobs off the queue and plan them, as many as one chunk may have."""
     engine, now = work.engine, work.engine.clock.now()
-    chunk = Chunk(engine, work.deadline.at_most(now + DECISION_MS))
+    chunk = Chunk(engine, work.deadline.at_most(now + LISTING_MS))
     writes = 0
     while jobs and engine.clock.now() - now < PLANNING_MS:
         plan = _plan(work, jobs[0], now)
@@ -168,7 +162,13 @@ def _plan(work: _Work, job: Record, now: int) -> Stamping | None:
 
 
 def _with_slot(work: _Work, run: Record, now: int) -> Record:
-    """Return the run as it is placed: a run that may not be sent now, or whose pool is gone, waits in a fire slot."""
-    if run.status is not Status.DISPATCHED or (has_pool(work.engine, run) and work.allows(run)):
+    """Return the run as it is placed. Without its pool it waits in a fire slot, and on a list if its queue is closed."""
+    engine = work.engine
+    if run.status is not Status.DISPATCHED:
         return run
-    return left_to_claim_pass(work.engine, run, now)
+    if not has_pool(engine, run):
+        return waiting(run, fire_slot(shard_of(run.job_id, engine.deployment.shards), run.fire_at, now))
+    if work.closed_slot is None:
+        return place_stamp(engine, run, now)
+    slot = work.closed_slot(run, now)
+    return run if slot is None else waiting(run, slot)

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
+from onthedot.domain.gates.names import QUEUE, gate_of_slot
 from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain, unreadable_reason
 from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record, Status
-from onthedot.domain.runs.slots import is_near
 from onthedot.domain.workers.pools import PoolKind, worker_needs
 from onthedot.ports import Deadline, Engine
-from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.jobs.list_runs import recent_runs
 from onthedot.use_cases.jobs.read_jobs import read_job
 
@@ -38,7 +37,7 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     unknown: list[str] = []
     latest = _known(unknown, "its runs", lambda: _latest_due(engine, job, now)) if job.kind in STAMPING else None
     run = latest or job
-    limit = _known(unknown, "the limits", lambda: _limit(engine, run, now))
+    limit = _closed_queue(run)
     definition = run.definition or job.definition
     workers = _known(unknown, "the workers", lambda: _workers(engine, run, definition, now)) or []
     waits = [*_pool(engine, run), *workers]
@@ -82,15 +81,12 @@ def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
     return None
 
 
-def _limit(engine: Engine, run: Record, now: int) -> str | None:
-    """Say which limit throttles a run that could have been sent by now. Raise Unavailable."""
-    if run.status is not Status.PENDING or not is_near(run.fire_at, now, engine.deployment.lookahead):
+def _closed_queue(run: Record) -> str | None:
+    """Say that a run waits because its queue is closed."""
+    gate = gate_of_slot(run.slot)
+    if gate is None or gate.name != QUEUE:
         return None
-    limits = read_limits(engine)
-    why = limits.why_throttled(run.tenant, run.pool, run.priority)
-    if why is None and not limits.known:
-        raise Unavailable("the limits cannot be read")
-    return why
+    return f"backpressure: it waits until queue {gate.key} takes more messages"
 
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:

@@ -85,7 +85,7 @@ def record_for(engine: Engine, tenant: str, request: JobRequest, parents: Parent
         pool=pool,
         created_at=now,
         version=1,
-        **_position(engine, tenant, job_id, request, pool=pool, now=now),
+        **_position(engine, job_id, request, pool=pool, now=now),
         generation=fresh_generation(),
         fingerprint=request.fingerprint,
         listed_under=listed_under(tenant, job_id),
@@ -97,7 +97,7 @@ def record_for(engine: Engine, tenant: str, request: JobRequest, parents: Parent
     return waiting(record, request.parents, request.on_parent_failure, now, engine.deployment)
 
 
-def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
+def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
     """Return the first slot and status: a recurring job is in the fire slot of its first time, an event job in none."""
     if request.pattern is not None:
         return {
@@ -110,7 +110,7 @@ def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, 
         }
     if request.recurrence is None:
         fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
-        placed = place_run(engine, job_id, fire_at, now, tenant=tenant, pool=pool, priority=request.priority)
+        placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=request.priority)
         return {"nominal_at": fire_at, "fire_at": fire_at, "status": placed.status, "slot": placed.slot}
     first = next_fire(request.recurrence.schedule, now)
     if first is None:

@@ -110,7 +110,7 @@ def _record(
         policy = member.on_parent_failure
         asked = None if policy is OnParentFailure.FAIL else policy.value
         return replace(record, parents=parents, waits_for=frozenset(parents), on_parent_failure=asked)
-    placed = place_run(engine, job_id, fire_at, now, tenant=run.tenant, pool=pool, priority=member.priority)
+    placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=member.priority)
     return replace(record, status=placed.status, slot=placed.slot)
 
 

@@ -38,7 +38,7 @@ from onthedot.domain.runs.lifecycle.ended import (
     resize_range,
     revive,
 )
-from onthedot.domain.runs.lifecycle.gated import fence, reserve, skip_waiting, wait, wait_for_queue, wake
+from onthedot.domain.runs.lifecycle.gated import fence, leave_list, reserve, skip_waiting, wait, wait_for_queue, wake
 from onthedot.domain.runs.lifecycle.sent import (
     LONGEST_LOOK_MS,
     MAX_RESENDS,
@@ -81,6 +81,7 @@ __all__ = [
     "hand_back",
     "is_redriven",
     "keep_for_run",
+    "leave_list",
     "lease_is_over",
     "look_later",
     "lose",

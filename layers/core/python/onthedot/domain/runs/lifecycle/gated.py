@@ -25,6 +25,12 @@ def wait_for_queue(run_id: str, generation: str, fire_slot: str, slot: str) -> M
     return Move(run_id, expect, Status.PENDING, {"slot": slot})
 
 
+def leave_list(run_id: str, generation: str, slot: str, fire_slot: str) -> Move:
+    """Move a run from a waiting list to a fire slot, where the claim pass decides about it."""
+    expect = Expect(frozenset({Status.PENDING}), {"generation": generation, "slot": slot})
+    return Move(run_id, expect, Status.PENDING, {"slot": fire_slot})
+
+
 def wake(
     run_id: str,
     generation: str,
