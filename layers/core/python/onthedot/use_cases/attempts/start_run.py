@@ -19,7 +19,6 @@ from onthedot.use_cases.gates.wait_at_gate import flag_again, pass_on, wait_at_g
 from onthedot.use_cases.outcomes import current_record, is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
-
 ASK_AGAIN_MS: Final = 1_000
 """When a message is delivered again whose run's gates were too busy to answer."""
 

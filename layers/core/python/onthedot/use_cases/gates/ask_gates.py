@@ -12,8 +12,8 @@ from typing import Final
 from onthedot.domain.gates import places, rate
 from onthedot.domain.gates.state import GateState, Holder
 from onthedot.ports import Engine, RunMessage
-from onthedot.use_cases.gates.give_back_places import give_back
-from onthedot.use_cases.gates.limited_gates import LimitedGate, limited_gates
+from onthedot.use_cases.gates.give_back_places import NO_PAGE, give_back
+from onthedot.use_cases.gates.limited_gates import LimitedGate, SeenGate, limited_gates
 from onthedot.use_cases.gates.waiting_runs import is_list_empty
 from onthedot.use_cases.gates.wake import reserve_instants
 
@@ -115,7 +115,7 @@ def _with_instant(asking: Asking, refusal: TooSoon) -> TooSoon | Denied:
     """
     if not asking.newcomer and refusal.instant - asking.now <= NEAR_MS:
         return refusal
-    instants = reserve_instants(asking.engine, refusal.at.gate, refusal.at.limits, refusal.state, 1)
+    instants = reserve_instants(asking.engine, SeenGate(refusal.at.gate, refusal.at.limits, refusal.state), 1)
     return replace(refusal, instant=instants[0]) if instants else Denied(refusal.at, refusal.state)
 
 
@@ -142,10 +142,14 @@ def _refused_by_rate(asking: Asking, each: LimitedGate) -> Denied | TooSoon | No
     if each.limits.per_second is None:
         return None
     state = asking.engine.gates.read(each.gate)
-    if asking.newcomer and state.is_flagged and not is_list_empty(asking.engine, each.gate, state):
+    if asking.newcomer and state.is_flagged and _is_waited_for(asking, each, state):
         return Denied(each, state)
     not_before = rate.too_soon(each.limits, state, asking.now, newcomer=asking.newcomer)
     return None if not_before is None else TooSoon(each, state, not_before)
+
+
+def _is_waited_for(asking: Asking, each: LimitedGate, state: GateState) -> bool:
+    return not is_list_empty(asking.engine, SeenGate(each.gate, each.limits, state))
 
 
 def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | None:
@@ -158,7 +162,7 @@ def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | No
             return None
         if not newcomer or not state.is_flagged:
             return state
-        if not is_list_empty(asking.engine, each.gate, state):
+        if _is_waited_for(asking, each, state):
             return state
         # Runs waited a moment ago, and none waits any more. The flag stays: a run may be on its way to the list.
         newcomer = False
@@ -204,6 +208,12 @@ def _take_any_page(asking: Asking, each: LimitedGate, limit: int, state: GateSta
     return None, state
 
 
+def _note_waiting(asking: Asking, each: LimitedGate, state: GateState) -> None:
+    """Note that the end of this attempt wakes the next run at a gate that has a rate only."""
+    if state.is_flagged and each.limits.in_flight is None:
+        asking.held.append(f"{NO_PAGE}#{each.gate.named}")
+
+
 def _count_starts(asking: Asking) -> bool:
     """Count a start at each gate with a rate. Return False when another start came first."""
     for each in asking.gates:
@@ -215,6 +225,7 @@ def _count_starts(asking: Asking) -> bool:
                 return False
             answer = asking.engine.gates.change(each.gate, rate.start(each.limits, state, asking.now))
             if answer.done:
+                _note_waiting(asking, each, answer.state)
                 break
             state = answer.state
         else:

@@ -12,6 +12,8 @@ from onthedot.ports import Engine
 from onthedot.use_cases.gates.wake import HandOver, wake_next
 
 _LOG: Final = logging.getLogger(__name__)
+NO_PAGE: Final = "-"
+"""Stands for the page of a gate that has no places, because it limits the rate only."""
 
 
 def holder_of(run: Record) -> Holder:
@@ -36,7 +38,7 @@ def give_back(
         page, _, named = place.partition("#")
         gate = GateId.of(tenant, named)
         try:
-            state = engine.gates.give_back(gate, int(page), holder)
+            state = None if page == NO_PAGE else engine.gates.give_back(gate, int(page), holder)
             wake_next(engine, gate, state if page == "0" else None, hand_over)
         except OnthedotError as error:
             _LOG.warning("place_not_given_back", extra={"gate": gate.text, "run": holder.run_id, "error": str(error)})

@@ -16,6 +16,7 @@ from onthedot.ports import Engine, Received, RunMessage
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, start_run
 from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.use_cases.gates.wait_at_gate import pass_on
 from onthedot.use_cases.workers.able_workers import HandOver
 from onthedot.use_cases.workers.give_back import delete, give_back
 from onthedot.use_cases.workers.lease_batch import (
@@ -105,6 +106,7 @@ def _lease(batch: LeaseBatch, received: Received) -> bool:
     elif isinstance(verdict, Done):
         delete(batch.engine, received)
     elif isinstance(verdict, ForOtherWorker):
+        pass_on(batch.engine, received.message)  # no worker may be able to run it, and another run can take its place
         give_back(batch.engine, received, _hand_over(batch, received, verdict))
     else:
         give_back(batch.engine, received, verdict.after_ms)
