@@ -57,9 +57,7 @@ _SEEN: Final[WeakKeyDictionary[GateStore, MutableMapping[GateId, _Seen]]] = Weak
 """What this process knows of the gates of queues, by store."""
 
 
-def flag_queue(
-    engine: Engine, pool: str, priority: Priority, now: int, state: GateState | None = None
-) -> QueueList:
+def flag_queue(engine: Engine, pool: str, priority: Priority, now: int, state: GateState | None = None) -> QueueList:
     """Flag the gate of a queue, and return its list. Raise Unavailable."""
     gate = queue_gate(queue_key(pool, priority))
     return QueueList(gate, priority, flag_gate(engine, gate, priority, now, state))
