@@ -67,6 +67,7 @@ class Asking:
     now: int
     newcomer: bool
     """Whether the run was neither woken nor has it reserved an instant."""
+    near_ms: int
     held: list[str] = field(default_factory=list)
 
     @property
@@ -80,20 +81,23 @@ class Asking:
 
 
 def ask_gates(
-    engine: Engine, message: RunMessage, named: Iterable[str], token: str
+    engine: Engine, message: RunMessage, named: Iterable[str], token: str, near_ms: int = NEAR_MS
 ) -> Permit | Denied | TooSoon | None:
-    """Ask the gates that the run names and its tenant's own. None: no answer in time, try again. Raise Unavailable."""
+    """Ask the gates that the run names and its tenant's own. None: no answer in time, try again. Raise Unavailable.
+
+    `near_ms` is how long the worker can wait for the rate of a gate.
+    """
     gates = limited_gates(engine, message.tenant, named)
     if not gates:
         return Permit(engine.clock.now(), token)
     began = engine.clock.now()
     newcomer = message.woken is None
     for _ in range(TRIES):
-        asking = Asking(engine, message, token, gates, engine.clock.now(), newcomer)
+        asking = Asking(engine, message, token, gates, engine.clock.now(), newcomer, near_ms)
         refusal = _refused(asking)
         if isinstance(refusal, TooSoon):
             refusal = _with_instant(asking, refusal)
-        if isinstance(refusal, TooSoon) and refusal.instant - asking.now <= NEAR_MS:
+        if isinstance(refusal, TooSoon) and refusal.instant - asking.now <= near_ms:
             engine.clock.sleep_until(refusal.instant)
             newcomer = False
             continue
@@ -113,7 +117,7 @@ def _with_instant(asking: Asking, refusal: TooSoon) -> TooSoon | Denied:
 
     A run that has reserved one already and is a little too soon waits for that little while.
     """
-    if not asking.newcomer and refusal.instant - asking.now <= NEAR_MS:
+    if not asking.newcomer and refusal.instant - asking.now <= asking.near_ms:
         return refusal
     instants = reserve_instants(asking.engine, SeenGate(refusal.at.gate, refusal.at.limits, refusal.state), 1)
     return replace(refusal, instant=instants[0]) if instants else Denied(refusal.at, refusal.state)

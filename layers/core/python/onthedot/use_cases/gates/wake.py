@@ -5,8 +5,9 @@ no worker keeps no place from others. All this may fail at any point: a run that
 watch slot, and a run that was not taken off is found by the next look.
 """
 
+import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Final
 
@@ -33,13 +34,24 @@ AT_ONCE: Final = 100
 ALL: Final = 10_000
 """Runs that are woken by one call at a gate that limits nothing any more."""
 LAG_MS: Final = 150
-"""How long to wait before a fresh list that seems empty is read once more: the index may lag."""
+"""How long to wait before a list that seems empty is read once more: the index may lag."""
+MOST_AMONG: Final = 10
 MOST_UNSERVED: Final = 10
 """Most runs of pools without a worker that are woken for one place."""
 RESERVE_TRIES: Final = 5
 
+_CHANCE: Final = random.Random()  # noqa: S311 - it keeps processes apart that wake runs at the same moment
+
 HandOver = Callable[[RunMessage], bool]
 """Takes a woken run instead of its queue, if the caller can run it at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How many runs to wake, and from how many of the first ones to choose them."""
+
+    count: int
+    among: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +62,24 @@ class Woken:
     message: RunMessage
 
 
-def wake_next(engine: Engine, gate: GateId, state: GateState | None = None, hand_over: HandOver | None = None) -> int:
-    """Wake one run if a place is free at the gate. Return how many were woken. Raise Unavailable.
+def wake_next(engine: Engine, gate: GateId, state: GateState | None = None, hand_over: HandOver | None = None) -> bool:
+    """Wake one run if a place is free at the gate. Raise Unavailable.
 
-    `state` is the state after the caller has given a place back.
+    `state` is the state after the caller has given a place back. Return False if no run is shown on the list although
+    one may have gone there just now: the index may lag, and the caller should try once more after `LAG_MS`.
     """
     state = engine.gates.read(gate) if state is None else state
     if not state.is_flagged:
-        return 0
+        return True
     seen = SeenGate(gate, limits_of(engine, gate), state)
-    if not free_places(engine, seen):
-        return 0
-    deadline = Deadline.after(engine.clock.now(), patience.SEND_MS)
-    woken = wake(engine, seen, 1, deadline, hand_over)
-    if woken or engine.clock.now() - (state.flagged_at or 0) > FRESH_MS:
-        return woken
-    engine.clock.sleep_until(engine.clock.now() + LAG_MS)
-    return wake(engine, seen, 1, deadline, hand_over)
+    free = free_places(engine, seen)
+    if not free:
+        return True
+    now = engine.clock.now()
+    # Attempts that end together wake different runs: each one takes any of the first, which all have a place.
+    wanted = Wanted(1, min(free, MOST_AMONG))
+    woken = _wake(engine, seen, wanted, Deadline.after(now, patience.SEND_MS), hand_over)
+    return bool(woken) or now - (state.flagged_at or 0) > FRESH_MS
 
 
 def wake_waiting(engine: Engine, gate: GateId, deadline: Deadline) -> int:
@@ -116,17 +129,21 @@ def free_places(engine: Engine, seen: SeenGate) -> int:
     return max(free, 0)
 
 
-def wake(engine: Engine, seen: SeenGate, count: int, deadline: Deadline, hand_over: HandOver | None = None) -> int:
+def wake(engine: Engine, seen: SeenGate, count: int, deadline: Deadline) -> int:
     """Take up to `count` runs off the lists and send them. Return how many of them a worker can start.
 
     A run of a pool without a worker is woken too, and the next one after it. The runs of each priority go in the order
     of their fire times.
     """
+    return _wake(engine, seen, Wanted(count, count), deadline)
+
+
+def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, hand_over: HandOver | None = None) -> int:
     woken: list[Woken] = []
     tried: set[str] = set()
     unserved = 0
-    while len(woken) < count + unserved and unserved <= MOST_UNSERVED and deadline.allows(engine.clock.now()):
-        chosen = _choose(engine, seen, count + unserved - len(woken), tried)
+    while len(woken) < wanted.count + unserved and unserved <= MOST_UNSERVED and deadline.allows(engine.clock.now()):
+        chosen = _choose(engine, seen, replace(wanted, count=wanted.count + unserved - len(woken)), tried)
         if not chosen:
             break
         tried.update(entry.run_id for entry in chosen)
@@ -166,9 +183,9 @@ def _unserved(engine: Engine, woken: Sequence[Woken]) -> int:
     return sum(not {(entry.pool, None), (entry.pool, entry.tenant)} & serving for entry in pulled)
 
 
-def _choose(engine: Engine, seen: SeenGate, wanted: int, tried: set[str]) -> list[SlotEntry]:
+def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> list[SlotEntry]:
     """Choose runs from the lists in turns."""
-    most = min(wanted, AT_ONCE)
+    most = min(max(wanted.count, wanted.among), AT_ONCE)
     lists: dict[Priority, list[SlotEntry]] = {}
     chosen: list[SlotEntry] = []
     turn = cycle(turns(fresh_generation()))
@@ -182,7 +199,7 @@ def _choose(engine: Engine, seen: SeenGate, wanted: int, tried: set[str]) -> lis
             chosen.append(lists[priority].pop(0))
         else:
             left.discard(priority)
-    return chosen
+    return chosen if wanted.count >= len(chosen) else _CHANCE.sample(chosen, wanted.count)
 
 
 def _not_expired(engine: Engine, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
