@@ -15,8 +15,11 @@ def put_gate(engine: Engine, tenant: str, name: str, limits: GateLimits) -> None
     if found:
         raise InvalidRequest(*found)
     _refuse_too_many(engine, tenant, name)
-    limits = replace(limits, put_at=engine.clock.now())
-    change_limits(engine, GateId(tenant, name), limits, lambda: engine.gates.put(tenant, name, limits))
+
+    def write() -> None:
+        engine.gates.put(tenant, name, replace(limits, put_at=engine.clock.now()))
+
+    change_limits(engine, GateId(tenant, name), limits, write)
 
 
 def name_problems(name: str) -> list[Problem]:

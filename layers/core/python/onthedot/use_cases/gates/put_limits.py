@@ -14,8 +14,11 @@ def put_limits(engine: Engine, tenant: str, limits: TenantLimits) -> None:
     """Set all limits of a tenant. When this returns they are in force everywhere. Raise InvalidRequest, Unavailable."""
     if found := [*_tenant_problems(tenant), *problems(limits)]:
         raise InvalidRequest(*found)
-    limits = replace(limits, put_at=engine.clock.now())
-    change_limits(engine, tenant_gate(tenant), limits, lambda: engine.limits.put(tenant, limits))
+
+    def write() -> None:
+        engine.limits.put(tenant, replace(limits, put_at=engine.clock.now()))
+
+    change_limits(engine, tenant_gate(tenant), limits, write)
 
 
 def clear_limits(engine: Engine, tenant: str) -> bool:
