@@ -85,6 +85,8 @@ def job_view(
         "retry": _retry(definition.retry),
         "timeout_seconds": definition.timeout_seconds,
         "requirements": requirements_view(definition.requirements),
+        "gates": list(job.gates),
+        "start_within_seconds": job.start_within_seconds,
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
         "last_run": _last_run(outlook),
         "finished_at": show_time(job.finished_at),

@@ -71,6 +71,8 @@ class JobView(AcceptedView, RecurrenceView, OnEventView):
     retry: RetryView
     timeout_seconds: int
     requirements: RequirementsView
+    gates: list[str]
+    start_within_seconds: int | None
     retry_count: int
     last_run: str | None
     finished_at: str | None

@@ -3,7 +3,8 @@
 Each function raises JobConflict when the status of the job does not allow the move.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
@@ -33,6 +34,8 @@ class JobChange:
     """The new schedule and policies of a recurring job."""
     pattern: str | None = None
     """The new pattern of an event job."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """New values of other fields of the record: `gates` and `start_within_seconds`."""
 
 
 def pause(job: Record, now: int) -> Move | None:
@@ -92,6 +95,7 @@ def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> M
         changes["priority"] = patch.priority
     if patch.pool is not None:
         changes["pool"] = patch.pool
+    changes |= patch.record
     if job.kind is Kind.RECURRING:
         return _change_recurring(job, patch, changes, now, deployment)
     if job.kind is Kind.EVENT:
@@ -181,8 +185,11 @@ def _change_one_off(job: Record, patch: JobChange, changes: dict[str, Any], now:
         changes |= {"fire_at": at, "nominal_at": at}
     if job.status in (Status.PAUSED, Status.WAITING):
         return Move(job.run_id, _as_read(job), job.status, changes)
-    if patch.at is None and patch.priority is None and patch.pool in (None, job.pool):
+    has_new_gates = patch.record.get("gates", job.gates) != job.gates
+    if patch.at is None and patch.priority is None and patch.pool in (None, job.pool) and not has_new_gates:
         return Move(job.run_id, _as_read(job), job.status, changes)  # the message that was sent stays valid
+    if has_new_gates:
+        changes["woken"] = None  # it waited at a gate of before
     placed = place(job.job_id, at, now, deployment)
     return Move(job.run_id, _as_read(job), placed.status, {**changes, **_placed_anew(placed)})
 

@@ -15,6 +15,7 @@ from onthedot.ports import Engine
 from onthedot.schema import listed_under
 from onthedot.use_cases.dispatch.schedule_soon import schedule_soon
 from onthedot.use_cases.events import pattern_index
+from onthedot.use_cases.gates.check_gates import GateCheck
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.place_job import choose_pool, place_run
 from onthedot.use_cases.outcomes import is_own
@@ -39,6 +40,9 @@ class JobRequest:
     parents: tuple[str, ...] = ()
     """Ids of jobs whose end this job waits for."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
+    gates: tuple[str, ...] = ()
+    """The gates that the job names, in the order of the request."""
+    start_within_seconds: int | None = None
 
 
 def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
@@ -63,13 +67,20 @@ def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
     return request.pool or choose_pool(engine, tenant, request.definition)
 
 
-def record_for(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck | None = None) -> Record:
+def record_for(
+    engine: Engine,
+    tenant: str,
+    request: JobRequest,
+    parents: ParentCheck | None = None,
+    gates: GateCheck | None = None,
+) -> Record:
     """Return the record that the request makes, placed as of now. Raise InvalidRequest or Unavailable.
 
-    `parents` is the check of all jobs of a batch, if the request is one of them.
+    `parents` and `gates` are the checks of all jobs of a batch, if the request is one of them.
     """
     # The pool is chosen first, so that a job that cannot run stores no payload.
     pool = pool_for(engine, tenant, request)
+    (gates or GateCheck(engine, tenant)).check(request.gates)
     # The payload is stored before the clock is read, because a slot must be written soon after the clock was read for
     # it.
     definition = store_payload(engine.blobs, request.definition)
@@ -90,6 +101,8 @@ def record_for(engine: Engine, tenant: str, request: JobRequest, parents: Parent
         fingerprint=request.fingerprint,
         listed_under=listed_under(tenant, job_id),
         workflow=job_id if isinstance(definition.target, WorkflowTarget) else None,
+        gates=tuple(sorted(request.gates)),
+        start_within_seconds=request.start_within_seconds,
     )
     if not request.parents:
         return record

@@ -38,7 +38,16 @@ from onthedot.domain.runs.lifecycle.ended import (
     resize_range,
     revive,
 )
-from onthedot.domain.runs.lifecycle.gated import fence, leave_list, reserve, skip_waiting, wait, wait_for_queue, wake
+from onthedot.domain.runs.lifecycle.gated import (
+    fence,
+    leave_list,
+    release,
+    reserve,
+    skip_waiting,
+    wait,
+    wait_for_queue,
+    wake,
+)
 from onthedot.domain.runs.lifecycle.sent import (
     LONGEST_LOOK_MS,
     MAX_RESENDS,
@@ -90,6 +99,7 @@ __all__ = [
     "postpone",
     "put_back",
     "redrive",
+    "release",
     "renew",
     "repark",
     "reroute",
