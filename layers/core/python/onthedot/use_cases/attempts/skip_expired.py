@@ -13,7 +13,7 @@ def skip_expired(engine: Engine, run: Record) -> bool:
     now = engine.clock.now()
     ended = concluded(run, now, engine.deployment) if run.children or has_graph(run) else closed(now, engine.deployment)
     why = f"not started within {run.start_within_seconds} s"
-    current = current_record(engine.store.move(lifecycle.skip_waiting(run, now, why, ended)))
+    current = current_record(engine.store.move(lifecycle.skip_waiting(run, why, ended)))
     if current is not None:
         notify_children(engine, current)
     return current is not None

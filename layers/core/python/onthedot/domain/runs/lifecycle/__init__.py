@@ -1,8 +1,8 @@
 """The moves of a run's life, as pure functions: each one takes the facts that the caller knows and returns a `Move`.
 
 The use cases decide which move to make and the store applies it. `attempts` has the moves of a worker's attempt,
-`sent` those of a run that no worker has started yet, `gated` those of a run at a gate, `ended` those of a run that has ended, `aside` those of a run that
-was set aside or whose pool is gone.
+`sent` those of a run that no worker has started yet, `gated` those of a run at a gate, `ended` those of a run that has
+ended, `aside` those of a run that was set aside or whose pool is gone.
 """
 
 from onthedot.domain.runs.lifecycle.aside import change_pool, put_back, wait_for_pool
