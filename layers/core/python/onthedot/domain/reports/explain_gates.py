@@ -92,7 +92,9 @@ def why_stopped(gate: GateId, limits: GateLimits) -> str | None:
         limit = "in_flight" if limits.in_flight == 0 else "per_second"
         what = f"tenant {gate.tenant} has {limit} 0" if is_tenant else f"gate {gate.name} has {limit} 0"
         option = limit.replace("_", "-")
-        command = f"onthedot limits clear {gate.tenant}" if is_tenant else f"onthedot gates set {gate.name} --{option} N"
+        command = (
+            f"onthedot limits clear {gate.tenant}" if is_tenant else f"onthedot gates set {gate.name} --{option} N"
+        )
     actor = "an operator can change this" if is_tenant else "change this"
     return f"{what}, so nothing starts; {actor} with `{command}`"
 
