@@ -28,7 +28,7 @@ class TenantLimitsFields(GateFields):
     def limits(self) -> TenantLimits:
         """Return the limits."""
         weight = 1 if self.weight is None else self.weight
-        return TenantLimits(self.in_flight, self.per_second, self.burst, bool(self.paused), weight)
+        return TenantLimits(self.in_flight, self.per_second, self.burst, bool(self.paused), weight=weight)
 
 
 def read_tenant_limits(body: bytes) -> TenantLimits:

@@ -1,5 +1,7 @@
 """Make a gate of a tenant, or replace its limits."""
 
+from dataclasses import replace
+
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.gates.limits import MOST_GATES_OF_TENANT, GateLimits, problems
 from onthedot.domain.gates.names import NAME, GateId
@@ -13,7 +15,11 @@ def put_gate(engine: Engine, tenant: str, name: str, limits: GateLimits) -> None
     if found:
         raise InvalidRequest(*found)
     _refuse_too_many(engine, tenant, name)
-    change_limits(engine, GateId(tenant, name), limits, lambda: engine.gates.put(tenant, name, limits))
+
+    def write() -> None:
+        engine.gates.put(tenant, name, replace(limits, put_at=engine.clock.now()))
+
+    change_limits(engine, GateId(tenant, name), limits, write)
 
 
 def name_problems(name: str) -> list[Problem]:

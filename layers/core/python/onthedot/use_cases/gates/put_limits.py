@@ -1,5 +1,7 @@
 """Set and remove the limits of a tenant."""
 
+from dataclasses import replace
+
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.gates.limits import TenantLimits, problems
 from onthedot.domain.gates.names import tenant_gate
@@ -12,7 +14,11 @@ def put_limits(engine: Engine, tenant: str, limits: TenantLimits) -> None:
     """Set all limits of a tenant. When this returns they are in force everywhere. Raise InvalidRequest, Unavailable."""
     if found := [*_tenant_problems(tenant), *problems(limits)]:
         raise InvalidRequest(*found)
-    change_limits(engine, tenant_gate(tenant), limits, lambda: engine.limits.put(tenant, limits))
+
+    def write() -> None:
+        engine.limits.put(tenant, replace(limits, put_at=engine.clock.now()))
+
+    change_limits(engine, tenant_gate(tenant), limits, write)
 
 
 def clear_limits(engine: Engine, tenant: str) -> bool:
