@@ -188,8 +188,6 @@ def _change_one_off(job: Record, patch: JobChange, changes: dict[str, Any], now:
     has_new_gates = patch.record.get("gates", job.gates) != job.gates
     if patch.at is None and patch.priority is None and patch.pool in (None, job.pool) and not has_new_gates:
         return Move(job.run_id, _as_read(job), job.status, changes)  # the message that was sent stays valid
-    if has_new_gates:
-        changes["woken"] = None  # it waited at a gate of before
     placed = place(job.job_id, at, now, deployment)
     return Move(job.run_id, _as_read(job), placed.status, {**changes, **_placed_anew(placed)})
 
@@ -205,4 +203,6 @@ def _touched(job: Record) -> dict[str, Any]:
 
 
 def _placed_anew(placed: Placement) -> dict[str, Any]:
-    return {"slot": placed.slot, "generation": fresh_generation(), "claim_token": None, "resends": 0, "reason": None}
+    """Return the fields of a job that is placed anew. At its gates it is a newcomer again."""
+    anew = {"slot": placed.slot, "generation": fresh_generation(), "claim_token": None, "resends": 0}
+    return {**anew, "woken": None, "reason": None}
