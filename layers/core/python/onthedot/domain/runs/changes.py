@@ -9,7 +9,9 @@ from typing import Any, Final
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import JobConflict
 from onthedot.domain.ids import fresh_generation
+from onthedot.domain.runs import start_window
 from onthedot.domain.runs.endings import concluded
+from onthedot.domain.runs.lifecycle import is_redriven
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import Placement, place
 from onthedot.domain.runs.records import SCHEDULED, Definition, Kind, Priority, Record, Status
@@ -33,6 +35,8 @@ class JobChange:
     """The new schedule and policies of a recurring job."""
     pattern: str | None = None
     """The new pattern of an event job."""
+    start_within_seconds: int | None = None
+    """The new limit for the first start of a run. 0: no limit."""
 
 
 def pause(job: Record, now: int) -> Move | None:
@@ -55,7 +59,8 @@ def pause(job: Record, now: int) -> Move | None:
 def resume(job: Record, now: int, deployment: Deployment) -> Move | None:
     """Schedule a paused job again. Return None when it is live already.
 
-    The misfire policy decides about fire times that a recurring job missed meanwhile.
+    The misfire policy decides about fire times that a recurring job missed meanwhile. A one-off job is not late because
+    of its pause: the time for its first start counts from now, if that is later than its fire time.
     """
     if job.status in (*SCHEDULED, Status.ACTIVE, Status.RUNNING):
         return None
@@ -67,7 +72,8 @@ def resume(job: Record, now: int, deployment: Deployment) -> Move | None:
     if job.kind is Kind.EVENT:
         return Move(job.run_id, _as_read(job), Status.ACTIVE, _touched(job))
     placed = place(job.job_id, job.fire_at, now, deployment)
-    return Move(job.run_id, _as_read(job), placed.status, {**_touched(job), **_placed_anew(placed)})
+    changes = {**_touched(job), **_placed_anew(placed), **start_window.counted_from_now(job, now)}
+    return Move(job.run_id, _as_read(job), placed.status, changes)
 
 
 def cancel(job: Record, now: int, deployment: Deployment) -> Move | None:
@@ -92,6 +98,8 @@ def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> M
         changes["priority"] = patch.priority
     if patch.pool is not None:
         changes["pool"] = patch.pool
+    if patch.start_within_seconds is not None:
+        changes["start_within_seconds"] = patch.start_within_seconds or None
     if job.kind is Kind.RECURRING:
         return _change_recurring(job, patch, changes, now, deployment)
     if job.kind is Kind.EVENT:
@@ -102,7 +110,8 @@ def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> M
 def assign(job: Record, pool: str, now: int, deployment: Deployment) -> Move:
     """Make a waiting one-off job due now, for a worker of this pool. Its earlier messages become void."""
     placed = place(job.job_id, now, now, deployment)
-    changes = {**_touched(job), **_placed_anew(placed), "fire_at": now, "pool": pool}
+    changes = {**_touched(job), **_placed_anew(placed), **start_window.counted_from_now(job, now)}
+    changes |= {"fire_at": now, "pool": pool}
     return Move(job.run_id, _as_read(job), placed.status, changes)
 
 
@@ -179,12 +188,21 @@ def _change_one_off(job: Record, patch: JobChange, changes: dict[str, Any], now:
     at = job.fire_at if patch.at is None else patch.at
     if patch.at is not None:
         changes |= {"fire_at": at, "nominal_at": at}
+    changes |= _start_window(job, patch)
     if job.status in (Status.PAUSED, Status.WAITING):
         return Move(job.run_id, _as_read(job), job.status, changes)
-    if patch.at is None and patch.priority is None and patch.pool in (None, job.pool):
+    if (patch.at, patch.priority, patch.start_within_seconds) == (None, None, None) and patch.pool in (None, job.pool):
         return Move(job.run_id, _as_read(job), job.status, changes)  # the message that was sent stays valid
     placed = place(job.job_id, at, now, deployment)
     return Move(job.run_id, _as_read(job), placed.status, {**changes, **_placed_anew(placed)})
+
+
+def _start_window(job: Record, patch: JobChange) -> dict[str, Any]:
+    """Return the new time for the first start, unless the job has started once, is redriven or waits for parents."""
+    is_free = job.attempt > 0 or (is_redriven(job) and patch.at is None) or job.status is Status.WAITING
+    if is_free or (patch.at is None and patch.start_within_seconds is None):
+        return {}
+    return start_window.changed(job, patch.at, patch.start_within_seconds)
 
 
 def _as_read(job: Record, **more: Any) -> Expect:
