@@ -116,8 +116,8 @@ class FaultyStore:
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self.inner.failed(tenant, limit, cursor)
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
-        return self.inner.read_slot(slot, cursor)
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
+        return self.inner.read_slot(slot, cursor, limit)
 
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         return self.faults.around("set aside", lambda: self.inner.set_aside(run_id, slot, why, now))

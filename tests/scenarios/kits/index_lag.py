@@ -59,10 +59,10 @@ class LaggingIndex:
                     f" INSERT INTO writes (shown_at, {_LISTED}) VALUES (shown_at(), {_NEW}); END"
                 )
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         """Return a page of the slot as the index shows it now."""
         self._catch_up()
-        return self._store.read_slot(slot, cursor)
+        return self._store.read_slot(slot, cursor, limit)
 
     def close(self) -> None:
         self._copy.close()
@@ -105,8 +105,8 @@ class LaggingStore:
     inner: Any
     index: LaggingIndex
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
-        return self.index.read_slot(slot, cursor)
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
+        return self.index.read_slot(slot, cursor, limit)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)

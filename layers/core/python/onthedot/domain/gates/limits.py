@@ -27,6 +27,8 @@ class GateLimits:
     """Starts that may happen at once after a quiet time. None: 1."""
     paused: bool = False
     """Whether nothing starts."""
+    put_at: int = 0
+    """The time at which these limits were set."""
 
     @property
     def is_stopped(self) -> bool:

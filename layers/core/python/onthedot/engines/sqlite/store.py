@@ -88,18 +88,19 @@ class SqliteRunStore:
             changed = connection.execute(query, (aside_slot(slot_shard(slot)), now, why, run_id, slot))
         return bool(changed.rowcount)
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
+        size = min(limit or self._page_size, self._page_size)
         runs = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
         gates = (
             "SELECT gate AS run_id, slot, fire_at, 'gate' AS kind FROM gate_states"
             " WHERE slot = ? AND (fire_at, gate) > (?, ?) ORDER BY fire_at, gate LIMIT ?"
         )
         # One row more than the page shows whether there is another page.
-        bounds = (slot, *_position(cursor), self._page_size + 1)
+        bounds = (slot, *_position(cursor), size + 1)
         with self._database.transaction() as connection:
             rows = [*connection.execute(runs, bounds), *connection.execute(gates, bounds)]
         rows.sort(key=lambda row: (row["fire_at"], row["run_id"]))
-        page = rows[: self._page_size]
+        page = rows[:size]
         entries, faulty = read_each(page, _entry)
         return Page(entries, _cursor(page[-1]) if len(rows) > len(page) else None, faulty)
 

@@ -33,6 +33,8 @@ class MayStart:
 
     definition: Definition | None
     """The job's present definition, without the payload of an event's run. None: the run carries its own definition."""
+    gates: tuple[str, ...] | None = None
+    """The gates that the job names now. None: the run names its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def check_before_start(engine: Engine, message: RunMessage, *, assigned: bool = 
     if not assigned and _needs_other_workers(engine, job, message):
         return _reroute(engine, job, message)
     if job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW:
-        return MayStart(job.definition)
+        return MayStart(job.definition, job.gates)
     return _take_turn(engine, job, job.recurrence.overlap, message)
 
 
@@ -118,7 +120,7 @@ def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: Run
         last_started_run = engine.store.get(job.last_started_run or "")
     if last_started_run is None or last_started_run.status in TERMINAL:
         if job.last_started_run == message.run_id or _name_last_started(engine, job, message.run_id):
-            return MayStart(job.definition)
+            return MayStart(job.definition, job.gates)
         return _postpone(engine, message, "another run takes its turn")
     if overlap is OverlapPolicy.SKIP and not _is_redriven(engine, message):
         return _skip(engine, message, f"overlap: run {last_started_run.run_id} has not ended (policy skip)")

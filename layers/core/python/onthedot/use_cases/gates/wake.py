@@ -6,7 +6,7 @@ watch slot, and a run that was not taken off is found by the next look.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
@@ -276,7 +276,3 @@ def _send(engine: Engine, woken: Sequence[Woken], hand_over: HandOver | None, de
     if messages:
         engine.queues.send(messages, deadline)
 
-
-def as_woken(message: RunMessage, gate: GateId, generation: str) -> RunMessage:
-    """Return the message of a run that goes on at a gate under a new generation."""
-    return replace(message, generation=generation, woken=gate.named)

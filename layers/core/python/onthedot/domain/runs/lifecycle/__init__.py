@@ -38,7 +38,7 @@ from onthedot.domain.runs.lifecycle.ended import (
     resize_range,
     revive,
 )
-from onthedot.domain.runs.lifecycle.gated import fence, reserve, skip_waiting, wait, wait_for_queue, wake
+from onthedot.domain.runs.lifecycle.gated import fence, reserve, wait, wait_for_queue, wake
 from onthedot.domain.runs.lifecycle.sent import (
     LONGEST_LOOK_MS,
     MAX_RESENDS,
@@ -101,7 +101,6 @@ __all__ = [
     "skip",
     "skip_expired",
     "skip_missed",
-    "skip_waiting",
     "start",
     "stop",
     "succeed",

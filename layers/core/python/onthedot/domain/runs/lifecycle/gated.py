@@ -66,11 +66,5 @@ def fence(run: Record, now: int, *, fresh_generation: str, deployment: Deploymen
     return Move(run.run_id, _sent(run.generation), Status.DISPATCHED, changes)
 
 
-def skip_waiting(run: Record, now: int, why: str, ended: dict[str, Any]) -> Move:
-    """End a run that waits at a gate and must not start any more. `ended` are the fields of its end."""
-    expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
-    return Move(run.run_id, expect, Status.SKIPPED, {**ended, "reason": why})
-
-
 def _sent(generation: str) -> Expect:
     return Expect(frozenset({Status.DISPATCHED}), {"generation": generation})

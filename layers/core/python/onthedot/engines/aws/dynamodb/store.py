@@ -202,7 +202,7 @@ class DynamoRunStore:
                 return [answer for statement in statements for answer in self._answers([statement])]
             return [{"Error": {"Code": code, "Message": str(error)}} for _ in statements]
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
         with translated("read_slot"):
             reply = self._client.query(
@@ -211,7 +211,7 @@ class DynamoRunStore:
                 KeyConditionExpression="#slot = :slot",
                 ExpressionAttributeNames={"#slot": DUE.partition_key},
                 ExpressionAttributeValues={":slot": {"S": slot}},
-                Limit=self._slot_page,
+                Limit=min(limit or self._slot_page, self._slot_page),
                 **start,
             )
         last = reply.get("LastEvaluatedKey")
