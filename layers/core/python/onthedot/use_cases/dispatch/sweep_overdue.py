@@ -16,6 +16,7 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import has_graph
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
+from onthedot.domain.runs.start_window import has_expired
 from onthedot.domain.runs.sweep import Act, Leave, Nothing, decide, waits_long
 from onthedot.ports import Deadline, Engine, Moved, SlotEntry, Undecided
 from onthedot.use_cases.attempts.lost_attempts import was_never_begun
@@ -164,7 +165,7 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
     if run.status not in _SWEPT:
         sweep.set_aside({run.run_id: f"it is {run.status} in a watch slot"})
         return None
-    if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run):
+    if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run) and not has_expired(run, now):
         return _reroute(sweep, run, now)
     decision = decide(
         run,
