@@ -107,7 +107,9 @@ class Life:
         names = self.chance.sample(NAMES, count)
         return tuple(f"{name}:{self.chance.randint(1, 3)}" if name == KEYED else name for name in names)
 
-    def _request(self, *, gates: tuple[str, ...], pool: str = DEFAULT_POOL, recurrence: Recurrence | None = None) -> JobRequest:
+    def _request(
+        self, *, gates: tuple[str, ...], pool: str = DEFAULT_POOL, recurrence: Recurrence | None = None
+    ) -> JobRequest:
         chance = self.chance
         retry = RetryPolicy(max_retries=3, backoff_seconds=chance.choice((1.0, 2.0)), jitter=False)
         delay = 0 if recurrence else chance.choice((0, 0, 0, chance.randrange(30_000), chance.randrange(4 * MINUTE)))
@@ -257,7 +259,9 @@ class Life:
 
     def flagged(self) -> list[str]:
         with self.gated.world.database.transaction() as connection:
-            rows = connection.execute("SELECT gate, slot, flagged_at FROM gate_states WHERE slot IS NOT NULL").fetchall()
+            rows = connection.execute(
+                "SELECT gate, slot, flagged_at FROM gate_states WHERE slot IS NOT NULL"
+            ).fetchall()
         return [f"{row['gate']} in {row['slot']}" for row in rows]
 
     def play(self) -> None:
