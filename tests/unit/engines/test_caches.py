@@ -56,7 +56,7 @@ def clock() -> VirtualClock:
 
 
 def test_the_last_known_limits_count_while_they_cannot_be_read(stores: Stores, clock: VirtualClock) -> None:
-    cached = CachedLimits(stores, clock)  # type: ignore[arg-type]
+    cached = CachedLimits(stores, clock)
     assert cached.read().known
     stores.failing = True
     clock.advance(3600)
@@ -73,7 +73,7 @@ def test_the_last_known_limits_count_while_they_cannot_be_read(stores: Stores, c
 def test_limits_that_were_never_read_are_unknown(stores: Stores, clock: VirtualClock) -> None:
     stores.failing = True
     with pytest.raises(Unavailable):
-        CachedLimits(stores, clock).read()  # type: ignore[arg-type]
+        CachedLimits(stores, clock).read()
 
 
 def test_the_last_known_keys_sign_while_they_cannot_be_read(stores: Stores, clock: VirtualClock) -> None:
