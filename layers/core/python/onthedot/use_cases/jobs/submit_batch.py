@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import IdempotencyConflict, OnthedotError, Unavailable
-from onthedot.domain.runs.fairness import Limits
 from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.workers.records import WorkerRecord
-from onthedot.ports import Deadline, Engine, LimitsStore, WorkerRegistry
+from onthedot.ports import Deadline, Engine, WorkerRegistry
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.schedule_soon import schedule_all_soon
 from onthedot.use_cases.events import pattern_index
@@ -26,23 +25,6 @@ UPLOADS: Final = 16
 
 Accepted = Record | OnthedotError
 """The stored job, new or of an earlier request with the same key and body, or the error that refused it."""
-
-
-class _LimitsReadOnce:
-    """A limits store that is read once for a batch, though each run that is placed asks for the limits."""
-
-    def __init__(self, limits: LimitsStore) -> None:
-        self._limits = limits
-        self._known: Limits | None = None
-        self.put, self.mark_throttled = limits.put, limits.mark_throttled
-
-    def read(self) -> Limits:
-        if self._known is None:
-            try:
-                self._known = self._limits.read()
-            except Unavailable:
-                self._known = Limits(known=False)
-        return self._known
 
 
 class _WorkersReadOnce:
@@ -70,7 +52,7 @@ class _WorkersReadOnce:
 
 def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
     """Return one answer for each request, in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
-    engine = replace(engine, limits=_LimitsReadOnce(engine.limits), registry=_WorkersReadOnce(engine.registry))
+    engine = replace(engine, registry=_WorkersReadOnce(engine.registry))
     gates = GateCheck(engine, tenant)
     stored = _with_stored_payloads(engine, [_with_pool(engine, tenant, request, gates) for request in requests])
     parents = ParentCheck(engine, tenant)

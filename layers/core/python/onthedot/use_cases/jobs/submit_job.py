@@ -8,6 +8,7 @@ from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
 from onthedot.domain.runs.dependencies import OnParentFailure, waiting
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of
+from onthedot.domain.runs.start_window import last_start
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import next_fire
 from onthedot.domain.targets.types import WorkflowTarget
@@ -96,7 +97,7 @@ def record_for(
         pool=pool,
         created_at=now,
         version=1,
-        **_position(engine, tenant, job_id, request, pool=pool, now=now),
+        **_position(engine, job_id, request, pool=pool, now=now),
         generation=fresh_generation(),
         fingerprint=request.fingerprint,
         listed_under=listed_under(tenant, job_id),
@@ -110,7 +111,7 @@ def record_for(
     return waiting(record, request.parents, request.on_parent_failure, now, engine.deployment)
 
 
-def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
+def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
     """Return the first slot and status: a recurring job is in the fire slot of its first time, an event job in none."""
     if request.pattern is not None:
         return {
@@ -123,8 +124,14 @@ def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, 
         }
     if request.recurrence is None:
         fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
-        placed = place_run(engine, job_id, fire_at, now, tenant=tenant, pool=pool, priority=request.priority)
-        return {"nominal_at": fire_at, "fire_at": fire_at, "status": placed.status, "slot": placed.slot}
+        placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=request.priority)
+        return {
+            "nominal_at": fire_at,
+            "fire_at": fire_at,
+            "status": placed.status,
+            "slot": placed.slot,
+            "start_by": last_start(fire_at, request.start_within_seconds),
+        }
     first = next_fire(request.recurrence.schedule, now)
     if first is None:
         raise InvalidRequest(Problem("end_at", "leaves no fire time; give a later one"))

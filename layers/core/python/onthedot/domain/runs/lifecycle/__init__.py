@@ -38,7 +38,15 @@ from onthedot.domain.runs.lifecycle.ended import (
     resize_range,
     revive,
 )
-from onthedot.domain.runs.lifecycle.gated import fence, release, reserve, skip_waiting, wait, wait_for_queue, wake
+from onthedot.domain.runs.lifecycle.gated import (
+    fence,
+    leave_list,
+    release,
+    reserve,
+    wait,
+    wait_for_queue,
+    wake,
+)
 from onthedot.domain.runs.lifecycle.sent import (
     LONGEST_LOOK_MS,
     MAX_RESENDS,
@@ -51,6 +59,7 @@ from onthedot.domain.runs.lifecycle.sent import (
     reroute,
     resend,
     skip,
+    skip_expired,
     skip_missed,
     uncount_resend,
     undeliverable,
@@ -82,6 +91,7 @@ __all__ = [
     "is_redriven",
     "keep_for_run",
     "lease_is_over",
+    "leave_list",
     "look_later",
     "lose",
     "may_be_revived",
@@ -99,8 +109,8 @@ __all__ = [
     "retry",
     "revive",
     "skip",
+    "skip_expired",
     "skip_missed",
-    "skip_waiting",
     "start",
     "stop",
     "succeed",

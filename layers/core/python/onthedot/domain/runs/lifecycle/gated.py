@@ -25,6 +25,12 @@ def wait_for_queue(run_id: str, generation: str, fire_slot: str, slot: str) -> M
     return Move(run_id, expect, Status.PENDING, {"slot": slot})
 
 
+def leave_list(run_id: str, generation: str, slot: str, fire_slot: str) -> Move:
+    """Move a run from a waiting list to a fire slot, where the claim pass decides about it."""
+    expect = Expect(frozenset({Status.PENDING}), {"generation": generation, "slot": slot})
+    return Move(run_id, expect, Status.PENDING, {"slot": fire_slot})
+
+
 def wake(
     run_id: str,
     generation: str,
@@ -77,12 +83,6 @@ def release(run: Record, now: int, *, fresh_generation: str, deployment: Deploym
     }
     expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
     return Move(run.run_id, expect, Status.DISPATCHED, changes)
-
-
-def skip_waiting(run: Record, why: str, ended: dict[str, Any]) -> Move:
-    """End a run that waits at a gate and must not start any more. `ended` are the fields of its end."""
-    expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
-    return Move(run.run_id, expect, Status.SKIPPED, {**ended, "reason": why})
 
 
 def _sent(generation: str) -> Expect:
