@@ -73,7 +73,7 @@ def claim_slot(work: Pass, slot: str, until: int | None = None) -> bool:
             return False
         whole = work.set_aside(slot, faults_of(page.unreadable)) and whole
         jobs = [entry.run_id for entry in page.items if entry.kind is Kind.RECURRING]
-        runs = [entry for entry in page.items if entry.kind is not Kind.RECURRING]
+        runs = [entry for entry in page.items if entry.kind not in (Kind.RECURRING, Kind.GATE)]
         whole = _claim_all(work, slot, runs) and whole
         whole = _stamp(work, slot, jobs, until) and whole
     return whole

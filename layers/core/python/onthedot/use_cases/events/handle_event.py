@@ -156,7 +156,9 @@ def _run(engine: Engine, job: Record, event: Event, payloads: Payloads) -> Recor
         return replace(
             run, status=Status.SKIPPED, reason=str(error), claim_token=None, **closed(now, engine.deployment)
         )
-    placed = place_near(engine, run_id, Placement(run.status, run.slot or ""), now, pool=run.pool, priority=run.priority)
+    placed = place_near(
+        engine, run_id, Placement(run.status, run.slot or ""), now, pool=run.pool, priority=run.priority
+    )
     return replace(run, status=placed.status, slot=placed.slot)
 
 

@@ -20,9 +20,9 @@ from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.gates.ask_gates import Denied, TooSoon
 from onthedot.use_cases.gates.flag_gate import flag_gate, is_in_time
-from onthedot.use_cases.gates.limited_gates import limits_of
-from onthedot.use_cases.gates.wake import free_places, reserve_instants, wake_next
+from onthedot.use_cases.gates.limited_gates import see
 from onthedot.use_cases.gates.waiting_runs import first_waiting, is_before
+from onthedot.use_cases.gates.wake import free_places, reserve_instants, wake_next
 from onthedot.use_cases.outcomes import current_record
 
 _LOG: Final = logging.getLogger(__name__)
@@ -94,16 +94,15 @@ def flag_again(engine: Engine, run: Record) -> None:
 
 def look_again(engine: Engine, gate: GateId, run: Record) -> None:
     """Take the run off the list again and send it, if a place is free and no run is before it."""
-    state = engine.gates.read(gate)
-    limits = limits_of(engine, gate)
-    if not free_places(engine, gate, limits, state):
+    seen = see(engine, gate)
+    if not free_places(engine, seen):
         return
-    first = first_waiting(engine, gate, state, run.priority, 1)
+    first = first_waiting(engine, seen, run.priority, 1)
     if first and is_before(first[0], run.fire_at, run.run_id):
         return
     at = None
-    if limits is not None and limits.per_second:
-        instants = reserve_instants(engine, gate, limits, state, 1)
+    if seen.limits is not None and seen.limits.per_second:
+        instants = reserve_instants(engine, seen, 1)
         if not instants:
             return
         at = instants[0]
