@@ -1,6 +1,7 @@
 """The counts of looks at gates, as they become metrics."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,9 @@ from onthedot.domain.gates.names import GateId, queue_gate, tenant_gate, waiting
 from onthedot.domain.gates.state import Holder
 from onthedot.domain.runs.records import Priority, Status
 from onthedot.observability import emit
+from onthedot.ports import Moved
 from onthedot.use_cases.gates.flag_gate import flag_gate
-from tests.builders import World, a_run, a_world
+from tests.builders import World, a_run, a_world, the_start_of
 from tests.scenarios.kits.simulation import Simulation
 
 HIGH, MEDIUM = Priority.HIGH, Priority.MEDIUM
@@ -29,9 +31,19 @@ def let_wait(world: World, gate: GateId, count: int, *, since_s: int, priority: 
         run.standing(Status.PENDING, waiting_slot(gate, priority, 0)).stored_in(world.store)
 
 
+def keep_running(world: World, gate: GateId) -> None:
+    """Let an attempt have a place of the gate for hours."""
+    run = a_run(world.clock).dispatched().stored_in(world.store)
+    holder = Holder("t", run.generation, world.clock.now(), run.run_id)
+    assert world.gates.take(gate, 0, holder, room=1, newcomer=False, capacity=None).done
+    start = the_start_of(run, world.clock.now())
+    lease = {**start.changes, "attempt_token": "t", "lease_until": world.clock.now() + 10**9}
+    assert isinstance(world.store.move(replace(start, changes=lease)), Moved)
+
+
 def look(world: World) -> Simulation:
     simulation = Simulation(world)
-    simulation.let_pass(130)
+    simulation.let_pass(3600)
     return simulation
 
 
@@ -42,8 +54,17 @@ def test_the_waiting_runs_of_all_gates_are_added_and_the_oldest_of_all_is_found(
     let_wait(world, GateId("acme", "stripe"), 2, since_s=100, priority=HIGH)
     let_wait(world, tenant_gate("beta"), 4, since_s=1000)
     counts = look(world).counts
-    assert (counts["looks"], counts["gates_waiting"]) == (2, 9)
+    assert (counts["looks"], counts["gates_waiting"]) == (2, 9), "once an hour"
     assert 1000 <= counts["gate_oldest_seconds"] <= 1140, "the largest, not the sum"
+
+
+def test_an_active_gate_counts_its_runs_once_an_hour_too(world: World) -> None:
+    world.gates.put("acme", "stripe", GateLimits(in_flight=1))
+    keep_running(world, GateId("acme", "stripe"))
+    let_wait(world, GateId("acme", "stripe"), 7, since_s=60)
+    counts = look(world).counts
+    assert counts["looks"] > 20
+    assert counts["gates_waiting"] == 7
 
 
 def test_a_long_list_counts_to_a_thousand(world: World) -> None:

@@ -7,13 +7,16 @@ from typing import Final
 
 from onthedot.domain.gates.names import waiting_slot
 from onthedot.domain.runs.records import Priority
+from onthedot.domain.runs.slots import bucket_of, shard_of
 from onthedot.ports import Deadline, Engine, SlotEntry
 from onthedot.use_cases.dispatch.set_aside import faults_of, set_aside
 from onthedot.use_cases.gates.limited_gates import SeenGate
 
 SET_ASIDE_MS: Final = 5_000
 MOST_COUNTED: Final = 1_000
-"""Runs of a list that a look reads to count them."""
+"""Runs of a gate that a look reads to count them."""
+HOUR: Final = 60
+"""Buckets."""
 OLDEST: Final = "gate_oldest_seconds"
 """The name of the count that is the largest of its values, not their sum."""
 
@@ -23,20 +26,27 @@ def first_waiting(engine: Engine, seen: SeenGate, priority: Priority, most: int)
     return list(heapq.merge(*_parts(engine, seen, priority, most), key=_order))[:most]
 
 
-def count_waiting(engine: Engine, seen: SeenGate, counts: Counter[str]) -> int:
-    """Return how many runs wait at the gate, and count them and the age of the oldest for the metrics.
+def note_oldest(engine: Engine, seen: SeenGate, counts: Counter[str]) -> bool:
+    """Note the age of the oldest waiting run for the metrics. Return whether the index shows any."""
+    firsts = [entry for priority in seen.state.priorities for entry in first_waiting(engine, seen, priority, 1)]
+    for entry in firsts:
+        counts[OLDEST] = max(counts[OLDEST], (engine.clock.now() - entry.fire_at) // 1000)
+    return bool(firsts)
 
-    One read of each part of a list shows about 1,000 of its runs at most. Further runs are not counted.
+
+def count_waiting(engine: Engine, seen: SeenGate, buckets: int, counts: Counter[str]) -> None:
+    """Count the waiting runs for the metrics once an hour. `buckets` is the time until the next look at the gate.
+
+    It is done by a single read of each part of the lists, which shows about 1,000 runs of the gate at most. So the reads
+    of a tick do not grow with the number of runs that wait.
     """
-    number = 0
+    bucket = bucket_of(engine.clock.now()) + shard_of(seen.gate.text, HOUR)
+    if bucket // HOUR == (bucket + buckets) // HOUR:
+        return
+    lists = len(seen.state.priorities) * (seen.state.parts or 1)
     for priority in seen.state.priorities:
-        for entries in _parts(engine, seen, priority, MOST_COUNTED // (seen.state.parts or 1)):
-            number += len(entries)
-            for entry in entries[:1]:
-                age = max(0, engine.clock.now() - entry.fire_at) // 1000
-                counts[OLDEST] = max(counts[OLDEST], age)
-    counts["gates_waiting"] += number
-    return number
+        parts = _parts(engine, seen, priority, MOST_COUNTED // lists)
+        counts["gates_waiting"] += sum(len(entries) for entries in parts)
 
 
 def is_list_empty(engine: Engine, seen: SeenGate) -> bool:
