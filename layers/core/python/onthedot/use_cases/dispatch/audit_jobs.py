@@ -12,7 +12,16 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable, Unreadable
 from onthedot.domain.gates.names import GateId
-from onthedot.domain.reports.audit import Finding, Report, audit, audited_times, is_watched, no_range_reaches, waits_long_at, window
+from onthedot.domain.reports.audit import (
+    Finding,
+    Report,
+    audit,
+    audited_times,
+    is_watched,
+    no_range_reaches,
+    waits_long_at,
+    window,
+)
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Engine

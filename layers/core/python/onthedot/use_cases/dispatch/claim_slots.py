@@ -65,7 +65,7 @@ class Pass:
 def claim_slot(work: Pass, slot: str, until: int | None = None) -> bool:
     """Claim and send all runs of a fire slot. Return False if any was left in it.
 
-    A run whose queue is closed goes on the waiting list of the queue. A recurring job is stamped up to `until`, by default up to the horizon.
+    A run whose queue is closed goes on the waiting list of the queue, when its minute has passed. A recurring job is stamped up to `until`, by default up to the horizon.
     """
     whole = True
     for page in read_slot_pages(work.engine, slot, CLAIMS_PER_ROUND):
@@ -94,7 +94,7 @@ def _claim_all(work: Pass, slot: str, entries: Sequence[SlotEntry]) -> bool:
 def _stamp(work: Pass, slot: str, job_ids: Sequence[str], until: int | None) -> bool:
     if not job_ids:
         return True
-    stamped = stamp_jobs(work.engine, job_ids, work.claim_token, work.deadline, work.closed.slot_for, until)
+    stamped = stamp_jobs(work.engine, job_ids, work.claim_token, work.deadline, work.closed.is_open, until)
     work.counts.update(stamped.counts)
     return work.set_aside(slot, stamped.faults) and stamped.whole
 
@@ -123,16 +123,17 @@ def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], b
 def _wait_for_queues(work: Pass, entries: Sequence[SlotEntry]) -> bool:
     """Put the runs of closed queues on the queues' waiting lists. Return whether none was left in the slot.
 
-    Runs in slots of later minutes stay there. Their queues may be open when their time comes.
+    A run stays in the slot of a minute that has not passed. Its queue may be open again when the next tick comes.
     """
     present = bucket_of(work.engine.clock.now())
     by_queue: defaultdict[tuple[str, Priority], list[SlotEntry]] = defaultdict(list)
     for entry in entries:
-        if slot_bucket(entry.slot) <= present:
+        if slot_bucket(entry.slot) < present:
             by_queue[_queue_of(entry)].append(entry)
-    due = sum(map(len, by_queue.values()))
+    stay = len(entries) - sum(map(len, by_queue.values()))
+    work.counts["queue_closed"] += stay
     listed = [_wait_for_queue(work, *queue, some) for queue, some in by_queue.items()]
-    return due == len(entries) and all(listed)
+    return not stay and all(listed)
 
 
 def _wait_for_queue(work: Pass, pool: str, priority: Priority, entries: Sequence[SlotEntry]) -> bool:

@@ -8,7 +8,6 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.gates.state import GateState
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority, Record
-from onthedot.domain.runs.slots import fire_slot, shard_of
 from onthedot.ports import Engine
 from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.gates.queue_lists import QueueList, flag_queue
@@ -32,6 +31,10 @@ class ClosedQueues:
         """Return whether the queue takes no runs now."""
         return self.queues.is_closed(pool, priority, self.engine.deployment.backlog_limit)
 
+    def is_open(self, run: Record) -> bool:
+        """Return whether the queue of a run takes runs now."""
+        return not self.is_closed(run.pool, run.priority)
+
     def list_of(self, pool: str, priority: Priority) -> QueueList | None:
         """Return the list of a closed queue, flagged. None: it cannot be flagged now."""
         known = self._flags.get((pool, priority))
@@ -45,12 +48,3 @@ class ClosedQueues:
             return None
         self._flags[pool, priority] = found.state
         return found
-
-    def slot_for(self, run: Record, now: int) -> str | None:
-        """Return the slot in which a new near run waits because its queue is closed. None: it can be sent."""
-        if not self.is_closed(run.pool, run.priority):
-            return None
-        found = self.list_of(run.pool, run.priority)
-        if found is None:
-            return fire_slot(shard_of(run.job_id, self.engine.deployment.shards), run.fire_at, now)
-        return found.slot_for(run.run_id)

@@ -15,14 +15,14 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import fire_slot, shard_of
+from onthedot.domain.runs.slots import DECISION_MS, fire_slot, shard_of
 from onthedot.domain.runs.stamping import Stamping, has_missed, plan_stamps
 from onthedot.ports import Deadline, Engine, Page
 from onthedot.use_cases.dispatch.find_pool import has_pool
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, faults_of
 from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
-from onthedot.use_cases.gates.queue_lists import LISTING_MS, place_stamp, waiting
+from onthedot.use_cases.gates.queue_lists import is_queue_flagged
 from onthedot.use_cases.jobs.given_up import store_given_up
 
 JOBS_PER_READ: Final = 100
@@ -34,8 +34,8 @@ SENDING_MS: Final = 3_000
 """The time to send the runs of a chunk, even after the deadline. Callers spare more than this."""
 _RECURRING: Final = (Status.ACTIVE, Kind.RECURRING)
 
-ClosedSlot = Callable[[Record, int], str | None]
-"""Returns the slot in which a new near run waits because its queue is closed. None: it can be sent."""
+IsOpen = Callable[[Record], bool]
+"""Returns whether the queue of a run takes runs now."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class _Work:
     engine: Engine
     claim_token: str
     deadline: Deadline
-    closed_slot: ClosedSlot | None
+    is_open: IsOpen
     until: int | None
     result: Stamped = field(default_factory=Stamped)
 
@@ -74,15 +74,16 @@ def stamp_jobs(  # noqa: PLR0917
     job_ids: Sequence[str],
     claim_token: str,
     deadline: Deadline,
-    closed_slot: ClosedSlot | None = None,
+    is_open: IsOpen | None = None,
     until: int | None = None,
 ) -> Stamped:
     """Stamp the runs of these jobs up to the horizon, or to `until` if that is later.
 
     A job whose stamps are undecided, or for which there is no time, stays in its fire slot. Jobs with missed times come
-    last. `closed_slot` is how a tick finds out which queues are closed. By default, the stored flags of the queues say so.
+    last. A near run whose queue is not open is stamped into its fire slot, where the claim pass decides about it. By
+    default, the flags of the queues say which are open.
     """
-    work = _Work(engine, claim_token, deadline, closed_slot, until)
+    work = _Work(engine, claim_token, deadline, is_open or _is_not_flagged(engine), until)
     behind: deque[Record] = deque()
     for first in range(0, len(job_ids), JOBS_PER_READ):
         if not work.has_time():
@@ -97,6 +98,10 @@ def stamp_jobs(  # noqa: PLR0917
         _stamp_in_chunks(work, deque(job for job in active if not has_missed(job, now)))
     _stamp_in_chunks(work, behind)
     return work.result
+
+
+def _is_not_flagged(engine: Engine) -> IsOpen:
+    return lambda run: not is_queue_flagged(engine, run.pool, run.priority, engine.clock.now())
 
 
 def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
@@ -125,7 +130,7 @@ def _send(work: _Work, runs: Sequence[Record]) -> int:
 def _plan_chunk(work: _Work, jobs: deque[Record]) -> Chunk:
     """Take jobs off the queue and plan them, as many as one chunk may have."""
     engine, now = work.engine, work.engine.clock.now()
-    chunk = Chunk(engine, work.deadline.at_most(now + LISTING_MS))
+    chunk = Chunk(engine, work.deadline.at_most(now + DECISION_MS))
     writes = 0
     while jobs and engine.clock.now() - now < PLANNING_MS:
         plan = _plan(work, jobs[0], now)
@@ -162,13 +167,8 @@ def _plan(work: _Work, job: Record, now: int) -> Stamping | None:
 
 
 def _with_slot(work: _Work, run: Record, now: int) -> Record:
-    """Return the run as it is placed. Without its pool it waits in a fire slot, and on a list if its queue is closed."""
-    engine = work.engine
-    if run.status is not Status.DISPATCHED:
+    """Return the run as it is placed: a run whose queue is not open, or whose pool is gone, waits in a fire slot."""
+    if run.status is not Status.DISPATCHED or (has_pool(work.engine, run) and work.is_open(run)):
         return run
-    if not has_pool(engine, run):
-        return waiting(run, fire_slot(shard_of(run.job_id, engine.deployment.shards), run.fire_at, now))
-    if work.closed_slot is None:
-        return place_stamp(engine, run, now)
-    slot = work.closed_slot(run, now)
-    return run if slot is None else waiting(run, slot)
+    slot = fire_slot(shard_of(run.job_id, work.engine.deployment.shards), run.fire_at, now)
+    return replace(run, status=Status.PENDING, slot=slot, claim_token=None)

@@ -16,6 +16,7 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import has_graph
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
+from onthedot.domain.runs.start_window import has_expired
 from onthedot.domain.runs.sweep import Act, Leave, Nothing, decide, waits_long
 from onthedot.ports import Deadline, Engine, Moved, SlotEntry, Undecided
 from onthedot.use_cases.attempts.lost_attempts import was_never_begun
@@ -27,6 +28,7 @@ from onthedot.use_cases.dispatch.send_runs import message_for, send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 from onthedot.use_cases.gates.flag_gate import next_look
+from onthedot.use_cases.gates.give_back_places import give_back_places
 from onthedot.use_cases.gates.look_at_gate import look_at_gate
 from onthedot.use_cases.gates.look_at_queue import QueueLook, look_at_queue
 from onthedot.use_cases.jobs.given_up import store_given_up
@@ -163,7 +165,7 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
     if run.status not in _SWEPT:
         sweep.set_aside({run.run_id: f"it is {run.status} in a watch slot"})
         return None
-    if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run):
+    if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run) and not has_expired(run, now):
         return _reroute(sweep, run, now)
     decision = decide(
         run,
@@ -224,6 +226,8 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.counts[act.what] += 1
             if waits_long(run, sweep.engine.clock.now()):
                 sweep.counts["waiting_long"] += 1
+            if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
+                give_back_places(sweep.engine, run)
             _notify_children(sweep, lifecycle.applied(run, act.move))
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))

@@ -17,13 +17,14 @@ from onthedot.domain.events.index import lookup_keys
 from onthedot.domain.events.patterns import matches
 from onthedot.domain.ids import event_run_id
 from onthedot.domain.runs.endings import closed, cut
+from onthedot.domain.runs.placement import Placement
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.stamping import new_run
 from onthedot.ports import Deadline, Engine, Moved, PatternEntry, Refused, Undecided
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.events.event_payloads import Payloads, PayloadTooLarge
-from onthedot.use_cases.gates.queue_lists import LISTING_MS, place_stamp
+from onthedot.use_cases.gates.queue_lists import LISTING_MS, place_near
 from onthedot.use_cases.outcomes import record_after_create
 
 _LOG: Final = logging.getLogger(__name__)
@@ -155,7 +156,10 @@ def _run(engine: Engine, job: Record, event: Event, payloads: Payloads) -> Recor
         return replace(
             run, status=Status.SKIPPED, reason=str(error), claim_token=None, **closed(now, engine.deployment)
         )
-    return place_stamp(engine, run, now)
+    placed = place_near(
+        engine, run_id, Placement(run.status, run.slot or ""), now, pool=run.pool, priority=run.priority
+    )
+    return replace(run, status=placed.status, slot=placed.slot)
 
 
 def _stamp(engine: Engine, event: Event, runs: Sequence[Record], handled: Handled, deadline: Deadline) -> None:

@@ -188,17 +188,18 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
         return None, state
     if places.is_larger(state.capacity, limit):
         state = gates.change(gate, places.lay_out(state, limit)).state
-    if state.capacity == capacity:
+    # If the limit was lowered, the pages may have too many holders for it.
+    pages = [] if state.capacity == capacity else gates.pages(gate)
+    if places.fits(limit, pages):
         return _take_any_page(asking, each, limit, state)
-    # The limit was lowered, and the pages are not laid out for it yet.
-    room = places.room_on_first_page(limit, gates.pages(gate))
+    room = places.room_on_first_page(limit, pages)
     answer = gates.take(gate, 0, holder, room=room, newcomer=newcomer, capacity=state.capacity)
     return (0 if answer.done else None), answer.state
 
 
 def _take_any_page(asking: Asking, each: LimitedGate, limit: int, state: GateState) -> tuple[int | None, GateState]:
     gates, gate, holder = asking.engine.gates, each.gate, asking.holder
-    page = _CHANCE.randrange(places.page_count(limit))
+    page = places.page_of(limit, _CHANCE.random())
     for _ in range(TRIES):
         answer = gates.take(gate, page, holder, room=places.room(limit, page), newcomer=False, capacity=state.capacity)
         if answer.done:

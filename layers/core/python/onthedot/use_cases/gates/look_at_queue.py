@@ -24,16 +24,15 @@ from onthedot.use_cases.dispatch.set_aside import fault_of, faults_of, misplaced
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 from onthedot.use_cases.gates.flag_gate import next_look
 from onthedot.use_cases.gates.limited_gates import SeenGate
+from onthedot.use_cases.gates.look_at_gate import LEAVE_MS
+from onthedot.use_cases.gates.wait_at_gate import MANY_PARTS
 from onthedot.use_cases.gates.waiting_runs import count_waiting, note_oldest
 from onthedot.use_cases.outcomes import is_written
 
 AT_ONCE: Final = 500
 """Entries that are read, and shared out fairly among tenants, at a time."""
-LEAVE_MS: Final = 60_000
-"""A flag that is older than this when the list is read lets the queue leave: each run of the flag is in the index."""
 MANY: Final = 1_000
 """When more runs than this wait, the list gets parts."""
-PARTS: Final = 8
 
 
 @dataclass(slots=True)
@@ -84,7 +83,7 @@ def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
         count_waiting(engine, seen, buckets, look.counts)
     sets = next_look(gate, now, buckets, engine.deployment.shards)
     if look.left and look.read > MANY and state.parts is None:
-        sets["parts"] = PARTS
+        sets["parts"] = MANY_PARTS
     engine.gates.change(gate, GateChange(equals={"slot": slot}, sets=sets, forget_priorities=emptied))
 
 

@@ -1,25 +1,23 @@
 """The waiting lists of run queues. Runs wait there while their queue is closed.
 
-A tick closes a queue that has too many messages or takes none: it flags the gate of the queue. The API and the workers
+A tick that finds a queue closed flags the gate of the queue and puts its runs on the list. The API and the event handler
 read the flag before they send a near run, so that new runs do not overtake those that wait. The look at the queue
-forgets the priority as soon as no run waits, and then near runs are sent directly again, long before the flag itself
-is old enough to be taken away.
+forgets the priority as soon as no run waits. Then near runs are sent directly again, long before the flag itself is old
+enough to be taken away.
 """
 
 import logging
-from collections.abc import MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.gates.names import GateId, queue_gate, waiting_slot
 from onthedot.domain.gates.state import GateState
 from onthedot.domain.runs.placement import Placement
 from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.domain.runs.records import Priority, Status
 from onthedot.domain.runs.slots import DECISION_MS, shard_of
-from onthedot.ports import Engine, GateStore
+from onthedot.ports import Engine, SeenGate
 from onthedot.use_cases.gates.flag_gate import FRESH_MS, flag_gate
 
 _LOG: Final = logging.getLogger(__name__)
@@ -47,22 +45,16 @@ class QueueList:
         return waiting_slot(self.gate, self.priority, shard_of(run_id, self.state.parts or 1))
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    at: int
-    state: GateState
-
-
-_SEEN: Final[WeakKeyDictionary[GateStore, MutableMapping[GateId, _Seen]]] = WeakKeyDictionary()
-"""What this process knows of the gates of queues, by store."""
-
-
-def flag_queue(
-    engine: Engine, pool: str, priority: Priority, now: int, state: GateState | None = None
-) -> QueueList:
+def flag_queue(engine: Engine, pool: str, priority: Priority, now: int, state: GateState | None = None) -> QueueList:
     """Flag the gate of a queue, and return its list. Raise Unavailable."""
     gate = queue_gate(queue_key(pool, priority))
     return QueueList(gate, priority, flag_gate(engine, gate, priority, now, state))
+
+
+def is_queue_flagged(engine: Engine, pool: str, priority: Priority, now: int) -> bool:
+    """Return whether runs wait for this queue, as far as this process knows."""
+    state = _seen(engine, pool, priority, now)
+    return state.is_flagged and priority in state.priorities
 
 
 def place_near(engine: Engine, run_id: str, placed: Placement, now: int, *, pool: str, priority: Priority) -> Placement:
@@ -71,41 +63,32 @@ def place_near(engine: Engine, run_id: str, placed: Placement, now: int, *, pool
     The caller stores the run within `LISTING_MS`. When the gate of the queue cannot be read or flagged, the run goes
     the direct path: its queue may take it all the same, and the sweep looks after it.
     """
-    if placed.status is not Status.DISPATCHED:
+    if placed.status is not Status.DISPATCHED or not is_queue_flagged(engine, pool, priority, now):
         return placed
-    where = _list_of_closed(engine, pool, priority, now)
-    return placed if where is None else Placement(Status.PENDING, where.slot_for(run_id))
-
-
-def place_stamp(engine: Engine, run: Record, now: int) -> Record:
-    """Return a new stamped run as it is placed, like `place_near`."""
-    if run.status is not Status.DISPATCHED or run.slot is None:
-        return run
-    placed = Placement(run.status, run.slot)
-    found = place_near(engine, run.run_id, placed, now, pool=run.pool, priority=run.priority)
-    return run if found is placed else waiting(run, found.slot)
-
-
-def waiting(run: Record, slot: str) -> Record:
-    """Return a new run as it waits in this slot: a waiting list, or a fire slot."""
-    return replace(run, status=Status.PENDING, slot=slot, claim_token=None)
-
-
-def _list_of_closed(engine: Engine, pool: str, priority: Priority, now: int) -> QueueList | None:
-    """Return the flagged list of a queue at which runs wait. None: no run waits, or that is not known."""
-    gate = queue_gate(queue_key(pool, priority))
-    seen = _SEEN.setdefault(engine.gates, {})
-    known = seen.get(gate)
     try:
-        if known is None or not 0 <= now - known.at < STATE_MS:
-            known = seen[gate] = _Seen(now, engine.gates.read(gate))
-        if not known.state.is_flagged or priority not in known.state.priorities:
-            return None
-        found = flag_queue(engine, pool, priority, now, known.state)
+        found = flag_queue(engine, pool, priority, now, _seen(engine, pool, priority, now))
     except Unavailable as error:
-        _LOG.warning("queue_flag_unknown", extra={"queue": gate.key, "error": str(error)})
-        seen[gate] = _Seen(engine.clock.now(), GateState())  # so that the runs of a batch do not all wait for it
-        return None
-    if found.state is not known.state:
-        seen[gate] = _Seen(now, found.state)
-    return found
+        _forget(engine, pool, priority, error)
+        return placed
+    engine.seen_gates[found.gate] = SeenGate(now, found.state)
+    return Placement(Status.PENDING, found.slot_for(run_id))
+
+
+def _seen(engine: Engine, pool: str, priority: Priority, now: int) -> GateState:
+    """Return the state of a queue's gate, at most two seconds old. One that cannot be read counts as not flagged."""
+    gate = queue_gate(queue_key(pool, priority))
+    known = engine.seen_gates.get(gate)
+    if known is None or not 0 <= now - known.at < STATE_MS:
+        try:
+            known = engine.seen_gates[gate] = SeenGate(now, engine.gates.read(gate))
+        except Unavailable as error:
+            return _forget(engine, pool, priority, error)
+    return known.state
+
+
+def _forget(engine: Engine, pool: str, priority: Priority, error: Unavailable) -> GateState:
+    """Take the queue for open for a moment, so that the runs of a batch do not all wait for a gate that fails."""
+    _LOG.warning("queue_flag_unknown", extra={"queue": queue_key(pool, priority), "error": str(error)})
+    unknown = SeenGate(engine.clock.now(), GateState())
+    engine.seen_gates[queue_gate(queue_key(pool, priority))] = unknown
+    return unknown.state

@@ -8,6 +8,7 @@ from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
 from onthedot.domain.runs.dependencies import OnParentFailure, waiting
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of
+from onthedot.domain.runs.start_window import last_start
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import next_fire
 from onthedot.domain.targets.types import WorkflowTarget
@@ -124,7 +125,13 @@ def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, no
     if request.recurrence is None:
         fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
         placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=request.priority)
-        return {"nominal_at": fire_at, "fire_at": fire_at, "status": placed.status, "slot": placed.slot}
+        return {
+            "nominal_at": fire_at,
+            "fire_at": fire_at,
+            "status": placed.status,
+            "slot": placed.slot,
+            "start_by": last_start(fire_at, request.start_within_seconds),
+        }
     first = next_fire(request.recurrence.schedule, now)
     if first is None:
         raise InvalidRequest(Problem("end_at", "leaves no fire time; give a later one"))

@@ -12,6 +12,7 @@ from onthedot.domain.ids import fresh_generation, node_job_id
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.endings import cut
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
+from onthedot.domain.runs.start_window import last_start
 from onthedot.domain.workflows.graph import Graph, Node
 from onthedot.ports import Engine
 from onthedot.schema import listed_under
@@ -116,7 +117,8 @@ def _record(
         asked = None if policy is OnParentFailure.FAIL else policy.value
         return replace(record, parents=parents, waits_for=frozenset(parents), on_parent_failure=asked)
     placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=member.priority)
-    return replace(record, status=placed.status, slot=placed.slot)
+    start_by = last_start(fire_at, member.start_within_seconds)
+    return replace(record, status=placed.status, slot=placed.slot, start_by=start_by)
 
 
 def _stored(member: Member) -> dict[str, Any]:

@@ -85,11 +85,5 @@ def release(run: Record, now: int, *, fresh_generation: str, deployment: Deploym
     return Move(run.run_id, expect, Status.DISPATCHED, changes)
 
 
-def skip_waiting(run: Record, why: str, ended: dict[str, Any]) -> Move:
-    """End a run that waits at a gate and must not start any more. `ended` are the fields of its end."""
-    expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
-    return Move(run.run_id, expect, Status.SKIPPED, {**ended, "reason": why})
-
-
 def _sent(generation: str) -> Expect:
     return Expect(frozenset({Status.DISPATCHED}), {"generation": generation})
