@@ -67,7 +67,8 @@ class Checks:
         history = self.limits.get(gate.base, [])
         begin = bisect_right(history, first, key=lambda one: one[0]) - 1
         found = [limits for at, limits in history[max(begin, 0) :] if at <= last]
-        return [limits or GateLimits() for limits in ([None] if begin < 0 else []) + found]
+        unlimited = begin < 0 and (not history or history[0][0] > self.began)
+        return [limits or GateLimits() for limits in ([None] if unlimited else []) + found]
 
     def lately(self, gate: GateId, run: RunWrite) -> list[GateLimits]:
         """Return the limits of which one may count for a start: its time is before the time of the write."""

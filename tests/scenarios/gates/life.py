@@ -34,7 +34,7 @@ STORY: Final = 4 * MINUTE
 """Clients act, and faults strike, within this time after noon."""
 QUIET: Final = 20 * MINUTE
 """The longest time after the story until each run has its outcome."""
-LEAVES: Final = 7 * MINUTE
+LEAVES: Final = 10 * MINUTE
 """A gate at which nothing waits has left its slot after this time."""
 TENANTS: Final = ("acme", "beta")
 NAMES: Final = ("alone", "both", "customer", "rate")
