@@ -67,6 +67,8 @@ def _size(item: Mapping[str, Any]) -> int:
     return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
 
 
-def _value_size(attribute: Mapping[str, str]) -> int:
+def _value_size(attribute: Mapping[str, Any]) -> int:
     ((kind, value),) = attribute.items()
+    if kind == "SS":
+        return sum(len(text.encode()) for text in value)
     return len(value) // 2 + 2 if kind == "N" else len(value.encode())

@@ -31,21 +31,22 @@ _log = logger("worker")
 _pool = ThreadPoolExecutor(max_workers=10, thread_name_prefix="run")
 
 
-def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:  # noqa: ARG001
+def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Execute the batch. Report messages that are still needed as failed, so that SQS keeps them."""
     # The same message may be in a batch twice. Its second copy shares the verdict of the first.
     once = {record["body"]: record for record in reversed(event["Records"])}
-    executing = {body: _pool.submit(_execute, record) for body, record in once.items()}
+    ends_at = _engine.clock.now() + context.get_remaining_time_in_millis()
+    executing = {body: _pool.submit(_execute, record, ends_at) for body, record in once.items()}
     wait(executing.values())  # a call that goes on after the answer would be frozen midway
     deletable = {body: executed.result() for body, executed in executing.items()}
     kept = [record["messageId"] for record in event["Records"] if not deletable[record["body"]]]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
 
 
-def _execute(record: dict[str, Any]) -> bool:
+def _execute(record: dict[str, Any], ends_at: int) -> bool:
     """Execute the run. Return whether its message may be deleted. An error here concerns this message only."""
     try:
-        return _execute_run(record)
+        return _execute_run(record, ends_at)
     except Exception:  # noqa: BLE001 (one message must not stop the others)
         # The queue delivers the message again after its visibility time-out. The sweep finds a run that was started.
         _log.exception("not_executed", extra={"message_id": record["messageId"]})
@@ -53,7 +54,7 @@ def _execute(record: dict[str, Any]) -> bool:
         return False
 
 
-def _execute_run(record: dict[str, Any]) -> bool:
+def _execute_run(record: dict[str, Any], ends_at: int) -> bool:
     """Execute the run. Return whether its message may be deleted: an unreadable one ends in the dead-letter queue."""
     try:
         message = read_message(record["body"])
@@ -62,7 +63,7 @@ def _execute_run(record: dict[str, Any]) -> bool:
         return False
     receives = int(record["attributes"]["ApproximateReceiveCount"])
     received = Received(message, record["receiptHandle"], receives)
-    verdict = execute_run(_executor, received)
+    verdict = execute_run(_executor, received, ends_at)
     _log.info("executed", extra={"run": message.run_id, "receives": receives, "verdict": repr(verdict)})
     return _settle(received, verdict)
 

@@ -125,7 +125,7 @@ def life(ministack: Clients) -> Life:
     store = CountingStore(ministack, kit.store()._table, clock)
     queues, _ = kit.queues()
     virtual_queues = SqsRunQueues(ministack.sqs, None, queues._queue_urls, clock)
-    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards())
+    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates())
     engine = Engine(store, virtual_queues, NoBlobs(), clock, DEPLOYMENT, *others)
     keys_of(engine, "acme")  # made once for each tenant, not for each run
     return Life(ministack, clock, store, engine, DynamoProgressStore(ministack.dynamodb, store.table))

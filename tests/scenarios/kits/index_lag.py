@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from onthedot.clock import VirtualClock
+from onthedot.domain.runs.records import Kind
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Page, SlotEntry
@@ -17,6 +18,10 @@ _COLUMNS: Final = ("run_id", "job_id", DUE.partition_key, DUE.sort_key, *DUE.inc
 _LISTED: Final = ", ".join(_COLUMNS)
 _NEW: Final = ", ".join(f"NEW.{name}" for name in _COLUMNS)
 _PLACES: Final = ", ".join("?" * len(_COLUMNS))
+_SHOW_GATE: Final = (
+    "INSERT INTO gate_states (gate, page, holders, priorities, expires_at, slot, fire_at)"
+    " VALUES (?, 0, '[]', '[]', 0, ?, ?)"
+)
 
 
 def random_lag(chance: random.Random) -> int:
@@ -41,7 +46,7 @@ class LaggingIndex:
     _copy: Database = field(init=False)
     _store: SqliteRunStore = field(init=False)
     _shown: dict[str, int] = field(default_factory=dict)
-    """By record the number of the latest write that the copy shows: an older one does not undo it."""
+    """By record or gate the number of the latest write that the copy shows: an older one does not undo it."""
 
     def __post_init__(self) -> None:
         clock = VirtualClock()
@@ -53,10 +58,25 @@ class LaggingIndex:
                 f"CREATE TABLE writes (number INTEGER PRIMARY KEY AUTOINCREMENT, shown_at INTEGER, {_LISTED})"
             )
             connection.execute("CREATE INDEX writes_by_time ON writes (shown_at)")
+            connection.execute(
+                "CREATE TABLE gate_writes"
+                " (number INTEGER PRIMARY KEY AUTOINCREMENT, shown_at INTEGER, gate TEXT, slot TEXT, fire_at INTEGER)"
+            )
+            for event in ("INSERT", "UPDATE"):
+                connection.execute(
+                    f"CREATE TRIGGER noted_gate_{event} AFTER {event} ON gate_states WHEN NEW.page = 0 BEGIN"
+                    " INSERT INTO gate_writes (shown_at, gate, slot, fire_at)"
+                    " VALUES (shown_at(), NEW.gate, NEW.slot, NEW.fire_at); END"
+                )
             for event in ("INSERT", "UPDATE"):
                 connection.execute(
                     f"CREATE TRIGGER noted_{event} AFTER {event} ON runs BEGIN"
                     f" INSERT INTO writes (shown_at, {_LISTED}) VALUES (shown_at(), {_NEW}); END"
+                )
+                connection.execute(
+                    f"CREATE TRIGGER noted_gate_{event} AFTER {event} ON gate_states WHEN NEW.page = 0 BEGIN"
+                    " INSERT INTO writes (shown_at, run_id, kind, slot, fire_at)"
+                    " VALUES (shown_at(), NEW.gate, 'gate', NEW.slot, NEW.fire_at); END"
                 )
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
@@ -72,15 +92,38 @@ class LaggingIndex:
             now = (self.world.clock.now(),)
             rows = connection.execute("SELECT * FROM writes WHERE shown_at <= ? ORDER BY number", now).fetchall()
             connection.execute("DELETE FROM writes WHERE shown_at <= ?", now)
-        if rows:
+            query = "SELECT * FROM gate_writes WHERE shown_at <= ? ORDER BY number"
+            gates = connection.execute(query, now).fetchall()
+            connection.execute("DELETE FROM gate_writes WHERE shown_at <= ?", now)
+        if rows or gates:
             with self._copy.transaction() as copy:
                 for row in rows:
                     self._show(copy, row)
+                for row in gates:
+                    self._show_gate(copy, row)
+
+    def _show_gate(self, copy: Any, row: Any) -> None:
+        if row["number"] < self._shown.get(row["gate"], 0):
+            return
+        self._shown[row["gate"]] = row["number"]
+        copy.execute("DELETE FROM gate_states WHERE gate = ?", (row["gate"],))
+        if row["slot"] is not None:
+            values = (row["gate"], row["slot"], row["fire_at"])
+            copy.execute(
+                "INSERT INTO gate_states (gate, page, holders, priorities, expires_at, slot, fire_at)"
+                " VALUES (?, 0, '[]', '[]', 0, ?, ?)",
+                values,
+            )
 
     def _show(self, copy: Any, row: Any) -> None:
         if row["number"] < self._shown.get(row["run_id"], 0):
             return
         self._shown[row["run_id"]] = row["number"]
+        if row["kind"] == Kind.GATE:
+            copy.execute("DELETE FROM gate_states WHERE gate = ?", (row["run_id"],))
+            if row["slot"] is not None:
+                copy.execute(_SHOW_GATE, (row["run_id"], row["slot"], row["fire_at"]))
+            return
         copy.execute("DELETE FROM runs WHERE run_id = ?", (row["run_id"],))
         if row["slot"] is not None:
             copy.execute(

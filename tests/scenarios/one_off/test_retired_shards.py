@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -164,9 +165,9 @@ def test_shards_that_are_used_again_after_days_are_read_from_their_new_first_wri
         read: list[str] = []
         read_slot = SqliteRunStore.read_slot
 
-        def counted(store: SqliteRunStore, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+        def counted(store: SqliteRunStore, slot: str, *more: Any) -> Page[SlotEntry]:
             read.append(slot)
-            return read_slot(store, slot, cursor)
+            return read_slot(store, slot, *more)
 
         monkeypatch.setattr(SqliteRunStore, "read_slot", counted)
         after.let_pass(61)

@@ -11,6 +11,8 @@ MOST_PER_SECOND: Final = 200.0
 """Each start at a gate with a rate writes its item. One item of DynamoDB takes 1,000 writes a second."""
 LEAST_PER_SECOND: Final = 0.0001
 MOST_BURST: Final = 10_000
+MOST_QUIET_SECONDS: Final = 30 * 24 * 3600
+"""Most seconds after which a whole burst may start again. A gate that nothing asks for longer is forgotten."""
 MOST_WEIGHT: Final = 1_000
 MOST_GATES_OF_TENANT: Final = 1_000
 
@@ -88,6 +90,8 @@ def problems(limits: GateLimits) -> Iterator[Problem]:
         yield Problem("burst", "needs per_second")
     if limits.burst is not None and not 1 <= limits.burst <= MOST_BURST:
         yield Problem("burst", f"must be from 1 to {MOST_BURST:,}")
+    elif limits.burst and limits.per_second and limits.burst > limits.per_second * MOST_QUIET_SECONDS:
+        yield Problem("burst", "must be at most the starts of 30 days at this per_second")
     if isinstance(limits, TenantLimits) and not 1 <= limits.weight <= MOST_WEIGHT:
         yield Problem("weight", f"must be from 1 to {MOST_WEIGHT:,}")
 

@@ -1,20 +1,16 @@
 """The places of a gate, laid out in pages.
 
-Up to `PAGE` places are in page 0. A larger limit is shared out evenly over as many pages as it needs. `capacity`, which
-is stored with page 0, is the limit for which the pages are laid out.
+Each page has `PAGE` places, and the last one has the rest. So a larger limit has no less room in any page. `capacity`,
+which is stored with page 0, is the limit for which the pages are laid out. None: page 0 has all places.
 
 A limit that is raised is laid out at once. A limit that is lowered may find more holders in a page than the page has
-room for now. Until these have ended, only page 0 lets attempts in, as many as all pages leave room for. The other
-pages can only lose holders meanwhile, so two attempts that count them at the same time cannot both be wrong.
+room for now. While one has, only page 0 lets attempts in, as many as all pages leave room for. The other pages can only
+lose holders meanwhile, so two attempts that count them at the same time cannot both be wrong.
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 from onthedot.domain.gates.state import PAGE, GateChange, GateState, Holder
-
-MOST_ON_FIRST_PAGE: Final = 64
-"""Most holders of page 0 while a lowered limit is laid out."""
 
 
 def layout(limit: int) -> int | None:
@@ -29,8 +25,12 @@ def page_count(limit: int) -> int:
 
 def room(limit: int, page: int) -> int:
     """Return the number of places in a page."""
-    pages = page_count(limit)
-    return 0 if page >= pages else limit // pages + (page < limit % pages)
+    return min(PAGE, max(0, limit - page * PAGE))
+
+
+def page_of(limit: int, chance: float) -> int:
+    """Return a page by chance, from 0 to 1: each place of the gate is as likely."""
+    return int(limit * chance) // PAGE
 
 
 def is_larger(capacity: int | None, limit: int) -> bool:
@@ -44,8 +44,8 @@ def lay_out(state: GateState, limit: int) -> GateChange:
 
 
 def room_on_first_page(limit: int, pages: Sequence[frozenset[Holder]]) -> int:
-    """Return how many holders page 0 may have while a lowered limit is laid out."""
-    return min(limit - sum(len(page) for page in pages[1:]), MOST_ON_FIRST_PAGE)
+    """Return how many holders page 0 may have while some page has more holders than room."""
+    return min(limit - sum(len(page) for page in pages[1:]), PAGE)
 
 
 def fits(limit: int, pages: Sequence[frozenset[Holder]]) -> bool:

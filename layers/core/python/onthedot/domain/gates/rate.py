@@ -13,8 +13,8 @@ from typing import Final
 from onthedot.domain.gates.limits import GateLimits
 from onthedot.domain.gates.state import GateChange, GateState
 
-LONGEST_AHEAD_MS: Final = 120_000
-"""How far ahead an instant is reserved. Runs beyond it wait on the list."""
+LONGEST_AHEAD_MS: Final = 150_000
+"""How far ahead an instant is reserved: until after the next look. Runs beyond it wait on the list."""
 
 
 def interval(limits: GateLimits) -> int:

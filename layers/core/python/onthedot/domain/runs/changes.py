@@ -3,7 +3,8 @@
 Each function raises JobConflict when the status of the job does not allow the move.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
@@ -35,8 +36,8 @@ class JobChange:
     """The new schedule and policies of a recurring job."""
     pattern: str | None = None
     """The new pattern of an event job."""
-    start_within_seconds: int | None = None
-    """The new limit for the first start of a run. 0: no limit."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """New values of other fields of the record: `gates` and `start_within_seconds`."""
 
 
 def pause(job: Record, now: int) -> Move | None:
@@ -98,8 +99,7 @@ def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> M
         changes["priority"] = patch.priority
     if patch.pool is not None:
         changes["pool"] = patch.pool
-    if patch.start_within_seconds is not None:
-        changes["start_within_seconds"] = patch.start_within_seconds or None
+    changes |= patch.record
     if job.kind is Kind.RECURRING:
         return _change_recurring(job, patch, changes, now, deployment)
     if job.kind is Kind.EVENT:
@@ -191,7 +191,9 @@ def _change_one_off(job: Record, patch: JobChange, changes: dict[str, Any], now:
     changes |= _start_window(job, patch)
     if job.status in (Status.PAUSED, Status.WAITING):
         return Move(job.run_id, _as_read(job), job.status, changes)
-    if (patch.at, patch.priority, patch.start_within_seconds) == (None, None, None) and patch.pool in (None, job.pool):
+    in_message = [(getattr(job, name), value) for name, value in patch.record.items()]
+    is_same = patch.pool in (None, job.pool) and all(before == after for before, after in in_message)
+    if patch.at is None and patch.priority is None and is_same:
         return Move(job.run_id, _as_read(job), job.status, changes)  # the message that was sent stays valid
     placed = place(job.job_id, at, now, deployment)
     return Move(job.run_id, _as_read(job), placed.status, {**changes, **_placed_anew(placed)})
@@ -200,9 +202,10 @@ def _change_one_off(job: Record, patch: JobChange, changes: dict[str, Any], now:
 def _start_window(job: Record, patch: JobChange) -> dict[str, Any]:
     """Return the new time for the first start, unless the job has started once, is redriven or waits for parents."""
     is_free = job.attempt > 0 or (is_redriven(job) and patch.at is None) or job.status is Status.WAITING
-    if is_free or (patch.at is None and patch.start_within_seconds is None):
+    has_new_limit = "start_within_seconds" in patch.record
+    if is_free or (patch.at is None and not has_new_limit):
         return {}
-    return start_window.changed(job, patch.at, patch.start_within_seconds)
+    return start_window.changed(job, patch.at, patch.record["start_within_seconds"] or 0 if has_new_limit else None)
 
 
 def _as_read(job: Record, **more: Any) -> Expect:
@@ -216,4 +219,6 @@ def _touched(job: Record) -> dict[str, Any]:
 
 
 def _placed_anew(placed: Placement) -> dict[str, Any]:
-    return {"slot": placed.slot, "generation": fresh_generation(), "claim_token": None, "resends": 0, "reason": None}
+    """Return the fields of a job that is placed anew. At its gates it is a newcomer again."""
+    anew = {"slot": placed.slot, "generation": fresh_generation(), "claim_token": None, "resends": 0}
+    return {**anew, "woken": None, "reason": None}

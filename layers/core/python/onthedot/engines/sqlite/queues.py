@@ -139,8 +139,8 @@ def _letter(message: RunMessage, now: int) -> Letter:
 def _received(delivery: Delivery) -> Received | None:
     try:
         fields = json.loads(delivery.body)
-        gates = tuple(fields.get("gates", ()))
-        message = RunMessage(**{**fields, "priority": Priority(fields["priority"]), "gates": gates})
+        priority = Priority(fields["priority"])
+        message = RunMessage(**{**fields, "priority": priority, "gates": tuple(fields.get("gates", ()))})
     except (ValueError, KeyError, TypeError):
         _LOG.error("unreadable_message", extra={"message_id": delivery.message_id})
         return None

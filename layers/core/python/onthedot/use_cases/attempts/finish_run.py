@@ -15,7 +15,7 @@ from onthedot.domain.targets.redaction import redacted
 from onthedot.ports import Answer, Engine, Moved, Refused
 from onthedot.use_cases.attempts.results import store_result
 from onthedot.use_cases.attempts.start_run import send_if_dispatched
-from onthedot.use_cases.gates.give_back_places import give_back_places
+from onthedot.use_cases.gates.give_back_places import give_back_places, wake_late
 from onthedot.use_cases.gates.wake import HandOver
 from onthedot.use_cases.outcomes import is_written
 from onthedot.use_cases.workflows.notify_children import notify_children
@@ -57,10 +57,11 @@ def finish_run(
     if not is_written(outcome, lambda current: _shows_finish(current, run, move)):
         give_back_places(engine, run)
         return FENCED_OFF
-    give_back_places(engine, run, hand_over)
+    late = give_back_places(engine, run, hand_over)
     finished = lifecycle.applied(run, move)
     send_if_dispatched(engine, finished)
     notify_children(engine, finished)
+    wake_late(engine, late, hand_over)
     return move.to.value.lower()
 
 

@@ -1,6 +1,6 @@
 """Start the attempt that a message names, on every kind of worker. A message may be delivered twice."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,12 +13,11 @@ from onthedot.use_cases.attempts.check_before_start import Settled, check_before
 from onthedot.use_cases.attempts.lost_attempts import end_lost_attempt
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events.event_payloads import with_own_payload
-from onthedot.use_cases.gates.ask_gates import Denied, Permit, TooSoon, ask_gates
+from onthedot.use_cases.gates.ask_gates import NEAR_MS, Denied, Permit, TooSoon, ask_gates
 from onthedot.use_cases.gates.give_back_places import give_back, give_back_places
 from onthedot.use_cases.gates.wait_at_gate import flag_again, pass_on, wait_at_gate, wait_for_rate
 from onthedot.use_cases.outcomes import current_record, is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
-
 
 ASK_AGAIN_MS: Final = 1_000
 """When a message is delivered again whose run's gates were too busy to answer."""
@@ -56,11 +55,18 @@ FitCheck = Callable[[RunMessage, Definition | None], Verdict | None]
 
 
 def start_run(
-    engine: Engine, message: RunMessage, worker_id: str, check_fit: FitCheck | None = None, *, assigned: bool = False
+    engine: Engine,
+    message: RunMessage,
+    worker_id: str,
+    check_fit: FitCheck | None = None,
+    *,
+    assigned: bool = False,
+    near_ms: int = NEAR_MS,
 ) -> Started | Verdict:
     """Start the run that the message names, if it is still scheduled, is due, and no other attempt is alive.
 
-    `assigned`: the run is assigned to this worker, so the pool of its job does not count. Raise Unavailable.
+    `assigned`: the run is assigned to this worker, so the pool of its job does not count. `near_ms` is how long the
+    worker can wait for the rate of a gate. Raise Unavailable.
     """
     checked = check_before_start(engine, message, assigned=assigned)
     if isinstance(checked, Settled):
@@ -69,7 +75,9 @@ def start_run(
     refusal = None if check_fit is None else check_fit(message, checked.definition)
     if refusal is not None:
         return refusal
-    run = _start_at_gates(engine, message, worker_id, message.gates if checked.gates is None else checked.gates)
+    gates = message.gates if checked.gates is None else checked.gates
+    permit = ask_gates(engine, message, gates, fresh_generation(), near_ms)
+    run = _start_with(engine, message, worker_id, permit)
     if not isinstance(run, Record):
         return run
     return Started(run, with_own_payload(checked.definition or run.definition, run))
@@ -83,9 +91,10 @@ def definition_of(engine: Engine, run: Record) -> Definition | None:
     return None if job is None else job.definition
 
 
-def _start_at_gates(engine: Engine, message: RunMessage, worker_id: str, gates: Iterable[str]) -> Record | Verdict:
+def _start_with(
+    engine: Engine, message: RunMessage, worker_id: str, permit: Permit | Denied | TooSoon | None
+) -> Record | Verdict:
     """Start the run if its gates have places for it. Otherwise it waits at the gate that refuses it."""
-    permit = ask_gates(engine, message, gates, fresh_generation())
     if permit is None:
         return Redeliver(ASK_AGAIN_MS, "its gates did not answer in time")
     if not isinstance(permit, Permit):

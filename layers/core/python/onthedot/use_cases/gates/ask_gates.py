@@ -6,15 +6,16 @@ last, at the very moment of the start.
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.gates import places, rate
 from onthedot.domain.gates.state import GateState, Holder
 from onthedot.ports import Engine, RunMessage
-from onthedot.use_cases.gates.give_back_places import give_back
-from onthedot.use_cases.gates.limited_gates import LimitedGate, limited_gates
+from onthedot.use_cases.gates.give_back_places import NO_PAGE, give_back
+from onthedot.use_cases.gates.limited_gates import LimitedGate, SeenGate, limited_gates
 from onthedot.use_cases.gates.waiting_runs import is_list_empty
+from onthedot.use_cases.gates.wake import reserve_instants
 
 TRIES: Final = 4
 NEAR_MS: Final = 1_000
@@ -51,7 +52,8 @@ class TooSoon:
 
     at: LimitedGate
     state: GateState
-    not_before: int
+    instant: int
+    """The time for which the run is to be sent again. It has reserved this instant, or had reserved an earlier one."""
 
 
 @dataclass(slots=True)
@@ -63,15 +65,14 @@ class Asking:
     token: str
     gates: Sequence[LimitedGate]
     now: int
+    newcomer: bool
+    """Whether the run was neither woken nor has it reserved an instant."""
+    near_ms: int
     held: list[str] = field(default_factory=list)
 
     @property
     def holder(self) -> Holder:
         return Holder(self.token, self.message.generation, self.now, self.message.run_id)
-
-    @property
-    def newcomer(self) -> bool:
-        return self.message.woken is None
 
     def give_back(self) -> None:
         """Give back all places."""
@@ -80,18 +81,25 @@ class Asking:
 
 
 def ask_gates(
-    engine: Engine, message: RunMessage, named: Iterable[str], token: str
+    engine: Engine, message: RunMessage, named: Iterable[str], token: str, near_ms: int = NEAR_MS
 ) -> Permit | Denied | TooSoon | None:
-    """Ask the gates that the run names and its tenant's own. None: no answer in time, try again. Raise Unavailable."""
+    """Ask the gates that the run names and its tenant's own. None: no answer in time, try again. Raise Unavailable.
+
+    `near_ms` is how long the worker can wait for the rate of a gate.
+    """
     gates = limited_gates(engine, message.tenant, named)
     if not gates:
         return Permit(engine.clock.now(), token)
     began = engine.clock.now()
+    newcomer = message.woken is None
     for _ in range(TRIES):
-        asking = Asking(engine, message, token, gates, engine.clock.now())
+        asking = Asking(engine, message, token, gates, engine.clock.now(), newcomer, near_ms)
         refusal = _refused(asking)
-        if isinstance(refusal, TooSoon) and refusal.not_before - asking.now <= NEAR_MS:
-            engine.clock.sleep_until(refusal.not_before)
+        if isinstance(refusal, TooSoon):
+            refusal = _with_instant(asking, refusal)
+        if isinstance(refusal, TooSoon) and refusal.instant - asking.now <= near_ms:
+            engine.clock.sleep_until(refusal.instant)
+            newcomer = False
             continue
         if refusal is not None:
             return refusal
@@ -102,6 +110,17 @@ def ask_gates(
             return Permit(asking.now, token, tuple(asking.held), asking.holder)
         asking.give_back()
     return None
+
+
+def _with_instant(asking: Asking, refusal: TooSoon) -> TooSoon | Denied:
+    """Reserve an instant for a run that came too soon. If all near ones are taken, it waits on the list.
+
+    A run that has reserved one already and is a little too soon waits for that little while.
+    """
+    if not asking.newcomer and refusal.instant - asking.now <= asking.near_ms:
+        return refusal
+    instants = reserve_instants(asking.engine, SeenGate(refusal.at.gate, refusal.at.limits, refusal.state), 1)
+    return replace(refusal, instant=instants[0]) if instants else Denied(refusal.at, refusal.state)
 
 
 def _refused(asking: Asking) -> Denied | TooSoon | None:
@@ -127,10 +146,14 @@ def _refused_by_rate(asking: Asking, each: LimitedGate) -> Denied | TooSoon | No
     if each.limits.per_second is None:
         return None
     state = asking.engine.gates.read(each.gate)
-    if asking.newcomer and state.is_flagged and not is_list_empty(asking.engine, each.gate, state):
+    if asking.newcomer and state.is_flagged and _is_waited_for(asking, each, state):
         return Denied(each, state)
     not_before = rate.too_soon(each.limits, state, asking.now, newcomer=asking.newcomer)
     return None if not_before is None else TooSoon(each, state, not_before)
+
+
+def _is_waited_for(asking: Asking, each: LimitedGate, state: GateState) -> bool:
+    return not is_list_empty(asking.engine, SeenGate(each.gate, each.limits, state))
 
 
 def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | None:
@@ -143,7 +166,7 @@ def _take_place(asking: Asking, each: LimitedGate, limit: int) -> GateState | No
             return None
         if not newcomer or not state.is_flagged:
             return state
-        if not is_list_empty(asking.engine, each.gate, state):
+        if _is_waited_for(asking, each, state):
             return state
         # Runs waited a moment ago, and none waits any more. The flag stays: a run may be on its way to the list.
         newcomer = False
@@ -165,23 +188,20 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
         return None, state
     if places.is_larger(state.capacity, limit):
         state = gates.change(gate, places.lay_out(state, limit)).state
-    if state.capacity == capacity:
+    # If the limit was lowered, the pages may have too many holders for it.
+    pages = [] if state.capacity == capacity else gates.pages(gate)
+    if places.fits(limit, pages):
         return _take_any_page(asking, each, limit, state)
-    # The limit was lowered, and the pages are not laid out for it yet.
-    room = places.room_on_first_page(limit, gates.pages(gate))
+    room = places.room_on_first_page(limit, pages)
     answer = gates.take(gate, 0, holder, room=room, newcomer=newcomer, capacity=state.capacity)
     return (0 if answer.done else None), answer.state
 
 
-def _take_any_page(
-    asking: Asking, each: LimitedGate, limit: int, state: GateState
-) -> tuple[int | None, GateState]:
+def _take_any_page(asking: Asking, each: LimitedGate, limit: int, state: GateState) -> tuple[int | None, GateState]:
     gates, gate, holder = asking.engine.gates, each.gate, asking.holder
-    page = _CHANCE.randrange(places.page_count(limit))
+    page = places.page_of(limit, _CHANCE.random())
     for _ in range(TRIES):
-        answer = gates.take(
-            gate, page, holder, room=places.room(limit, page), newcomer=False, capacity=state.capacity
-        )
+        answer = gates.take(gate, page, holder, room=places.room(limit, page), newcomer=False, capacity=state.capacity)
         if answer.done:
             return page, state
         held = gates.pages(gate)
@@ -191,6 +211,12 @@ def _take_any_page(
             return None, state
         page = _CHANCE.choice(free)
     return None, state
+
+
+def _note_waiting(asking: Asking, each: LimitedGate, state: GateState) -> None:
+    """Note that the end of this attempt wakes the next run at a gate that has a rate only."""
+    if state.is_flagged and each.limits.in_flight is None:
+        asking.held.append(f"{NO_PAGE}#{each.gate.named}")
 
 
 def _count_starts(asking: Asking) -> bool:
@@ -204,6 +230,7 @@ def _count_starts(asking: Asking) -> bool:
                 return False
             answer = asking.engine.gates.change(each.gate, rate.start(each.limits, state, asking.now))
             if answer.done:
+                _note_waiting(asking, each, answer.state)
                 break
             state = answer.state
         else:

@@ -11,6 +11,8 @@ from onthedot.ports import Engine
 
 FRESH_MS: Final = 5_000
 """A flag that is younger than this is not renewed, so that many runs can wait with one write."""
+OVERDUE_MS: Final = 15 * BUCKET_MS
+"""A gate whose look is so late may be in a shard that no tick serves. The next flag gives it another slot."""
 TRIES: Final = 10
 
 
@@ -26,7 +28,7 @@ def flag_gate(
     for _ in range(TRIES):
         if not soon and _is_fresh(state, priority, now):
             return state
-        if gate.is_key and state.slot is None:
+        if gate.is_key and _needs_slot(state, now):
             flag_gate(engine, gate.base, priority, now)  # the look at the gate visits the key
         answer = engine.gates.change(gate, _flag(engine, gate, state, priority, now, soon=soon))
         if answer.done:
@@ -50,10 +52,11 @@ def _is_fresh(state: GateState, priority: Priority, now: int) -> bool:
     return state.flagged_at is not None and now - state.flagged_at <= FRESH_MS and priority in state.priorities
 
 
-def _flag(
-    engine: Engine, gate: GateId, state: GateState, priority: Priority, now: int, *, soon: bool
-) -> GateChange:
-    look = next_look(gate, now, WATCH_DISTANCE, engine.deployment.shards) if soon or state.slot is None else {}
-    return GateChange(
-        equals={"slot": state.slot}, sets={**look, "flagged_at": now}, priorities=frozenset({priority})
-    )
+def _flag(engine: Engine, gate: GateId, state: GateState, priority: Priority, now: int, *, soon: bool) -> GateChange:
+    needs_slot = soon or _needs_slot(state, now)
+    look = next_look(gate, now, WATCH_DISTANCE, engine.deployment.shards) if needs_slot else {}
+    return GateChange(equals={"slot": state.slot}, sets={**look, "flagged_at": now}, priorities=frozenset({priority}))
+
+
+def _needs_slot(state: GateState, now: int) -> bool:
+    return state.slot is None or (state.fire_at or 0) < now - OVERDUE_MS

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from onthedot.domain.gates.limits import GateLimits
 from onthedot.domain.gates.names import QUEUE, TENANT, GateId, tenant_gate
+from onthedot.domain.gates.state import GateState
 from onthedot.ports import Engine
 
 
@@ -14,6 +15,21 @@ class LimitedGate:
 
     gate: GateId
     limits: GateLimits
+
+
+@dataclass(frozen=True, slots=True)
+class SeenGate:
+    """A gate as it was read just now."""
+
+    gate: GateId
+    limits: GateLimits | None
+    """None: the gate limits nothing, because it was deleted or its limits were cleared."""
+    state: GateState
+
+
+def see(engine: Engine, gate: GateId) -> SeenGate:
+    """Read a gate. Raise Unavailable."""
+    return SeenGate(gate, limits_of(engine, gate), engine.gates.read(gate))
 
 
 def limits_of(engine: Engine, gate: GateId) -> GateLimits | None:

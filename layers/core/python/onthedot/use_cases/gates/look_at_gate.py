@@ -10,10 +10,9 @@ from typing import Final
 
 from onthedot.domain.errors import OnthedotError
 from onthedot.domain.gates import places, rate
-from onthedot.domain.gates.limits import GateLimits
 from onthedot.domain.gates.names import GateId, keys_slot
 from onthedot.domain.gates.repair import Repair, decide
-from onthedot.domain.gates.state import GateChange, GateState, Holder
+from onthedot.domain.gates.state import GateChange, Holder
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Record, Status
@@ -22,9 +21,9 @@ from onthedot.ports import Deadline, Engine
 from onthedot.use_cases.attempts.lost_attempts import end_lost_attempt
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.gates.flag_gate import next_look
-from onthedot.use_cases.gates.limited_gates import limits_of
-from onthedot.use_cases.gates.wake import free_places, wake
+from onthedot.use_cases.gates.limited_gates import SeenGate, see
 from onthedot.use_cases.gates.waiting_runs import is_list_empty
+from onthedot.use_cases.gates.wake import wake_free
 from onthedot.use_cases.outcomes import is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
@@ -44,21 +43,18 @@ def look_at_gate(engine: Engine, gate: GateId, slot: str, deadline: Deadline, co
 
     Raise Unavailable.
     """
-    state = engine.gates.read(gate)
-    if state.slot != slot:
+    seen = see(engine, gate)
+    if seen.state.slot != slot:
         return True
     counts["looks"] += 1
-    limits = limits_of(engine, gate)
     now = engine.clock.now()
-    if limits is not None and limits.is_stopped:
-        return _look_later(engine, gate, state, now, STOPPED_BUCKETS)
-    has_keys = _visit_keys(engine, gate, limits, deadline.at_most(now + KEYS_MS), counts)
-    return _look(engine, gate, state, limits, deadline, counts, stays=has_keys)
+    if seen.limits is not None and seen.limits.is_stopped:
+        return _look_later(engine, seen, now, STOPPED_BUCKETS)
+    has_keys = _visit_keys(engine, gate, deadline.at_most(now + KEYS_MS), counts)
+    return _look(engine, seen, deadline, counts, stays=has_keys)
 
 
-def _visit_keys(
-    engine: Engine, gate: GateId, limits: GateLimits | None, deadline: Deadline, counts: Counter[str]
-) -> bool:
+def _visit_keys(engine: Engine, gate: GateId, deadline: Deadline, counts: Counter[str]) -> bool:
     """Look after the keys whose time has come. Return whether runs may wait at some key."""
     found = False
     cursor: str | None = None
@@ -69,65 +65,41 @@ def _visit_keys(
             now = engine.clock.now()
             if entry.fire_at > now or not deadline.allows(now):
                 return True
-            _visit_key(engine, GateId.read(entry.run_id), limits, deadline, counts)
+            _visit_key(engine, GateId.read(entry.run_id), deadline, counts)
         cursor = page.cursor
         if cursor is None:
             return found
 
 
-def _visit_key(
-    engine: Engine, key: GateId, limits: GateLimits | None, deadline: Deadline, counts: Counter[str]
-) -> None:
+def _visit_key(engine: Engine, key: GateId, deadline: Deadline, counts: Counter[str]) -> None:
     """Look after one key. One that fails does not stop the others."""
     try:
-        state = engine.gates.read(key)
-        if state.is_flagged:
-            _look(engine, key, state, limits, deadline, counts)
+        seen = see(engine, key)
+        if seen.state.is_flagged:
+            _look(engine, seen, deadline, counts)
     except Exception as error:  # noqa: BLE001 - as each slot, each key is guarded by itself
         counts["gate_failed"] += 1
         _LOG.error("gate_failed", extra={"gate": key.text, "error": str(error)}, exc_info=error)
 
 
-def _look(
-    engine: Engine,
-    gate: GateId,
-    state: GateState,
-    limits: GateLimits | None,
-    deadline: Deadline,
-    counts: Counter[str],
-    *,
-    stays: bool = False,
-) -> bool:
+def _look(engine: Engine, seen: SeenGate, deadline: Deadline, counts: Counter[str], *, stays: bool = False) -> bool:
     """Repair the holders, wake runs, and choose the time of the next look. `stays`: keys need the gate's slot."""
-    _repair(engine, gate, deadline, counts)
-    _wake(engine, gate, limits, deadline, counts)
+    _repair(engine, seen.gate, deadline, counts)
+    counts["woken"] += wake_free(engine, seen.gate, deadline)
     now = engine.clock.now()
-    _settle(engine, gate, limits, now)
-    is_old = (state.flagged_at or 0) + LEAVE_MS < now
-    if is_old and not stays and is_list_empty(engine, gate, state):
-        return _leave(engine, gate, state)
-    return _look_later(engine, gate, state, now, _buckets(limits, engine.gates.read(gate), now))
+    _settle(engine, seen, now)
+    is_old = (seen.state.flagged_at or 0) + LEAVE_MS < now
+    if is_old and not stays and is_list_empty(engine, seen):
+        return _leave(engine, seen)
+    return _look_later(engine, seen, now, _buckets(engine, seen, now))
 
 
-def _buckets(limits: GateLimits | None, state: GateState, now: int) -> int:
+def _buckets(engine: Engine, seen: SeenGate, now: int) -> int:
     """Return the buckets until the next look. The list of a slow rate needs one when its next instant is near."""
-    if limits is None or not limits.per_second:
+    if seen.limits is None or not seen.limits.per_second:
         return WATCH_DISTANCE
-    ahead = rate.first_instant(limits, state) - rate.LONGEST_AHEAD_MS - now
+    ahead = rate.first_instant(seen.limits, engine.gates.read(seen.gate)) - rate.LONGEST_AHEAD_MS - now
     return min(max(WATCH_DISTANCE, ahead // BUCKET_MS), STOPPED_BUCKETS)
-
-
-def _wake(
-    engine: Engine, gate: GateId, limits: GateLimits | None, deadline: Deadline, counts: Counter[str]
-) -> None:
-    """Wake as many runs as there are places. At a deleted gate all of them go on."""
-    while deadline.allows(engine.clock.now()):
-        state = engine.gates.read(gate)
-        free = free_places(engine, gate, limits, state)
-        woken = wake(engine, gate, limits, state, free, deadline) if free else 0
-        counts["woken"] += woken
-        if not woken or limits is not None:
-            return
 
 
 def _repair(engine: Engine, gate: GateId, deadline: Deadline, counts: Counter[str]) -> None:
@@ -173,28 +145,32 @@ def _fenced(engine: Engine, run: Record, step: Repair, now: int) -> bool:
     return True
 
 
-def _settle(engine: Engine, gate: GateId, limits: GateLimits | None, now: int) -> None:
+def _settle(engine: Engine, seen: SeenGate, now: int) -> None:
     """Lay the pages out for a limit that was lowered, when all workers know it and all pages fit."""
+    limits = seen.limits
     if limits is None or limits.in_flight is None or limits.put_at + IN_FORCE_MS > now:
         return
-    state = engine.gates.read(gate)
-    if state.capacity != places.layout(limits.in_flight) and places.fits(limits.in_flight, engine.gates.pages(gate)):
-        engine.gates.change(gate, places.lay_out(state, limits.in_flight))
+    state = engine.gates.read(seen.gate)
+    if state.capacity == places.layout(limits.in_flight):
+        return
+    if places.fits(limits.in_flight, engine.gates.pages(seen.gate)):
+        engine.gates.change(seen.gate, places.lay_out(state, limits.in_flight))
 
 
-def _look_later(engine: Engine, gate: GateId, state: GateState, now: int, buckets: int) -> bool:
+def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int) -> bool:
     """Move the gate to the slot of its next look, unless another process has moved it."""
-    look = next_look(gate, now, buckets, engine.deployment.shards)
-    engine.gates.change(gate, GateChange(equals={"slot": state.slot, "fire_at": state.fire_at}, sets=look))
+    look = next_look(seen.gate, now, buckets, engine.deployment.shards)
+    as_read = {"slot": seen.state.slot, "fire_at": seen.state.fire_at}
+    engine.gates.change(seen.gate, GateChange(equals=as_read, sets=look))
     return True
 
 
-def _leave(engine: Engine, gate: GateId, state: GateState) -> bool:
+def _leave(engine: Engine, seen: SeenGate) -> bool:
     """Take the flag away, unless a run may be on its way to the list."""
     answer = engine.gates.change(
-        gate,
+        seen.gate,
         GateChange(
-            equals={"slot": state.slot, "flagged_at": state.flagged_at},
+            equals={"slot": seen.state.slot, "flagged_at": seen.state.flagged_at},
             sets={"slot": None, "fire_at": None, "flagged_at": None, "parts": None},
             forget_priorities=True,
         ),

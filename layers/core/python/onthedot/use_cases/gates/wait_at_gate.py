@@ -20,9 +20,9 @@ from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.gates.ask_gates import Denied, TooSoon
 from onthedot.use_cases.gates.flag_gate import flag_gate, is_in_time
-from onthedot.use_cases.gates.limited_gates import limits_of
-from onthedot.use_cases.gates.wake import free_places, reserve_instants, wake_next
+from onthedot.use_cases.gates.limited_gates import see
 from onthedot.use_cases.gates.waiting_runs import first_waiting, is_before
+from onthedot.use_cases.gates.wake import free_places, reserve_instants, wake_next
 from onthedot.use_cases.outcomes import current_record
 
 _LOG: Final = logging.getLogger(__name__)
@@ -31,20 +31,17 @@ MANY_PARTS: Final = 8
 
 
 def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Record | None:
-    """Reserve an instant for a run that came too soon, and send the run for it. If all are taken, it waits on the list.
+    """Send a run that came too soon again, for the instant that it has reserved.
 
     Return the run as it is stored now if another process has moved it, else None. Raise Unavailable.
     """
     gate = refused.at.gate
-    instants = reserve_instants(engine, gate, refused.at.limits, refused.state, 1)
-    if not instants:
-        return wait_at_gate(engine, message, Denied(refused.at, refused.state))
     now = engine.clock.now()
     generation = fresh_generation()
     move = lifecycle.reserve(
         message.run_id,
         message.generation,
-        instants[0],
+        refused.instant,
         now,
         woken=gate.named,
         fresh_generation=generation,
@@ -55,7 +52,7 @@ def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Reco
     if current is None or current.generation != generation:
         return current
     if current.status is Status.DISPATCHED:
-        sent = replace(message, generation=generation, fire_at=instants[0], woken=gate.named)
+        sent = replace(message, generation=generation, fire_at=refused.instant, woken=gate.named)
         engine.queues.send([sent], Deadline.after(now, patience.SEND_MS))
     pass_on(engine, message, gate)
     return None
@@ -97,16 +94,15 @@ def flag_again(engine: Engine, run: Record) -> None:
 
 def look_again(engine: Engine, gate: GateId, run: Record) -> None:
     """Take the run off the list again and send it, if a place is free and no run is before it."""
-    state = engine.gates.read(gate)
-    limits = limits_of(engine, gate)
-    if not free_places(engine, gate, limits, state):
+    seen = see(engine, gate)
+    if not free_places(engine, seen):
         return
-    first = first_waiting(engine, gate, state, run.priority, 1)
+    first = first_waiting(engine, seen, run.priority, 1)
     if first and is_before(first[0], run.fire_at, run.run_id):
         return
     at = None
-    if limits is not None and limits.per_second:
-        instants = reserve_instants(engine, gate, limits, state, 1)
+    if seen.limits is not None and seen.limits.per_second:
+        instants = reserve_instants(engine, seen, 1)
         if not instants:
             return
         at = instants[0]
@@ -151,4 +147,3 @@ def _spread(engine: Engine, gate: GateId, state: GateState) -> None:
             engine.gates.change(gate, GateChange(equals={"slot": state.slot}, sets={"parts": MANY_PARTS}))
         except Unavailable as error:
             _LOG.warning("list_not_spread", extra={"gate": gate.text, "error": str(error)})
-

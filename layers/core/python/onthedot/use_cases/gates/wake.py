@@ -5,13 +5,14 @@ no worker keeps no place from others. All this may fail at any point: a run that
 watch slot, and a run that was not taken off is found by the next look.
 """
 
+import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.gates import places, rate
-from onthedot.domain.gates.limits import GateLimits
 from onthedot.domain.gates.names import GateId, keys_slot
 from onthedot.domain.gates.state import GateState
 from onthedot.domain.gates.turns import turns
@@ -24,22 +25,33 @@ from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
 from onthedot.use_cases import patience
 from onthedot.use_cases.attempts.skip_expired import skip_expired
 from onthedot.use_cases.gates.flag_gate import FRESH_MS
-from onthedot.use_cases.gates.limited_gates import limits_of
+from onthedot.use_cases.gates.limited_gates import SeenGate, limits_of, see
 from onthedot.use_cases.gates.waiting_runs import first_waiting
 from onthedot.use_cases.outcomes import is_written
 
 AT_ONCE: Final = 100
 """Most runs that are taken off a list together."""
-FURTHER: Final = 4
-"""Entries that are read beyond the wanted ones, because another process may take the first ones off meanwhile."""
+ALL: Final = 10_000
+"""Runs that are woken by one call at a gate that limits nothing any more."""
 LAG_MS: Final = 150
-"""How long to wait before a fresh list that seems empty is read once more: the index may lag."""
+"""How long to wait before a list that seems empty is read once more: the index may lag."""
+MOST_AMONG: Final = 10
 MOST_UNSERVED: Final = 10
 """Most runs of pools without a worker that are woken for one place."""
 RESERVE_TRIES: Final = 5
 
+_CHANCE: Final = random.Random()  # noqa: S311 - it keeps processes apart that wake runs at the same moment
+
 HandOver = Callable[[RunMessage], bool]
 """Takes a woken run instead of its queue, if the caller can run it at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How many runs to wake, and from how many of the first ones to choose them."""
+
+    count: int
+    among: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,161 +62,150 @@ class Woken:
     message: RunMessage
 
 
-def wake_next(engine: Engine, gate: GateId, state: GateState | None = None, hand_over: HandOver | None = None) -> int:
-    """Wake one run if a place is free at the gate. Return how many were woken. Raise Unavailable.
+def wake_next(engine: Engine, gate: GateId, state: GateState | None = None, hand_over: HandOver | None = None) -> bool:
+    """Wake one run if a place is free at the gate. Raise Unavailable.
 
-    `state` is the state after the caller has given a place back.
+    `state` is the state after the caller has given a place back. Return False if no run is shown on the list although
+    one may have gone there just now: the index may lag, and the caller should try once more after `LAG_MS`.
     """
     state = engine.gates.read(gate) if state is None else state
     if not state.is_flagged:
-        return 0
-    limits = limits_of(engine, gate)
-    free = free_places(engine, gate, limits, state)
+        return True
+    seen = SeenGate(gate, limits_of(engine, gate), state)
+    free = free_places(engine, seen)
     if not free:
-        return 0
-    deadline = Deadline.after(engine.clock.now(), patience.SEND_MS)
-    woken = wake(engine, gate, limits, state, 1, deadline, hand_over)
-    if woken or engine.clock.now() - (state.flagged_at or 0) > FRESH_MS:
-        return woken
-    engine.clock.sleep_until(engine.clock.now() + LAG_MS)
-    return wake(engine, gate, limits, state, 1, deadline, hand_over)
+        return True
+    now = engine.clock.now()
+    # Attempts that end together wake different runs: each one takes any of the first, which all have a place.
+    wanted = Wanted(1, min(free, MOST_AMONG))
+    woken = _wake(engine, seen, wanted, Deadline.after(now, patience.SEND_MS), hand_over)
+    return bool(woken) or now - (state.flagged_at or 0) > FRESH_MS
 
 
 def wake_waiting(engine: Engine, gate: GateId, deadline: Deadline) -> int:
     """Wake all runs that may go on at a gate and at its keys, because its limits were raised or it was deleted."""
-    limits = limits_of(engine, gate)
-    woken = _wake_free(engine, gate, limits, deadline)
+    woken = wake_free(engine, gate, deadline)
     cursor: str | None = None
     while not gate.is_key:
         page = engine.store.read_slot(keys_slot(gate), cursor)
         for entry in page.items:
             if not deadline.allows(engine.clock.now()):
                 return woken
-            woken += _wake_free(engine, GateId.read(entry.run_id), limits, deadline)
+            woken += wake_free(engine, GateId.read(entry.run_id), deadline)
         cursor = page.cursor
         if cursor is None:
             break
     return woken
 
 
-def free_places(engine: Engine, gate: GateId, limits: GateLimits | None, state: GateState) -> int:
+def wake_free(engine: Engine, gate: GateId, deadline: Deadline) -> int:
+    """Wake as many runs as there are places. At a gate without limits all of them go on, until the time is over."""
+    total = 0
+    while deadline.allows(engine.clock.now()):
+        seen = see(engine, gate)
+        free = free_places(engine, seen) if seen.state.is_flagged else 0
+        woken = wake(engine, seen, free, deadline) if free else 0
+        total += woken
+        if not woken or seen.limits is not None:
+            break
+    return total
+
+
+def free_places(engine: Engine, seen: SeenGate) -> int:
     """Return how many runs may be woken at the gate now."""
+    limits, state = seen.limits, seen.state
     if limits is None:
-        return AT_ONCE
+        return ALL
     if limits.is_stopped:
         return 0
-    free = AT_ONCE
+    free = ALL
     if limits.per_second is not None:
         free = min(free, rate.free_instants(limits, state, engine.clock.now()))
     if limits.in_flight is not None and free:
         held = len(state.holders)
         if state.capacity is not None or places.layout(limits.in_flight) is not None:
-            held = sum(len(page) for page in engine.gates.pages(gate))
+            held = sum(len(page) for page in engine.gates.pages(seen.gate))
         free = min(free, limits.in_flight - held)
     return max(free, 0)
 
 
-def wake(
-    engine: Engine,
-    gate: GateId,
-    limits: GateLimits | None,
-    state: GateState,
-    count: int,
-    deadline: Deadline,
-    hand_over: HandOver | None = None,
-) -> int:
-    """Take up to `count` runs off the lists and send them. Return how many workers can start at once.
+def wake(engine: Engine, seen: SeenGate, count: int, deadline: Deadline) -> int:
+    """Take up to `count` runs off the lists and send them. Return how many of them a worker can start.
 
     A run of a pool without a worker is woken too, and the next one after it. The runs of each priority go in the order
     of their fire times.
     """
+    return _wake(engine, seen, Wanted(count, count), deadline)
+
+
+def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, hand_over: HandOver | None = None) -> int:
     woken: list[Woken] = []
-    unserved = 0
     tried: set[str] = set()
-    for _ in range(2):
-        wanted = count + unserved - len(woken)
-        if wanted <= 0 or unserved > MOST_UNSERVED or not deadline.allows(engine.clock.now()):
-            break
-        chosen = _choose(engine, gate, state, wanted, tried)
+    unserved = 0
+    while len(woken) < wanted.count + unserved and unserved <= MOST_UNSERVED and deadline.allows(engine.clock.now()):
+        chosen = _choose(engine, seen, replace(wanted, count=wanted.count + unserved - len(woken)), tried)
         if not chosen:
             break
         tried.update(entry.run_id for entry in chosen)
-        taken = _take_off(engine, gate, limits, state, _not_expired(engine, chosen), wanted, deadline)
+        taken = _take_off(engine, seen, _not_expired(engine, chosen), deadline)
         woken += taken
-        unserved += sum(not is_served(engine, one.entry) for one in taken)
+        unserved += _unserved(engine, taken)
     _send(engine, woken, hand_over, deadline)
     return len(woken) - unserved
 
 
-def is_served(engine: Engine, entry: SlotEntry) -> bool:
-    """Return whether the entry's pool has workers. If the registry cannot be read, it counts as served."""
-    pool = engine.deployment.pools.get(entry.pool)
-    if pool is None or pool.kind is PoolKind.PUSH:
-        return True
-    try:
-        now = engine.clock.now()
-        return any(
-            worker.pool == entry.pool
-            and worker.tenant in (None, entry.tenant)
-            and worker.status(now) is WorkerStatus.ACTIVE
-            for worker in engine.registry.all()
-        )
-    except Unavailable:
-        return True
-
-
-def reserve_instants(
-    engine: Engine, gate: GateId, limits: GateLimits, state: GateState, count: int
-) -> Sequence[int] | None:
+def reserve_instants(engine: Engine, seen: SeenGate, count: int) -> Sequence[int] | None:
     """Reserve instants of a gate with a rate, in milliseconds. None: the next ones are too far ahead."""
+    state = seen.state
     for _ in range(RESERVE_TRIES):
-        change = rate.reserve(limits, state, engine.clock.now(), count)
-        if change is None:
+        change = None if seen.limits is None else rate.reserve(seen.limits, state, engine.clock.now(), count)
+        if seen.limits is None or change is None:
             return None
-        answer = engine.gates.change(gate, change)
+        answer = engine.gates.change(seen.gate, change)
         if answer.done:
-            return rate.reserved(limits, answer.state, count)
+            return rate.reserved(seen.limits, answer.state, count)
         state = answer.state
     return None
 
 
-def _wake_free(engine: Engine, gate: GateId, limits: GateLimits | None, deadline: Deadline) -> int:
-    """Wake as many runs as there are places, until the list is empty or the time is over."""
-    total = 0
-    while deadline.allows(engine.clock.now()):
-        state = engine.gates.read(gate)
-        free = free_places(engine, gate, limits, state) if state.is_flagged else 0
-        woken = wake(engine, gate, limits, state, free, deadline) if free else 0
-        total += woken
-        if not woken or limits is not None:
-            return total
-    return total
+def _unserved(engine: Engine, woken: Sequence[Woken]) -> int:
+    """Return how many of the runs are in pull pools without a live worker. An unknown pool counts as served."""
+    pools = engine.deployment.pools
+    pulled = [one.entry for one in woken if (p := pools.get(one.entry.pool)) is not None and p.kind is PoolKind.PULL]
+    if not pulled:
+        return 0
+    try:
+        workers = engine.registry.workers()
+    except Unavailable:
+        return 0
+    now = engine.clock.now()
+    serving = {(w.pool, w.tenant) for w in workers if w.status(now) is WorkerStatus.ACTIVE}
+    return sum(not {(entry.pool, None), (entry.pool, entry.tenant)} & serving for entry in pulled)
 
 
-def _choose(engine: Engine, gate: GateId, state: GateState, wanted: int, tried: set[str]) -> list[SlotEntry]:
-    """Choose runs from the lists in turns, and a few more in case some are taken off by others."""
+def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> list[SlotEntry]:
+    """Choose runs from the lists in turns."""
+    most = min(max(wanted.count, wanted.among), AT_ONCE)
     lists: dict[Priority, list[SlotEntry]] = {}
     chosen: list[SlotEntry] = []
-    most = min(wanted, AT_ONCE) + FURTHER + len(tried)
-    while len(chosen) < most:
-        before = len(chosen)
-        for priority in turns(fresh_generation()):
-            if priority in state.priorities and priority not in lists:
-                found = first_waiting(engine, gate, state, priority, most)
-                lists[priority] = [entry for entry in found if entry.run_id not in tried]
-            if lists.get(priority):
-                chosen.append(lists[priority].pop(0))
-            if len(chosen) == most or (len(chosen) >= wanted and len(lists) < len(state.priorities)):
-                return chosen
-        if len(chosen) == before:
-            return chosen
-    return chosen
+    turn = cycle(turns(fresh_generation()))
+    left = set(seen.state.priorities)
+    while left and len(chosen) < most:
+        priority = next(turn)
+        if priority in left and priority not in lists:
+            found = first_waiting(engine, seen, priority, most + len(tried))
+            lists[priority] = [entry for entry in found if entry.run_id not in tried]
+        if lists.get(priority):
+            chosen.append(lists[priority].pop(0))
+        else:
+            left.discard(priority)
+    return chosen if wanted.count >= len(chosen) else _CHANCE.sample(chosen, wanted.count)
 
 
 def _not_expired(engine: Engine, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
     """End the runs whose time to start is over. Return the others."""
     now = engine.clock.now()
-    expired = [entry.run_id for entry in entries if entry.start_by is not None and entry.start_by < now]
+    expired = {entry.run_id for entry in entries if entry.start_by is not None and entry.start_by < now}
     for run_id in expired:
         run = engine.store.get(run_id)
         if run is not None:
@@ -212,47 +213,35 @@ def _not_expired(engine: Engine, entries: Sequence[SlotEntry]) -> list[SlotEntry
     return [entry for entry in entries if entry.run_id not in expired]
 
 
-def _take_off(
-    engine: Engine,
-    gate: GateId,
-    limits: GateLimits | None,
-    state: GateState,
-    entries: Sequence[SlotEntry],
-    wanted: int,
-    deadline: Deadline,
-) -> list[Woken]:
-    """Take the first `wanted` entries off the list that are still on it."""
+def _take_off(engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], deadline: Deadline) -> list[Woken]:
+    """Take the entries off the list that are still on it. At a gate with a rate each one gets an instant."""
+    instants: Sequence[int | None] | None = [None] * len(entries)
+    if seen.limits is not None and seen.limits.per_second and entries:
+        instants = reserve_instants(engine, seen, len(entries))
+    if instants is None or not entries:
+        return []
     now = engine.clock.now()
     token = f"wake/{fresh_generation()}"
-    instants: Sequence[int | None] | None = [None] * len(entries)
-    if limits is not None and limits.per_second and entries:
-        instants = reserve_instants(engine, gate, limits, state, min(wanted, len(entries)))
-    if instants is None:
-        return []
-    taken: list[Woken] = []
-    rest = list(entries)
-    while rest and len(taken) < min(wanted, len(instants)):
-        batch = [rest.pop(0) for _ in range(min(min(wanted, len(instants)) - len(taken), len(rest)))]
-        times = instants[len(taken) : len(taken) + len(batch)]
-        moves = [
-            lifecycle.wake(
-                entry.run_id,
-                entry.generation,
-                entry.slot,
-                fire_at=entry.fire_at,
-                now=now,
-                deployment=engine.deployment,
-                woken=gate.named,
-                at=at,
-                claim_token=token,
-            )
-            for entry, at in zip(batch, times, strict=True)
-        ]
-        outcomes = [engine.store.move(moves[0])] if len(moves) == 1 else engine.store.move_many(moves, deadline)
-        for entry, at, outcome in zip(batch, times, outcomes, strict=True):
-            if is_written(outcome, lambda current: current.claim_token == token):
-                taken.append(Woken(entry, _message(entry, gate, entry.fire_at if at is None else at)))
-    return taken
+    moves = [
+        lifecycle.wake(
+            entry.run_id,
+            entry.generation,
+            entry.slot,
+            fire_at=entry.fire_at,
+            now=now,
+            deployment=engine.deployment,
+            woken=seen.gate.named,
+            at=at,
+            claim_token=token,
+        )
+        for entry, at in zip(entries, instants, strict=True)
+    ]
+    outcomes = [engine.store.move(moves[0])] if len(moves) == 1 else engine.store.move_many(moves, deadline)
+    return [
+        Woken(entry, _message(entry, seen.gate, entry.fire_at if at is None else at))
+        for entry, at, outcome in zip(entries, instants, outcomes, strict=True)
+        if is_written(outcome, lambda current: current.claim_token == token)
+    ]
 
 
 def _message(entry: SlotEntry, gate: GateId, fire_at: int) -> RunMessage:
@@ -275,4 +264,3 @@ def _send(engine: Engine, woken: Sequence[Woken], hand_over: HandOver | None, de
     messages = [one.message for one in woken if one.message.run_id not in kept]
     if messages:
         engine.queues.send(messages, deadline)
-

@@ -16,6 +16,7 @@ from onthedot.ports import Engine
 from onthedot.schema import listed_under
 from onthedot.use_cases.dispatch.schedule_soon import schedule_soon
 from onthedot.use_cases.events import pattern_index
+from onthedot.use_cases.gates.check_gates import GateCheck
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.place_job import choose_pool, place_run
 from onthedot.use_cases.outcomes import is_own
@@ -40,8 +41,9 @@ class JobRequest:
     parents: tuple[str, ...] = ()
     """Ids of jobs whose end this job waits for."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
+    gates: tuple[str, ...] = ()
+    """The gates that the job names, in the order of the request."""
     start_within_seconds: int | None = None
-    """A run that has not started so long after its fire time is skipped. None: it waits."""
 
 
 def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
@@ -66,13 +68,20 @@ def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
     return request.pool or choose_pool(engine, tenant, request.definition)
 
 
-def record_for(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck | None = None) -> Record:
+def record_for(
+    engine: Engine,
+    tenant: str,
+    request: JobRequest,
+    parents: ParentCheck | None = None,
+    gates: GateCheck | None = None,
+) -> Record:
     """Return the record that the request makes, placed as of now. Raise InvalidRequest or Unavailable.
 
-    `parents` is the check of all jobs of a batch, if the request is one of them.
+    `parents` and `gates` are the checks of all jobs of a batch, if the request is one of them.
     """
     # The pool is chosen first, so that a job that cannot run stores no payload.
     pool = pool_for(engine, tenant, request)
+    (gates or GateCheck(engine, tenant)).check(request.gates)
     # The payload is stored before the clock is read, because a slot must be written soon after the clock was read for
     # it.
     definition = store_payload(engine.blobs, request.definition)
@@ -88,11 +97,12 @@ def record_for(engine: Engine, tenant: str, request: JobRequest, parents: Parent
         pool=pool,
         created_at=now,
         version=1,
-        **_position(engine, tenant, job_id, request, pool=pool, now=now),
+        **_position(engine, job_id, request, pool=pool, now=now),
         generation=fresh_generation(),
         fingerprint=request.fingerprint,
         listed_under=listed_under(tenant, job_id),
         workflow=job_id if isinstance(definition.target, WorkflowTarget) else None,
+        gates=tuple(sorted(request.gates)),
         start_within_seconds=request.start_within_seconds,
     )
     if not request.parents:
@@ -101,7 +111,7 @@ def record_for(engine: Engine, tenant: str, request: JobRequest, parents: Parent
     return waiting(record, request.parents, request.on_parent_failure, now, engine.deployment)
 
 
-def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
+def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
     """Return the first slot and status: a recurring job is in the fire slot of its first time, an event job in none."""
     if request.pattern is not None:
         return {
@@ -114,7 +124,7 @@ def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, 
         }
     if request.recurrence is None:
         fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
-        placed = place_run(engine, job_id, fire_at, now, tenant=tenant, pool=pool, priority=request.priority)
+        placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=request.priority)
         return {
             "nominal_at": fire_at,
             "fire_at": fire_at,

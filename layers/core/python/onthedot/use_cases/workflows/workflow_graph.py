@@ -35,6 +35,8 @@ class Member:
     delay_ms: int | None = None
     """The delay after the moment at which the graph is made."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
+    gates: tuple[str, ...] = ()
+    """The gates that the job names, in the order of the request."""
     start_within_seconds: int | None = None
 
 
@@ -106,6 +108,7 @@ def _record(
         key=member.key,
         children=frozenset(ids[key] for key in workflow.graph.children_of(member.key)),
         listed_under=listed_under(run.tenant, job_id),
+        gates=tuple(sorted(member.gates)),
         start_within_seconds=member.start_within_seconds,
     )
     if member.depends_on:
@@ -113,7 +116,7 @@ def _record(
         policy = member.on_parent_failure
         asked = None if policy is OnParentFailure.FAIL else policy.value
         return replace(record, parents=parents, waits_for=frozenset(parents), on_parent_failure=asked)
-    placed = place_run(engine, job_id, fire_at, now, tenant=run.tenant, pool=pool, priority=member.priority)
+    placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=member.priority)
     start_by = last_start(fire_at, member.start_within_seconds)
     return replace(record, status=placed.status, slot=placed.slot, start_by=start_by)
 
@@ -128,6 +131,7 @@ def _stored(member: Member) -> dict[str, Any]:
         "at": member.at,
         "delay_ms": member.delay_ms,
         "on_parent_failure": member.on_parent_failure.value,
+        "gates": list(member.gates) or None,
         "start_within_seconds": member.start_within_seconds,
     }
     return {name: value for name, value in whole.items() if value is not None}
@@ -143,5 +147,6 @@ def _member(stored: dict[str, Any]) -> Member:
         at=stored.get("at"),
         delay_ms=stored.get("delay_ms"),
         on_parent_failure=OnParentFailure(stored["on_parent_failure"]),
+        gates=tuple(stored.get("gates", ())),
         start_within_seconds=stored.get("start_within_seconds"),
     )

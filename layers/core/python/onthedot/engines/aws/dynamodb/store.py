@@ -88,7 +88,8 @@ class DynamoRunStore:
             unread: Mapping[str, Any] = reply["UnprocessedKeys"]
             return [run_id_of(key) for key in unread.get(self._table, {}).get("Keys", [])]
 
-        batches = _batches(list(dict.fromkeys(run_ids)), KEYS_PER_BATCH)
+        # DynamoDB rejects a whole batch with an empty key. No record has an empty id.
+        batches = _batches([run_id for run_id in dict.fromkeys(run_ids) if run_id], KEYS_PER_BATCH)
         unread = [run_id for batch in batches for run_id in retry_leftovers(batch, attempt, self._clock, deadline)]
         return ReadRecords(found, faulty, frozenset(unread))
 
