@@ -73,9 +73,7 @@ def test_a_run_that_waits_for_its_turn_too_long_is_skipped(simulation: Simulatio
     simulation.clock.sleep_until(first.fire_at)
     now = simulation.clock.now()
     simulation.world.store.move(lifecycle.name_last_started(simulation.stored(job), first.run_id))
-    simulation.world.store.move(
-        lifecycle.start(first.run_id, first.generation, now=now, worker="w", attempt_token="t")
-    )
+    simulation.world.store.move(lifecycle.start(first.run_id, first.generation, now=now, worker="w", attempt_token="t"))
     while simulation.clock.now() <= second.fire_at + WITHIN * 1000 + 60_000:
         simulation.world.store.move(lifecycle.extend_lease(simulation.stored(first), simulation.clock.now()))
         simulation.let_pass(10)
@@ -186,9 +184,7 @@ def test_a_backfilled_run_counts_from_its_paced_fire_time_and_not_from_its_old_t
     simulation.clock.advance(3_600)
     resume_job(engine, "acme", job.job_id)
     now = simulation.clock.now()
-    result = backfill(
-        engine, "acme", job.job_id, after=NOON, until=NOON + 1_200_000, limit=100, priority=Priority.LOW
-    )
+    result = backfill(engine, "acme", job.job_id, after=NOON, until=NOON + 1_200_000, limit=100, priority=Priority.LOW)
     assert len(result.created) > 5
     for number, run in enumerate(result.created[:3]):
         assert run.start_by is not None

@@ -9,11 +9,10 @@ import pytest
 from onthedot.api.core.http import Request, Response
 from onthedot.api.core.router import handle
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import MOST_GATES_OF_TENANT, GateLimits
+from onthedot.domain.gates.limits import KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Priority
-from onthedot.engines import caches
 from onthedot.ports import GateStore, Moved
 from onthedot.use_cases.gates import change_limits
 from onthedot.use_cases.gates.flag_gate import flag_gate
@@ -201,7 +200,7 @@ def test_a_tenant_has_at_most_a_thousand_gates(api: Api, world: World) -> None:
 
 
 def test_new_limits_are_in_force_when_the_call_answers(api: Api, world: World) -> None:
-    assert caches.LIMITS_MS < change_limits.IN_FORCE_MS
+    assert KNOWN_MS < change_limits.IN_FORCE_MS
     before = world.clock.now()
     put(api, "stripe", in_flight=5)
     assert world.clock.now() - before == change_limits.IN_FORCE_MS

@@ -48,9 +48,12 @@ class QueueStates(RunQueues):
         return self.why_closed(pool, priority, limit) is not None
 
     def room(self, pool: str, priority: Priority, limit: int) -> int | None:
-        """Return how many more messages an open queue may take after those of this tick. None: it does not say."""
+        """Return how many more messages an open queue may take after those of this tick: one at least.
+
+        None: it does not say.
+        """
         visible = self._ask(pool, priority)
-        return None if isinstance(visible, Unavailable) else max(0, limit - visible - self._sent[pool, priority])
+        return None if isinstance(visible, Unavailable) else max(1, limit - visible - self._sent[pool, priority])
 
     def may_hold(self, run: Record, now: int) -> bool | None:
         """Return whether the run's queue may still hold its message. None: the queue fails, so this is unknown."""

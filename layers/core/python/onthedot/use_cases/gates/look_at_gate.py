@@ -30,8 +30,8 @@ from onthedot.use_cases.workflows.notify_children import notify_children
 _LOG: Final = logging.getLogger(__name__)
 LEAVE_MS: Final = 60_000
 """A flag may be taken away after this time: the 30 s within which a run goes on the list, and the lag of the index."""
-IN_FORCE_MS: Final = 60_000
-"""After this time all workers know changed limits."""
+SETTLED_MS: Final = 60_000
+"""The pages are laid out for a lowered limit so long after it was set: no attempt knows another limit any more."""
 STOPPED_BUCKETS: Final = 60
 """A gate at which nothing may start is looked at this seldom. A change of its limits brings the look nearer."""
 KEYS_MS: Final = 10_000
@@ -150,7 +150,7 @@ def _fenced(engine: Engine, run: Record, step: Repair, now: int) -> bool:
 def _settle(engine: Engine, seen: SeenGate, now: int) -> None:
     """Lay the pages out for a limit that was lowered, when all workers know it and all pages fit."""
     limits = seen.limits
-    if limits is None or limits.in_flight is None or limits.put_at + IN_FORCE_MS > now:
+    if limits is None or limits.in_flight is None or limits.put_at + SETTLED_MS > now:
         return
     state = engine.gates.read(seen.gate)
     if state.capacity == places.layout(limits.in_flight):
