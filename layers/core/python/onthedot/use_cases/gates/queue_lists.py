@@ -1,9 +1,9 @@
 """The waiting lists of run queues. Runs wait there while their queue is closed.
 
-A tick that finds a queue closed flags the gate of the queue and puts its runs on the list. The API and the event handler
-read the flag before they send a near run, so that new runs do not overtake those that wait. The look at the queue
-forgets the priority as soon as no run waits. Then near runs are sent directly again, long before the flag itself is old
-enough to be taken away.
+A tick that finds a queue closed flags the gate of the queue and puts its runs on the list. While the flag notes the
+priority of the queue, the API and the event handler put near runs on the list too. A look that finds the queue open
+forgets the priority. Then near runs are sent directly again, long before the flag itself is old enough to be taken
+away.
 """
 
 import logging
@@ -51,19 +51,19 @@ def flag_queue(engine: Engine, pool: str, priority: Priority, now: int, state: G
     return QueueList(gate, priority, flag_gate(engine, gate, priority, now, state))
 
 
-def is_queue_flagged(engine: Engine, pool: str, priority: Priority, now: int) -> bool:
-    """Return whether runs wait for this queue, as far as this process knows."""
+def is_queue_closed(engine: Engine, pool: str, priority: Priority, now: int) -> bool:
+    """Return whether the last tick that looked at the queue found it closed, as far as this process knows."""
     state = _seen(engine, pool, priority, now)
     return state.is_flagged and priority in state.priorities
 
 
 def place_near(engine: Engine, run_id: str, placed: Placement, now: int, *, pool: str, priority: Priority) -> Placement:
-    """Return where a new run goes: on the list of its queue instead of the direct path, if runs wait there.
+    """Return where a new run goes: on the list of its queue instead of the direct path, if the queue is closed.
 
     The caller stores the run within `LISTING_MS`. When the gate of the queue cannot be read or flagged, the run goes
     the direct path: its queue may take it all the same, and the sweep looks after it.
     """
-    if placed.status is not Status.DISPATCHED or not is_queue_flagged(engine, pool, priority, now):
+    if placed.status is not Status.DISPATCHED or not is_queue_closed(engine, pool, priority, now):
         return placed
     try:
         found = flag_queue(engine, pool, priority, now, _seen(engine, pool, priority, now))
