@@ -207,6 +207,14 @@ class DispatchStack(Stack):
             threshold=FEW_FAILED_SLOTS,
             why="Ticks cannot finish some slots, whose runs start late. The dispatcher's log says which and why",
         )
+        alarm_above(
+            self,
+            "GatesFailedAlarm",
+            name=self._config.name("gates-failed"),
+            metric=self._count("dispatcher", "gate_failed", Duration.minutes(5)),
+            threshold=FEW_FAILED_SLOTS,
+            why="Ticks cannot look at some gates, whose waiting runs start late. The dispatcher's log says which and why",
+        )
 
     def _count(self, part: str, name: str, period: Duration) -> cloudwatch.Metric:
         """Return a count as `observability.emit` writes it on Lambda, where Powertools adds the service."""

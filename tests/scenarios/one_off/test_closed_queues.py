@@ -243,9 +243,10 @@ def test_a_dispatcher_that_dies_anywhere_loses_no_run(fault: Fault) -> None:
             simulation.let_pass(12 * MINUTE)
             assert statuses(simulation, runs) == {Status.SUCCEEDED: 3}, (fault, effects)
             assert all(len(simulation.target.times_of(run.run_id)) == 1 for run in runs)
-        effects += 1
         if not crashed:
+            assert effects > 5, "there were crashes"
             return
+        effects += 1
 
 
 def _ticks_with_crash(simulation: Simulation, fault: Fault, effects: int) -> bool:
@@ -261,14 +262,15 @@ def _ticks_with_crash(simulation: Simulation, fault: Fault, effects: int) -> boo
 
 
 def test_reads_of_a_tick_do_not_grow_with_the_number_or_age_of_waiting_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A queue is closed for two weeks, with a thousand runs on its list."""
+    """A queue is closed for two weeks, with more than a thousand runs on its list."""
     monkeypatch.setattr(look_at_queue, "MANY", 100)
-    four = replace(DEPLOYMENT, shards=4)
-    with a_world(four, page_size=500) as world, a_world(four, page_size=500) as empty:
+    one = replace(DEPLOYMENT, shards=1)
+    with a_world(one, page_size=500) as world, a_world(one, page_size=500) as empty:
         held = StormySimulation(world)
         close(held, 30 * DAY)
         pending(held, 1_000, due_in=60)
         alone = Simulation(empty)
+        pending(alone, 1, due_in=40 * DAY)  # the first write of both is at the same time, and so are their deep re-reads
         for hour in range(14 * 24):
             if hour % 12 == 0:
                 pending(held, 5, due_in=60 * MINUTE)
