@@ -213,7 +213,7 @@ class DispatchStack(Stack):
             name=self._config.name("gates-failed"),
             metric=self._count("dispatcher", "gate_failed", Duration.minutes(5)),
             threshold=FEW_FAILED_SLOTS,
-            why="Ticks cannot look at some gates, whose waiting runs start late. The dispatcher's log says which and why",
+            why="Ticks cannot look at some gates, whose runs start late. The dispatcher's log says which and why",
         )
 
     def _count(self, part: str, name: str, period: Duration) -> cloudwatch.Metric:

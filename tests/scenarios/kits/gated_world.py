@@ -82,7 +82,7 @@ class _Target:
     engine: Engine
     run: Record | None = None
 
-    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:  # noqa: ARG002
+    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:
         self.run = run
         return nullcontext()
 
@@ -293,9 +293,7 @@ class GatedWorld:
             receipt = None if lease.received is None else lease.received.receipt
             for _ in range(5):
                 try:
-                    complete_run(
-                        engine, None, run.run_id, run.attempt, answer, receipt=receipt, chance=self.chance
-                    )
+                    complete_run(engine, None, run.run_id, run.attempt, answer, receipt=receipt, chance=self.chance)
                 except StaleAttempt:
                     self.errors["pull worker: StaleAttempt"] += 1
                 except Unavailable:

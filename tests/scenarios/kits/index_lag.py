@@ -58,16 +58,6 @@ class LaggingIndex:
                 f"CREATE TABLE writes (number INTEGER PRIMARY KEY AUTOINCREMENT, shown_at INTEGER, {_LISTED})"
             )
             connection.execute("CREATE INDEX writes_by_time ON writes (shown_at)")
-            connection.execute(
-                "CREATE TABLE gate_writes"
-                " (number INTEGER PRIMARY KEY AUTOINCREMENT, shown_at INTEGER, gate TEXT, slot TEXT, fire_at INTEGER)"
-            )
-            for event in ("INSERT", "UPDATE"):
-                connection.execute(
-                    f"CREATE TRIGGER noted_gate_{event} AFTER {event} ON gate_states WHEN NEW.page = 0 BEGIN"
-                    " INSERT INTO gate_writes (shown_at, gate, slot, fire_at)"
-                    " VALUES (shown_at(), NEW.gate, NEW.slot, NEW.fire_at); END"
-                )
             for event in ("INSERT", "UPDATE"):
                 connection.execute(
                     f"CREATE TRIGGER noted_{event} AFTER {event} ON runs BEGIN"
@@ -92,28 +82,10 @@ class LaggingIndex:
             now = (self.world.clock.now(),)
             rows = connection.execute("SELECT * FROM writes WHERE shown_at <= ? ORDER BY number", now).fetchall()
             connection.execute("DELETE FROM writes WHERE shown_at <= ?", now)
-            query = "SELECT * FROM gate_writes WHERE shown_at <= ? ORDER BY number"
-            gates = connection.execute(query, now).fetchall()
-            connection.execute("DELETE FROM gate_writes WHERE shown_at <= ?", now)
-        if rows or gates:
+        if rows:
             with self._copy.transaction() as copy:
                 for row in rows:
                     self._show(copy, row)
-                for row in gates:
-                    self._show_gate(copy, row)
-
-    def _show_gate(self, copy: Any, row: Any) -> None:
-        if row["number"] < self._shown.get(row["gate"], 0):
-            return
-        self._shown[row["gate"]] = row["number"]
-        copy.execute("DELETE FROM gate_states WHERE gate = ?", (row["gate"],))
-        if row["slot"] is not None:
-            values = (row["gate"], row["slot"], row["fire_at"])
-            copy.execute(
-                "INSERT INTO gate_states (gate, page, holders, priorities, expires_at, slot, fire_at)"
-                " VALUES (?, 0, '[]', '[]', 0, ?, ?)",
-                values,
-            )
 
     def _show(self, copy: Any, row: Any) -> None:
         if row["number"] < self._shown.get(row["run_id"], 0):

@@ -114,7 +114,7 @@ def test_a_look_wakes_as_many_as_the_queue_can_take_the_earliest_first(storm: St
     for _ in range(6):
         tick(storm)
         seen.append(statuses(storm, runs)[Status.DISPATCHED])
-    # Nobody takes the messages. A queue is closed when it has more than its limit, so one more than that fills it.
+    # No worker takes the messages. A queue is closed when it has more than its limit, so one more than that fills it.
     assert seen[-1] == DEPLOYMENT.backlog_limit + 1
     assert {storm.status(run) for run in runs[:5]} == {Status.DISPATCHED}
     storm.let_pass(5 * MINUTE)
@@ -270,7 +270,9 @@ def test_reads_of_a_tick_do_not_grow_with_the_number_or_age_of_waiting_runs(monk
         close(held, 30 * DAY)
         pending(held, 1_000, due_in=60)
         alone = Simulation(empty)
-        pending(alone, 1, due_in=40 * DAY)  # the first write of both is at the same time, and so are their deep re-reads
+        pending(
+            alone, 1, due_in=40 * DAY
+        )  # the first write of both is at the same time, and so are their deep re-reads
         for hour in range(14 * 24):
             if hour % 12 == 0:
                 pending(held, 5, due_in=60 * MINUTE)

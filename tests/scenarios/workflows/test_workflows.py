@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.gates.limits import Limits
 from onthedot.domain.ids import node_job_id
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.gates.limits import Limits
 from onthedot.domain.runs.records import TERMINAL, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import Schedule, every

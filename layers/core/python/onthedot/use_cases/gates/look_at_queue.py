@@ -53,10 +53,11 @@ class QueueLook:
 
 
 def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
-    """Wake runs, then move the gate of the queue to the slot of its next look, or take its flag away. Raise Unavailable.
+    """Wake runs, then move the gate of the queue to the slot of its next look, or take its flag away.
 
-    While the queue is open, near runs are sent directly, also if runs are left on the list: else a queue whose runs come
-    faster than looks can wake them would never be open again. While it is closed, they go behind those that wait.
+    While the queue is open, near runs are sent directly, also if runs are left on the list. Otherwise a queue whose runs
+    come faster than looks can wake them would never be open again. While it is closed, near runs go on the list.
+    Raise Unavailable.
     """
     engine = look.engine
     limit = engine.deployment.backlog_limit
@@ -147,7 +148,7 @@ def _take_off(
     move_of: Callable[[SlotEntry], Move],
     shows_write: Callable[[Record], bool],
 ) -> list[SlotEntry]:
-    """Take these runs off the list. Return those that this look has taken off. Set aside what cannot be handled."""
+    """Take runs off the list. Return the ones that this look has taken off. Set aside runs that cannot be handled."""
     if not entries:
         return []
     now = look.engine.clock.now()
