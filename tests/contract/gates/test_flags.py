@@ -1,5 +1,7 @@
 """Changes of a gate's state, and flagged gates in slots."""
 
+from typing import Any
+
 import pytest
 
 from onthedot.domain.gates.names import GateId, keys_slot
@@ -11,7 +13,7 @@ from tests.contract.kits.kit import PAGE_SIZE
 
 GATE = GateId("acme", "stripe")
 SLOT = "watch#0#29539440"
-FLAG = {"slot": SLOT, "fire_at": 1_780_000_000_000, "flagged_at": 1_779_999_000_000}
+FLAG: dict[str, Any] = {"slot": SLOT, "fire_at": 1_780_000_000_000, "flagged_at": 1_779_999_000_000}
 HIGH, MEDIUM, LOW = Priority.HIGH, Priority.MEDIUM, Priority.LOW
 
 

@@ -1,5 +1,7 @@
 """What a gate costs, in write units, and how long its state is kept, on DynamoDB."""
 
+from typing import Any
+
 import pytest
 
 from localstack.write_units import counted_units
@@ -16,7 +18,7 @@ from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 
 GATE = GateId.of("acme-corporation", "customer:42")
 DAY = 24 * 3600
-FLAG = {"slot": look_slot(GATE, NOON, 64), "fire_at": NOON + 120_000, "flagged_at": NOON}
+FLAG: dict[str, Any] = {"slot": look_slot(GATE, NOON, 64), "fire_at": NOON + 120_000, "flagged_at": NOON}
 KEY_FLAG = {**FLAG, "slot": keys_slot(GATE)}
 
 
@@ -65,7 +67,7 @@ def test_each_place_of_a_page_costs_one_unit_to_take_and_one_to_give_back(table:
 
 
 @pytest.mark.parametrize("flag", [FLAG, KEY_FLAG])
-def test_a_first_flag_costs_two_units_and_a_flag_again_one(table: Table, flag: dict[str, str | int]) -> None:
+def test_a_first_flag_costs_two_units_and_a_flag_again_one(table: Table, flag: dict[str, Any]) -> None:
     take(table, a_holder())
     with counted_units(table.client) as units:
         table.gates.change(GATE, GateChange(sets=flag, priorities=frozenset({Priority.HIGH})))

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from onthedot.ports import GateAnswer, GateStore
 from tests.contract.kits.kit import Kit
 
 GATE = GateId("acme", "stripe")
-FLAG = {"slot": "watch#0#29539440", "fire_at": 1_780_000_000_000, "flagged_at": 1_779_999_000_000}
+FLAG: dict[str, Any] = {"slot": "watch#0#29539440", "fire_at": 1_780_000_000_000, "flagged_at": 1_779_999_000_000}
 NAMED = ["stripe", "customer:42", "customer:4#2", "customer:a:b", "customer:a/b", "customer:", "customer:ключ🎉", "c:0"]
 
 

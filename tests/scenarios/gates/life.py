@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final
 
 from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.records import TERMINAL, Definition, Kind, Priority, RetryPolicy, Status
 from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
@@ -33,7 +32,7 @@ from tests.scenarios.kits.perturbed import Odds
 MINUTE: Final = BUCKET_MS
 STORY: Final = 4 * MINUTE
 """Clients act, and faults strike, within this time after noon."""
-QUIET: Final = 40 * MINUTE
+QUIET: Final = 20 * MINUTE
 """The longest time after the story until each run has its outcome."""
 LEAVES: Final = 7 * MINUTE
 """A gate at which nothing waits has left its slot after this time."""
@@ -55,7 +54,8 @@ class Life:
     """Whether limits and jobs change while runs wait."""
     jobs: list[tuple[str, str]] = field(default_factory=list)
     """The tenant and the id of each job that a client got an answer for."""
-    ends_at: dict[str, int] = field(default_factory=dict)
+    pace: tuple[int, ...] = (30, 50, 17, 3)
+    """How many attempts are short or long."""
     acts: Counter[str] = field(default_factory=Counter)
 
     def api(self) -> Engine:
@@ -65,6 +65,7 @@ class Life:
         """Plan the events of the story."""
         gated, chance = self.gated, self.chance
         gated.work = self._work
+        self.pace = chance.choice((self.pace, self.pace, (10, 20, 40, 30)))
         gated.visibility_ms = chance.choice((40_000, 120_000, 900_000))
         if self.faulty:
             gated.duplicated = chance.choice((0.0, 0.05, 0.2))
@@ -91,7 +92,7 @@ class Life:
 
     def _work(self, call: Call) -> tuple[int, Answer]:
         """Decide how long an attempt takes and how it ends."""
-        longest = self.chance.choices((300, 1_500, 6_000, 60_000), (30, 50, 17, 3))[0]
+        longest = self.chance.choices((300, 1_500, 6_000, 100_000), self.pace)[0]
         drawn = self.chance.random()
         if drawn < 0.02:
             answer = Answer(ok=False, error="never", retryable=False)
@@ -107,7 +108,9 @@ class Life:
         names = self.chance.sample(NAMES, count)
         return tuple(f"{name}:{self.chance.randint(1, 3)}" if name == KEYED else name for name in names)
 
-    def _request(self, *, gates: tuple[str, ...], pool: str = DEFAULT_POOL, recurrence: Recurrence | None = None) -> JobRequest:
+    def _request(
+        self, *, gates: tuple[str, ...], pool: str = DEFAULT_POOL, recurrence: Recurrence | None = None
+    ) -> JobRequest:
         chance = self.chance
         retry = RetryPolicy(max_retries=3, backoff_seconds=chance.choice((1.0, 2.0)), jitter=False)
         delay = 0 if recurrence else chance.choice((0, 0, 0, chance.randrange(30_000), chance.randrange(4 * MINUTE)))
@@ -257,7 +260,9 @@ class Life:
 
     def flagged(self) -> list[str]:
         with self.gated.world.database.transaction() as connection:
-            rows = connection.execute("SELECT gate, slot, flagged_at FROM gate_states WHERE slot IS NOT NULL").fetchall()
+            rows = connection.execute(
+                "SELECT gate, slot, flagged_at FROM gate_states WHERE slot IS NOT NULL"
+            ).fetchall()
         return [f"{row['gate']} in {row['slot']}" for row in rows]
 
     def play(self) -> None:
@@ -267,7 +272,9 @@ class Life:
         gated.calm_down()
         gated.clock.spawn(partial(gated.pull_worker, PULL, 6))
         gated.clock.spawn(partial(gated.pull_worker, LONELY, 6))
-        gated.at(gated.clock.now(), self._settle)
+        # A client that was stopped may act when the story is over.
+        for after in (0, 100_000):
+            gated.at(gated.clock.now() + after, self._settle)
         gated.let_pass(2 * MINUTE / 1000)
         until = gated.clock.now() + QUIET
         while self.live() and gated.clock.now() < until:
@@ -286,10 +293,6 @@ class Life:
             if limits is not None and limits.is_stopped:
                 put_limits(api, tenant, self._tenant_limits())
         self._resume_jobs()
-
-    def probe(self) -> list[GateId]:
-        """Fill each gate that still has holders with new runs, so that a look must free the places of the dead."""
-        return []
 
 
 @contextmanager

@@ -264,8 +264,7 @@ def _ticks_with_crash(simulation: Simulation, fault: Fault, effects: int) -> boo
 def test_reads_of_a_tick_do_not_grow_with_the_number_or_age_of_waiting_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A queue is closed for two weeks, with more than a thousand runs on its list."""
     monkeypatch.setattr(look_at_queue, "MANY", 100)
-    one = replace(DEPLOYMENT, shards=1)
-    with a_world(one, page_size=500) as world, a_world(one, page_size=500) as empty:
+    with a_world(DEPLOYMENT, page_size=500) as world, a_world(DEPLOYMENT, page_size=500) as empty:
         held = StormySimulation(world)
         close(held, 30 * DAY)
         pending(held, 1_000, due_in=60)

@@ -8,8 +8,8 @@ import pytest
 
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import Record, Status
-from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.attempts.start_run import start_run
+from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.jobs.submit_job import submit_job
 from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload
 from tests.builders import a_world
@@ -27,7 +27,9 @@ def clan() -> Iterator[Clan]:
         yield Clan(world)
 
 
-def a_job(clan: Clan, *parents: Record, within: int | None = WITHIN, policy: OnParentFailure = OnParentFailure.FAIL) -> Record:
+def a_job(
+    clan: Clan, *parents: Record, within: int | None = WITHIN, policy: OnParentFailure = OnParentFailure.FAIL
+) -> Record:
     request = replace(clan.request(*parents, policy=policy), start_within_seconds=within)
     return submit_job(clan.world.engine, "acme", request)
 

@@ -59,9 +59,7 @@ def started_after(simulation: Simulation, worker: PullWorker, seconds: float) ->
 @pytest.mark.parametrize("seconds", [WITHIN, JUST_LATE])
 def test_an_assigned_run_counts_from_its_assignment(simulation: Simulation, seconds: float) -> None:
     worker = a_worker(simulation)
-    job = submit_within(
-        simulation, definition=SHELL, pool=POOL, recurrence=Recurrence(every(86_400, simulation))
-    )
+    job = submit_within(simulation, definition=SHELL, pool=POOL, recurrence=Recurrence(every(86_400, simulation)))
     run = assign_to_worker(simulation.world.engine, "acme", job.job_id, worker.worker_id)
     assert started_after(simulation, worker, seconds) == ([run.run_id] if seconds == WITHIN else [])
     if seconds != WITHIN:

@@ -73,9 +73,7 @@ def test_a_run_that_waits_for_its_turn_too_long_is_skipped(simulation: Simulatio
     simulation.clock.sleep_until(first.fire_at)
     now = simulation.clock.now()
     simulation.world.store.move(lifecycle.name_last_started(simulation.stored(job), first.run_id))
-    simulation.world.store.move(
-        lifecycle.start(first.run_id, first.generation, now=now, worker="w", attempt_token="t")
-    )
+    simulation.world.store.move(lifecycle.start(first.run_id, first.generation, now=now, worker="w", attempt_token="t"))
     while simulation.clock.now() <= second.fire_at + WITHIN * 1000 + 60_000:
         simulation.world.store.move(lifecycle.extend_lease(simulation.stored(first), simulation.clock.now()))
         simulation.let_pass(10)
@@ -119,7 +117,7 @@ def test_a_run_that_is_revived_after_a_pause_has_the_limit_that_its_job_has_then
     simulation.clock.advance(10)
     simulation.work()
     assert simulation.stored(run).reason == lifecycle.PAUSED_WHY
-    change_job(engine, "acme", job.job_id, lambda _, __: JobChange(start_within_seconds=30), None)
+    change_job(engine, "acme", job.job_id, lambda _, __: JobChange(record={"start_within_seconds": 30}), None)
     simulation.clock.advance(20)
     resume_job(engine, "acme", job.job_id)
     revived = simulation.stored(run)
@@ -131,7 +129,9 @@ def test_a_run_that_is_revived_after_a_pause_has_the_limit_that_its_job_has_then
 def test_a_changed_limit_is_for_runs_that_are_made_after_it(simulation: Simulation) -> None:
     job = recurring(simulation, every(100, simulation))
     before = runs_of(simulation, job)
-    change_job(simulation.world.engine, "acme", job.job_id, lambda _, __: JobChange(start_within_seconds=5), None)
+    change_job(
+        simulation.world.engine, "acme", job.job_id, lambda _, __: JobChange(record={"start_within_seconds": 5}), None
+    )
     simulation.let_pass(300)
     new = [run for run in runs_of(simulation, job) if run.run_id not in {one.run_id for one in before}]
     assert new
@@ -186,9 +186,7 @@ def test_a_backfilled_run_counts_from_its_paced_fire_time_and_not_from_its_old_t
     simulation.clock.advance(3_600)
     resume_job(engine, "acme", job.job_id)
     now = simulation.clock.now()
-    result = backfill(
-        engine, "acme", job.job_id, after=NOON, until=NOON + 1_200_000, limit=100, priority=Priority.LOW
-    )
+    result = backfill(engine, "acme", job.job_id, after=NOON, until=NOON + 1_200_000, limit=100, priority=Priority.LOW)
     assert len(result.created) > 5
     for number, run in enumerate(result.created[:3]):
         assert run.start_by is not None

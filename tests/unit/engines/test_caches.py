@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits, Limits, TenantLimits
+from onthedot.domain.gates.limits import KNOWN_MS, GateLimits, Limits, TenantLimits
 from onthedot.domain.targets.webhooks import SigningKey, fresh_key
-from onthedot.engines.caches import LIMITS_MS, MOST_FOUND, SIGNING_MS, CachedGates, CachedLimits, CachedSigning
+from onthedot.engines.caches import MOST_FOUND, SIGNING_MS, CachedGates, CachedLimits, CachedSigning
 from tests.builders import NOON, VirtualClock
 
 
@@ -56,7 +56,7 @@ def clock() -> VirtualClock:
 
 
 def test_the_last_known_limits_count_while_they_cannot_be_read(stores: Stores, clock: VirtualClock) -> None:
-    cached = CachedLimits(stores, clock)  # type: ignore[arg-type]
+    cached = CachedLimits(stores, clock)
     assert cached.read().known
     stores.failing = True
     clock.advance(3600)
@@ -66,14 +66,14 @@ def test_the_last_known_limits_count_while_they_cannot_be_read(stores: Stores, c
     assert {(limits.tenants["greedy"].in_flight, limits.known) for limits in last} == {(1, False)}
     assert stores.reads == 2, "a failing store is asked no more often than a good one"
     stores.failing = False
-    clock.advance(LIMITS_MS / 1000)
+    clock.advance(KNOWN_MS / 1000)
     assert cached.read().known
 
 
 def test_limits_that_were_never_read_are_unknown(stores: Stores, clock: VirtualClock) -> None:
     stores.failing = True
     with pytest.raises(Unavailable):
-        CachedLimits(stores, clock).read()  # type: ignore[arg-type]
+        CachedLimits(stores, clock).read()
 
 
 def test_the_last_known_keys_sign_while_they_cannot_be_read(stores: Stores, clock: VirtualClock) -> None:

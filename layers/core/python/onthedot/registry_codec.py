@@ -64,7 +64,7 @@ def keys_of(text: str) -> tuple[SigningKey, ...]:
 
 
 def limits_text(limits: GateLimits) -> str:
-    """Return the limits of a gate or a tenant as text, without those that are not set."""
+    """Return the limits of a gate or a tenant as text. Limits that are not set are left out."""
     return _dump({name: value for name, value in asdict(limits).items() if value is not None})
 
 

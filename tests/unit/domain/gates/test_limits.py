@@ -18,6 +18,7 @@ ANY = GateLimits(in_flight=5, per_second=2.0, burst=3)
         (GateLimits(burst=2), "burst"),
         (GateLimits(per_second=1.0, burst=0), "burst"),
         (GateLimits(per_second=1.0, burst=10_001), "burst"),
+        (GateLimits(per_second=0.0001, burst=260), "burst"),
         (TenantLimits(weight=0), "weight"),
         (TenantLimits(weight=1_001), "weight"),
     ],

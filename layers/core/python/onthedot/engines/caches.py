@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits, Limits, TenantLimits
+from onthedot.domain.gates.limits import KNOWN_MS, GateLimits, Limits, TenantLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import GateChange, GateState, Holder
 from onthedot.domain.targets.webhooks import SigningKey
 from onthedot.ports import Clock, GateAnswer, GateStore, LimitsStore, Page, SigningStore
 
 _LOG: Final = logging.getLogger(__name__)
-LIMITS_MS: Final = 2_000
-"""Milliseconds to remember limits. Limits that become stricter are in force everywhere after this time."""
+UNKNOWN_MS: Final = 60_000
+"""While limits cannot be read, the last known ones count for this long. Then nothing starts that they may limit."""
 MOST_FOUND: Final = 10_000
 """Most gates whose limits are remembered."""
 SIGNING_MS: Final = 60_000
@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 
 
 class _Found(Generic[Key, Value]):
-    """The answers of a store by key, each remembered for a short time. No answer is an answer too."""
+    """The answers of a store by key, each remembered for a short time. That there is nothing is an answer too."""
 
     def __init__(self, read: Callable[[Key], Value], clock: Clock) -> None:
         self._read = read
@@ -38,15 +38,15 @@ class _Found(Generic[Key, Value]):
     def find(self, key: Key) -> Value:
         now = self._clock.now()
         last = self._answers.get(key)
-        if last is not None and 0 <= now - last[0] < LIMITS_MS:
+        if last is not None and 0 <= now - last[0] < KNOWN_MS:
             return last[1]
         try:
             value = self._read(key)
         except Unavailable as error:
-            if last is None:
+            if last is None or now - last[0] >= UNKNOWN_MS:
                 raise
             _LOG.warning("limits_unknown", extra={"of": key, "error": str(error)})
-            value = last[1]
+            return last[1]
         if len(self._answers) >= MOST_FOUND and key not in self._answers:
             self._answers.clear()
         # The age counts from before the read: limits that were put during the read may not be in the answer.
@@ -71,7 +71,7 @@ class CachedLimits:
     def read(self) -> Limits:
         """Return the limits. While the store fails, return the last known ones, marked as not known to be right."""
         now = self._clock.now()
-        if self._read_at is None or now - self._read_at >= LIMITS_MS:
+        if self._read_at is None or now - self._read_at >= KNOWN_MS:
             try:
                 self._limits = self._store.read()
             except Unavailable as error:
@@ -83,7 +83,7 @@ class CachedLimits:
         return self._limits
 
     def find(self, tenant: str) -> TenantLimits | None:
-        """Return the limits of the tenant. While the store fails, return the last known ones."""
+        """Return the limits of the tenant. While the store fails, return the last known ones for a minute."""
         return self._found.find(tenant)
 
     def put(self, tenant: str, limits: TenantLimits | None) -> None:
@@ -100,7 +100,7 @@ class CachedGates:
         self._found: _Found[tuple[str, str], GateLimits | None] = _Found(lambda gate: store.find(*gate), clock)
 
     def find(self, tenant: str, name: str) -> GateLimits | None:
-        """Return the limits of the gate. While the store fails, return the last known ones."""
+        """Return the limits of the gate. While the store fails, return the last known ones for a minute."""
         return self._found.find((tenant, name))
 
     def put(self, tenant: str, name: str, limits: GateLimits | None) -> None:

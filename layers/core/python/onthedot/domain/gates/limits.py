@@ -6,6 +6,12 @@ from typing import Final
 
 from onthedot.domain.errors import Problem
 
+KNOWN_MS: Final = 2_000
+"""A process remembers limits for this long."""
+LONGEST_ASK_MS: Final = 1_500
+"""An attempt that asks its gates for longer than this asks again, because it may know old limits only."""
+IN_FORCE_MS: Final = KNOWN_MS + LONGEST_ASK_MS
+"""So long after new limits were written, no attempt starts by the old ones."""
 MOST_IN_FLIGHT: Final = 1_000
 MOST_PER_SECOND: Final = 200.0
 """Each start at a gate with a rate writes its item. One item of DynamoDB takes 1,000 writes a second."""

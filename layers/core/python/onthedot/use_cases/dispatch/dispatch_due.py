@@ -31,6 +31,7 @@ from onthedot.use_cases.dispatch.claim_slots import CLAIMS_PER_ROUND, Pass, clai
 from onthedot.use_cases.dispatch.set_aside import is_time_to_look, take_up
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
+from onthedot.use_cases.gates.waiting_runs import OLDEST
 
 _LOG: Final = logging.getLogger(__name__)
 CLAIMED_AHEAD: Final = 13
@@ -182,7 +183,10 @@ def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
 
 def _sweep_slot(work: Pass, slot: str) -> bool:
     swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues, work.limits)
+    oldest = max(work.counts[OLDEST], swept.counts.pop(OLDEST, 0))
     work.counts.update(swept.counts)
+    if oldest:
+        work.counts[OLDEST] = oldest
     return swept.whole
 
 

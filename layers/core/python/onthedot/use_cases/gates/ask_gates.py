@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.gates import places, rate
+from onthedot.domain.gates.limits import LONGEST_ASK_MS
 from onthedot.domain.gates.state import GateState, Holder
 from onthedot.ports import Engine, RunMessage
 from onthedot.use_cases.gates.give_back_places import NO_PAGE, give_back
@@ -20,8 +22,6 @@ from onthedot.use_cases.gates.wake import reserve_instants
 TRIES: Final = 4
 NEAR_MS: Final = 1_000
 """A worker waits this long for the rate of a gate. For longer, the run gets an instant and holds no worker."""
-LONGEST_ASK_MS: Final = 5_000
-"""The limits that a worker knows are two seconds old at most. After this time it asks from the beginning."""
 _CHANCE: Final = random.Random()  # noqa: S311 - it spreads attempts over pages
 
 
@@ -87,29 +87,32 @@ def ask_gates(
 
     `near_ms` is how long the worker can wait for the rate of a gate.
     """
-    gates = limited_gates(engine, message.tenant, named)
-    if not gates:
-        return Permit(engine.clock.now(), token)
-    began = engine.clock.now()
     newcomer = message.woken is None
     for _ in range(TRIES):
+        began = engine.clock.now()
+        gates = limited_gates(engine, message.tenant, named)
         asking = Asking(engine, message, token, gates, engine.clock.now(), newcomer, near_ms)
-        refusal = _refused(asking)
-        if isinstance(refusal, TooSoon):
-            refusal = _with_instant(asking, refusal)
+        refusal = _ask(asking)
         if isinstance(refusal, TooSoon) and refusal.instant - asking.now <= near_ms:
             engine.clock.sleep_until(refusal.instant)
             newcomer = False
             continue
         if refusal is not None:
             return refusal
-        if engine.clock.now() - began > LONGEST_ASK_MS:
-            asking.give_back()
-            return None
-        if _count_starts(asking):
+        if engine.clock.now() - began <= LONGEST_ASK_MS and _count_starts(asking):
             return Permit(asking.now, token, tuple(asking.held), asking.holder)
         asking.give_back()
     return None
+
+
+def _ask(asking: Asking) -> Denied | TooSoon | None:
+    """Ask all gates. Return the first refusal, with nothing held. Raise Unavailable, with nothing held."""
+    try:
+        refusal = _refused(asking)
+        return _with_instant(asking, refusal) if isinstance(refusal, TooSoon) else refusal
+    except Unavailable:
+        asking.give_back()
+        raise
 
 
 def _with_instant(asking: Asking, refusal: TooSoon) -> TooSoon | Denied:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from onthedot.domain.errors import OnthedotError
-from onthedot.domain.gates.limits import GateLimits
+from onthedot.domain.gates.limits import IN_FORCE_MS, GateLimits
 from onthedot.domain.gates.names import GateId, keys_slot
 from onthedot.domain.gates.state import GateState
 from onthedot.domain.runs.records import Priority
@@ -14,8 +14,6 @@ from onthedot.use_cases.gates.flag_gate import flag_gate
 from onthedot.use_cases.gates.wake import wake_waiting
 
 _LOG: Final = logging.getLogger(__name__)
-IN_FORCE_MS: Final = 2_500
-"""The time after which every process knows new limits: longer than a process remembers the limits that it has read."""
 WAKE_MS: Final = 10_000
 """For waking runs. A tick wakes the rest."""
 

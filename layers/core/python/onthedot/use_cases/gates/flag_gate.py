@@ -28,8 +28,9 @@ def flag_gate(
     for _ in range(TRIES):
         if not soon and _is_fresh(state, priority, now):
             return state
-        if gate.is_key and _needs_slot(state, now):
-            flag_gate(engine, gate.base, priority, now)  # the look at the gate visits the key
+        if gate.is_key:
+            # The look at the gate visits the key. So the flag of the gate is at most 5 s older than that of the key.
+            flag_gate(engine, gate.base, priority, now)
         answer = engine.gates.change(gate, _flag(engine, gate, state, priority, now, soon=soon))
         if answer.done:
             return answer.state

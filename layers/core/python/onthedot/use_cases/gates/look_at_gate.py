@@ -22,7 +22,7 @@ from onthedot.use_cases.attempts.lost_attempts import end_lost_attempt
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.gates.flag_gate import next_look
 from onthedot.use_cases.gates.limited_gates import SeenGate, see
-from onthedot.use_cases.gates.waiting_runs import is_list_empty
+from onthedot.use_cases.gates.waiting_runs import count_waiting, note_oldest
 from onthedot.use_cases.gates.wake import wake_free
 from onthedot.use_cases.outcomes import is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
@@ -30,8 +30,8 @@ from onthedot.use_cases.workflows.notify_children import notify_children
 _LOG: Final = logging.getLogger(__name__)
 LEAVE_MS: Final = 60_000
 """A flag may be taken away after this time: the 30 s within which a run goes on the list, and the lag of the index."""
-IN_FORCE_MS: Final = 60_000
-"""After this time all workers know changed limits."""
+SETTLED_MS: Final = 60_000
+"""The pages are laid out for a lowered limit so long after it was set: no attempt knows another limit any more."""
 STOPPED_BUCKETS: Final = 60
 """A gate at which nothing may start is looked at this seldom. A change of its limits brings the look nearer."""
 KEYS_MS: Final = 10_000
@@ -49,7 +49,8 @@ def look_at_gate(engine: Engine, gate: GateId, slot: str, deadline: Deadline, co
     counts["looks"] += 1
     now = engine.clock.now()
     if seen.limits is not None and seen.limits.is_stopped:
-        return _look_later(engine, seen, now, STOPPED_BUCKETS)
+        note_oldest(engine, seen, counts)
+        return _look_later(engine, seen, now, STOPPED_BUCKETS, counts)
     has_keys = _visit_keys(engine, gate, deadline.at_most(now + KEYS_MS), counts)
     return _look(engine, seen, deadline, counts, stays=has_keys)
 
@@ -89,9 +90,10 @@ def _look(engine: Engine, seen: SeenGate, deadline: Deadline, counts: Counter[st
     now = engine.clock.now()
     _settle(engine, seen, now)
     is_old = (seen.state.flagged_at or 0) + LEAVE_MS < now
-    if is_old and not stays and is_list_empty(engine, seen):
+    is_empty = not note_oldest(engine, seen, counts)
+    if is_old and not stays and is_empty:
         return _leave(engine, seen)
-    return _look_later(engine, seen, now, _buckets(engine, seen, now))
+    return _look_later(engine, seen, now, _buckets(engine, seen, now), counts)
 
 
 def _buckets(engine: Engine, seen: SeenGate, now: int) -> int:
@@ -148,7 +150,7 @@ def _fenced(engine: Engine, run: Record, step: Repair, now: int) -> bool:
 def _settle(engine: Engine, seen: SeenGate, now: int) -> None:
     """Lay the pages out for a limit that was lowered, when all workers know it and all pages fit."""
     limits = seen.limits
-    if limits is None or limits.in_flight is None or limits.put_at + IN_FORCE_MS > now:
+    if limits is None or limits.in_flight is None or limits.put_at + SETTLED_MS > now:
         return
     state = engine.gates.read(seen.gate)
     if state.capacity == places.layout(limits.in_flight):
@@ -157,8 +159,9 @@ def _settle(engine: Engine, seen: SeenGate, now: int) -> None:
         engine.gates.change(seen.gate, places.lay_out(state, limits.in_flight))
 
 
-def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int) -> bool:
+def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int, counts: Counter[str]) -> bool:
     """Move the gate to the slot of its next look, unless another process has moved it."""
+    count_waiting(engine, seen, buckets, counts)
     look = next_look(seen.gate, now, buckets, engine.deployment.shards)
     as_read = {"slot": seen.state.slot, "fire_at": seen.state.fire_at}
     engine.gates.change(seen.gate, GateChange(equals=as_read, sets=look))

@@ -3,7 +3,7 @@
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -23,8 +23,10 @@ from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import fault_of, faults_of, misplaced, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 from onthedot.use_cases.gates.flag_gate import next_look
+from onthedot.use_cases.gates.limited_gates import SeenGate
 from onthedot.use_cases.gates.look_at_gate import LEAVE_MS
 from onthedot.use_cases.gates.wait_at_gate import MANY_PARTS
+from onthedot.use_cases.gates.waiting_runs import count_waiting, note_oldest
 from onthedot.use_cases.outcomes import is_written
 
 AT_ONCE: Final = 500
@@ -77,6 +79,10 @@ def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
     # A queue that takes runs is looked at with each tick while runs are left. One bucket is near, but slots are read
     # again for five minutes.
     buckets = 1 if look.left and not closed else WATCH_DISTANCE
+    if not emptied:
+        seen = SeenGate(gate, None, replace(state, priorities=frozenset({priority})))
+        note_oldest(engine, seen, look.counts)
+        count_waiting(engine, seen, buckets, look.counts)
     sets = next_look(gate, engine.clock.now(), buckets, engine.deployment.shards)
     if look.left and look.read > MANY and state.parts is None:
         sets["parts"] = MANY_PARTS

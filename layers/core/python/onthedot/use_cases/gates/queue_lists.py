@@ -17,7 +17,7 @@ from onthedot.domain.runs.placement import Placement
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority, Status
 from onthedot.domain.runs.slots import DECISION_MS, shard_of
-from onthedot.ports import Engine, SeenGate
+from onthedot.ports import Engine, KnownGate
 from onthedot.use_cases.gates.flag_gate import FRESH_MS, flag_gate
 
 _LOG: Final = logging.getLogger(__name__)
@@ -70,17 +70,17 @@ def place_near(engine: Engine, run_id: str, placed: Placement, now: int, *, pool
     except Unavailable as error:
         _forget(engine, pool, priority, error)
         return placed
-    engine.seen_gates[found.gate] = SeenGate(now, found.state)
+    engine.known_gates[found.gate] = KnownGate(now, found.state)
     return Placement(Status.PENDING, found.slot_for(run_id))
 
 
 def _seen(engine: Engine, pool: str, priority: Priority, now: int) -> GateState:
     """Return the state of a queue's gate, at most two seconds old. One that cannot be read counts as not flagged."""
     gate = queue_gate(queue_key(pool, priority))
-    known = engine.seen_gates.get(gate)
+    known = engine.known_gates.get(gate)
     if known is None or not 0 <= now - known.at < STATE_MS:
         try:
-            known = engine.seen_gates[gate] = SeenGate(now, engine.gates.read(gate))
+            known = engine.known_gates[gate] = KnownGate(now, engine.gates.read(gate))
         except Unavailable as error:
             return _forget(engine, pool, priority, error)
     return known.state
@@ -89,6 +89,6 @@ def _seen(engine: Engine, pool: str, priority: Priority, now: int) -> GateState:
 def _forget(engine: Engine, pool: str, priority: Priority, error: Unavailable) -> GateState:
     """Take the queue for open for a moment, so that the runs of a batch do not all wait for a gate that fails."""
     _LOG.warning("queue_flag_unknown", extra={"queue": queue_key(pool, priority), "error": str(error)})
-    unknown = SeenGate(engine.clock.now(), GateState())
-    engine.seen_gates[queue_gate(queue_key(pool, priority))] = unknown
+    unknown = KnownGate(engine.clock.now(), GateState())
+    engine.known_gates[queue_gate(queue_key(pool, priority))] = unknown
     return unknown.state

@@ -110,7 +110,7 @@ def gates_partition(tenant: str) -> str:
 
 
 def gate_limits_key(tenant: str, name: str) -> Key:
-    # The prefix tells the item from a job: a gate may have the name `job`.
+    # Without the prefix, a gate with the name `job` would look the same as a job.
     return _key(gates_partition(tenant), GATE_PREFIX + name)
 
 
