@@ -9,7 +9,7 @@ import pytest
 from onthedot.api.core.http import Request, Response
 from onthedot.api.core.router import handle
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
+from onthedot.domain.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Priority
@@ -201,13 +201,13 @@ def test_a_tenant_has_at_most_a_thousand_gates(api: Api, world: World) -> None:
 
 
 def test_new_limits_are_in_force_when_the_call_answers(api: Api, world: World) -> None:
-    assert KNOWN_MS < change_limits.IN_FORCE_MS
+    assert KNOWN_MS < IN_FORCE_MS
     before = world.clock.now()
     put(api, "stripe", in_flight=5)
-    assert world.clock.now() - before == change_limits.IN_FORCE_MS
+    assert world.clock.now() - before == IN_FORCE_MS
     put(api, "stripe", in_flight=6)
     api.call("DELETE", "/v1/gates/stripe")
-    assert world.clock.now() - before == 3 * change_limits.IN_FORCE_MS
+    assert world.clock.now() - before == 3 * IN_FORCE_MS
 
 
 def test_holders_are_shown_with_the_workers_of_their_attempts(api: Api, world: World) -> None:
@@ -223,8 +223,8 @@ def test_holders_are_shown_with_the_workers_of_their_attempts(api: Api, world: W
     gate = shown(api, "stripe")
     assert gate["in_use"] == 2
     assert gate["holders"] == [
-        {"execution_id": job_id, "since": "2026-03-01T12:00:02.500Z", "worker_id": "w-7"},
-        {"execution_id": "job_gone", "since": "2026-03-01T12:00:04.500Z", "worker_id": None},
+        {"execution_id": job_id, "since": "2026-03-01T12:00:03.500Z", "worker_id": "w-7"},
+        {"execution_id": "job_gone", "since": "2026-03-01T12:00:05.500Z", "worker_id": None},
     ]
 
 
