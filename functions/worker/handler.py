@@ -9,13 +9,20 @@ from typing import Any
 from onthedot.domain.errors import Unavailable
 from onthedot.engines.aws.sqs.queues import read_message
 from onthedot.observability import emit, logger
-from onthedot.ports import Received
+from onthedot.ports import Received, RunMessage
 from onthedot.settings import WorkerSettings
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.use_cases.attempts.store_leases import StoreLeases
 from onthedot.wiring.aws import worker_engine
 from onthedot.wiring.workers import push_targets
+
+_log = logger("worker")
+
+
+def _log_next(message: RunMessage, verdict: Verdict) -> None:
+    _log.info("executed_next", extra={"run": message.run_id, "verdict": repr(verdict)})
+
 
 _settings = WorkerSettings.from_environment(os.environ)
 _engine = worker_engine(_settings)
@@ -26,8 +33,8 @@ _executor = RunExecutor(
     leases=StoreLeases(_engine.store, _engine.clock),
     worker_id=f"lambda-{uuid.uuid4().hex[:8]}",
     chance=random.Random(),  # noqa: S311 (jitter of retries, not a secret)
+    on_next=_log_next,
 )
-_log = logger("worker")
 _pool = ThreadPoolExecutor(max_workers=10, thread_name_prefix="run")
 
 

@@ -22,7 +22,7 @@ def a_request(delay_s: float = 0, within: int | None = WITHIN, **given: Any) -> 
         pool=DEFAULT_POOL,
         start_within_seconds=within,
     )
-    timed = {} if {"recurrence", "pattern"} & given.keys() else {"delay_ms": round(delay_s * 1000)}
+    timed: dict[str, Any] = {} if {"recurrence", "pattern"} & given.keys() else {"delay_ms": round(delay_s * 1000)}
     return replace(request, **timed, **given)
 
 

@@ -96,7 +96,7 @@ def test_a_retry_that_is_changed_is_not_limited_again() -> None:
         simulation = Simulation(world, [FAILURE])
         run = submit_within(simulation)
         simulation.let_pass(5)
-        change(world, run, JobChange(start_within_seconds=1, priority=Priority.HIGH))
+        change(world, run, JobChange(record={"start_within_seconds": 1}, priority=Priority.HIGH))
         simulation.let_pass(900)
         assert simulation.status(run) is Status.SUCCEEDED
 
@@ -149,10 +149,10 @@ def test_a_new_time_counts_and_so_does_a_new_limit(simulation: Simulation) -> No
     )
     world, now = simulation.world, simulation.clock.now()
     change(world, moved, JobChange(at=now + 30_000))
-    change(world, shorter, JobChange(start_within_seconds=WITHIN))
-    change(world, longer, JobChange(start_within_seconds=600))
-    change(world, freed, JobChange(start_within_seconds=0))
-    change(world, limited, JobChange(start_within_seconds=WITHIN))
+    change(world, shorter, JobChange(record={"start_within_seconds": WITHIN}))
+    change(world, longer, JobChange(record={"start_within_seconds": 600}))
+    change(world, freed, JobChange(record={"start_within_seconds": None}))
+    change(world, limited, JobChange(record={"start_within_seconds": WITHIN}))
     simulation.clock.advance(JUST_LATE)
     simulation.work()
     runs = [moved, longer, freed]
@@ -170,7 +170,7 @@ def test_a_paused_run_is_not_late_and_has_its_time_after_the_resume(simulation: 
     simulation.clock.advance(delay + 3_600)
     for run in (in_time, late):
         resume_job(engine, "acme", run.job_id)
-    change(simulation.world, late, JobChange(start_within_seconds=WITHIN - 1))
+    change(simulation.world, late, JobChange(record={"start_within_seconds": WITHIN - 1}))
     simulation.clock.advance(WITHIN)
     simulation.work()
     assert simulation.status(in_time) is Status.SUCCEEDED

@@ -117,7 +117,7 @@ def test_a_run_that_is_revived_after_a_pause_has_the_limit_that_its_job_has_then
     simulation.clock.advance(10)
     simulation.work()
     assert simulation.stored(run).reason == lifecycle.PAUSED_WHY
-    change_job(engine, "acme", job.job_id, lambda _, __: JobChange(start_within_seconds=30), None)
+    change_job(engine, "acme", job.job_id, lambda _, __: JobChange(record={"start_within_seconds": 30}), None)
     simulation.clock.advance(20)
     resume_job(engine, "acme", job.job_id)
     revived = simulation.stored(run)
@@ -129,7 +129,9 @@ def test_a_run_that_is_revived_after_a_pause_has_the_limit_that_its_job_has_then
 def test_a_changed_limit_is_for_runs_that_are_made_after_it(simulation: Simulation) -> None:
     job = recurring(simulation, every(100, simulation))
     before = runs_of(simulation, job)
-    change_job(simulation.world.engine, "acme", job.job_id, lambda _, __: JobChange(start_within_seconds=5), None)
+    change_job(
+        simulation.world.engine, "acme", job.job_id, lambda _, __: JobChange(record={"start_within_seconds": 5}), None
+    )
     simulation.let_pass(300)
     new = [run for run in runs_of(simulation, job) if run.run_id not in {one.run_id for one in before}]
     assert new

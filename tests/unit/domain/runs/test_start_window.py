@@ -114,11 +114,11 @@ def test_a_new_time_or_a_new_limit_counts_at_once_and_makes_earlier_messages_voi
     run, later = limited(), NOON + 3_600_000
     moved = changed(run, JobChange(at=later))
     assert (moved.start_within_seconds, moved.start_by) == (60, later + MINUTE)
-    longer = changed(run, JobChange(start_within_seconds=90))
+    longer = changed(run, JobChange(record={"start_within_seconds": 90}))
     assert (longer.start_within_seconds, longer.start_by) == (90, NOON + 90_000)
-    both = changed(run, JobChange(at=later, start_within_seconds=90))
+    both = changed(run, JobChange(at=later, record={"start_within_seconds": 90}))
     assert both.start_by == later + 90_000
-    freed = changed(run, JobChange(start_within_seconds=0))
+    freed = changed(run, JobChange(record={"start_within_seconds": None}))
     assert (freed.start_within_seconds, freed.start_by) == (None, None)
     assert run.generation not in {one.generation for one in (moved, longer, both, freed)}
     renamed = changed(run, JobChange(definition=run.definition))
@@ -127,9 +127,9 @@ def test_a_new_time_or_a_new_limit_counts_at_once_and_makes_earlier_messages_voi
 
 def test_a_new_limit_counts_from_where_the_old_one_did() -> None:
     resumed = limited(start_by=NOON + 10 * MINUTE)
-    assert changed(resumed, JobChange(start_within_seconds=120)).start_by == NOON + 11 * MINUTE
+    assert changed(resumed, JobChange(record={"start_within_seconds": 120})).start_by == NOON + 11 * MINUTE
     unlimited = limited(start_by=None, start_within_seconds=None, fire_at=NOON + 5 * MINUTE)
-    assert changed(unlimited, JobChange(start_within_seconds=120)).start_by == NOON + 2 * MINUTE
+    assert changed(unlimited, JobChange(record={"start_within_seconds": 120})).start_by == NOON + 2 * MINUTE
 
 
 def test_a_change_limits_no_run_that_has_started_once_or_is_redriven_or_waits_for_parents() -> None:
@@ -138,7 +138,7 @@ def test_a_change_limits_no_run_that_has_started_once_or_is_redriven_or_waits_fo
         limited(start_by=None, reason=lifecycle.REDRIVEN_WHY),
         limited(Status.WAITING, start_by=None),
     ):
-        new = changed(run, JobChange(start_within_seconds=5))
+        new = changed(run, JobChange(record={"start_within_seconds": 5}))
         assert (new.start_within_seconds, new.start_by) == (5, None)
     assert changed(limited(start_by=None, attempt=1), JobChange(at=NOON + MINUTE)).start_by is None
 
@@ -146,9 +146,9 @@ def test_a_change_limits_no_run_that_has_started_once_or_is_redriven_or_waits_fo
 @pytest.mark.parametrize("kind", [Kind.RECURRING, Kind.EVENT])
 def test_a_changed_limit_of_a_job_with_runs_is_for_its_next_runs(kind: Kind) -> None:
     job = limited(Status.ACTIVE, kind=kind, start_by=None)
-    new = changed(job, JobChange(start_within_seconds=5))
+    new = changed(job, JobChange(record={"start_within_seconds": 5}))
     assert (new.start_within_seconds, new.start_by) == (5, None)
-    assert changed(new, JobChange(start_within_seconds=0)).start_within_seconds is None
+    assert changed(new, JobChange(record={"start_within_seconds": None})).start_within_seconds is None
 
 
 def test_a_child_counts_from_the_end_of_its_parents_or_from_its_own_later_time() -> None:

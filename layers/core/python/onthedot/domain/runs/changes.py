@@ -202,10 +202,10 @@ def _change_one_off(job: Record, patch: JobChange, changes: dict[str, Any], now:
 def _start_window(job: Record, patch: JobChange) -> dict[str, Any]:
     """Return the new time for the first start, unless the job has started once, is redriven or waits for parents."""
     is_free = job.attempt > 0 or (is_redriven(job) and patch.at is None) or job.status is Status.WAITING
-    has_new_limit = "start_within_seconds" in patch.record
-    if is_free or (patch.at is None and not has_new_limit):
+    if is_free or (patch.at is None and "start_within_seconds" not in patch.record):
         return {}
-    return start_window.changed(job, patch.at, patch.record["start_within_seconds"] or 0 if has_new_limit else None)
+    seconds = patch.record.get("start_within_seconds", job.start_within_seconds)
+    return start_window.changed(job, patch.at, seconds)
 
 
 def _as_read(job: Record, **more: Any) -> Expect:

@@ -138,8 +138,8 @@ def _why(parent: Record | None, parent_id: str) -> str:
 def schedule(child: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
     """Schedule a child that has no parent left to wait for.
 
-    A run is due now, or at its own time if that is later, and the time for its first start counts from then. A recurring job begins its schedule, an event job becomes
-    ACTIVE.
+    A run is due now, or at its own time if that is later, and the time for its first start counts from then. A
+    recurring job begins its schedule, an event job becomes ACTIVE.
     """
     expect = Expect(frozenset({Status.WAITING}), {"generation": child.generation})
     if child.kind is Kind.RECURRING and child.recurrence is not None:

@@ -40,12 +40,11 @@ def counted_from_now(run: Record, now: int) -> dict[str, Any]:
 
 
 def changed(run: Record, at: int | None, seconds: int | None) -> dict[str, Any]:
-    """Return the changes of a run that gets a new time, a new limit, or both. None: it stays. A limit of 0 means none.
+    """Return the changes of a run that has this limit from now on, and a new time if `at` is given.
 
     Without a new time, the new limit counts from the same instant as the old one.
     """
-    limit = run.start_within_seconds if seconds is None else seconds or None
-    return {"start_by": last_start(_counted_from(run) if at is None else at, limit)}
+    return {"start_by": last_start(_counted_from(run) if at is None else at, seconds)}
 
 
 def _counted_from(run: Record) -> int:

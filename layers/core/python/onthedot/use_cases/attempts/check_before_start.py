@@ -1,7 +1,7 @@
-"""Check a run before it starts: it is in time, and of a stamped run: its job still schedules it, the pool is right, and
-it is its turn.
+"""Check a run before it starts: it is in time, its job still schedules it, the pool is right, and it is its turn.
 
-A run that may not start now is settled at once: skipped with a reason, sent to another pool, or postponed.
+The last three are checks of a stamped run. A run that may not start now is settled at once: skipped with a reason, sent
+to another pool, or postponed.
 """
 
 from dataclasses import dataclass

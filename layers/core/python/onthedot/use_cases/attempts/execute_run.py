@@ -4,8 +4,8 @@ All of this may happen twice. If the process dies in between, the run stays in i
 delivered again.
 """
 
-import logging
 import random
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -21,7 +21,6 @@ from onthedot.use_cases.attempts.next_run import NextRun, send_later
 from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, start_run
 from onthedot.use_cases.attempts.stop_reasons import answer_for_stopped
 
-_LOG: Final = logging.getLogger(__name__)
 LONGEST_WAIT_MS: Final = 2_000
 """The longest time that the function waits for the run's fire time. A message that is earlier is delivered again
 instead."""
@@ -45,6 +44,8 @@ class RunExecutor:
     leases: Leases
     worker_id: str
     chance: random.Random
+    on_next: Callable[[RunMessage, Verdict], None] = lambda *_: None
+    """Is told of each run that was executed without a message."""
 
 
 def execute_run(executor: RunExecutor, received: Received, ends_at: int | None = None) -> Verdict:
@@ -71,7 +72,7 @@ def _execute_next(executor: RunExecutor, message: RunMessage, following: NextRun
     except Exception:
         send_later(executor.engine, message, lifecycle.LEASE_MS)
         raise
-    _LOG.info("executed_next", extra={"run": message.run_id, "verdict": repr(verdict)})
+    executor.on_next(message, verdict)
     if isinstance(verdict, Redeliver):
         send_later(executor.engine, message, verdict.after_ms)
 

@@ -6,12 +6,13 @@ watch slot, and a run that was not taken off is found by the next look.
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import Unavailable, UnreadableRecord
 from onthedot.domain.gates import places, rate
 from onthedot.domain.gates.names import GateId, keys_slot
 from onthedot.domain.gates.state import GateState
@@ -19,14 +20,16 @@ from onthedot.domain.gates.turns import turns
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Priority
+from onthedot.domain.runs.start_window import is_over
 from onthedot.domain.workers.pools import PoolKind
 from onthedot.domain.workers.records import WorkerStatus
 from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
 from onthedot.use_cases import patience
 from onthedot.use_cases.attempts.skip_expired import skip_expired
+from onthedot.use_cases.dispatch.set_aside import faults_of, set_aside
 from onthedot.use_cases.gates.flag_gate import FRESH_MS
 from onthedot.use_cases.gates.limited_gates import SeenGate, limits_of, see
-from onthedot.use_cases.gates.waiting_runs import first_waiting
+from onthedot.use_cases.gates.waiting_runs import SET_ASIDE_MS, first_waiting
 from onthedot.use_cases.outcomes import is_written
 
 AT_ONCE: Final = 100
@@ -203,14 +206,19 @@ def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> 
 
 
 def _not_expired(engine: Engine, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
-    """End the runs whose time to start is over. Return the others."""
+    """End the runs whose time to start is over. Return the others. A run that cannot be read is set aside."""
     now = engine.clock.now()
-    expired = {entry.run_id for entry in entries if entry.start_by is not None and entry.start_by < now}
-    for run_id in expired:
-        run = engine.store.get(run_id)
+    expired = [entry for entry in entries if is_over(entry.start_by, now)]
+    for entry in expired:
+        try:
+            run = engine.store.get(entry.run_id)
+        except UnreadableRecord as error:
+            deadline = Deadline.after(engine.clock.now(), SET_ASIDE_MS)
+            set_aside(engine, Counter(), entry.slot, faults_of([error.record]), deadline)
+            continue
         if run is not None:
             skip_expired(engine, run)
-    return [entry for entry in entries if entry.run_id not in expired]
+    return [entry for entry in entries if entry not in expired]
 
 
 def _take_off(engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], deadline: Deadline) -> list[Woken]:
