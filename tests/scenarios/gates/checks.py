@@ -74,6 +74,11 @@ class Checks:
         """Return the limits of which one may count for a start: its time is before the time of the write."""
         return self.in_window(gate, min(run.started_at or run.at, run.at) - IN_FORCE_MS, run.at)
 
+    def now(self, gate: GateId) -> GateLimits | None:
+        """Return the limits of a gate at the end."""
+        history = self.limits.get(gate.base, [])
+        return history[-1][1] if history else None
+
     def _starts(self) -> Iterator[Start]:
         gates_of: dict[str, list[tuple[int, tuple[str, ...]]]] = defaultdict(list)
         for before, run in _pairs(self.journal.runs):
@@ -154,12 +159,15 @@ class Checks:
 
     # Rule 2 and 4: places
 
-    def held_too_long(self, longest_ms: int) -> list[str]:
-        """Return each place that was held so long by a run that was not running, at a gate where runs may wait."""
+    def held_too_long(self, longest_ms: int, after: int = 0) -> list[str]:
+        """Return each place that was held so long by a run that was not running, at a gate where runs may wait.
+
+        Only the time after the instant `after` counts.
+        """
         return [
             f"{holder.run_id} had a place at {gate.text} for {lasted} ms from {self._time(since)}"
             for gate, holder, since, lasted in self._idle_places()
-            if lasted > longest_ms
+            if since + lasted - max(since, after) > longest_ms
         ]
 
     def _idle_places(self) -> Iterator[tuple[GateId, Holder, int, int]]:
