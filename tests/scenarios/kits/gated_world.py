@@ -124,7 +124,7 @@ class GatedWorld:
     counts: Counter[str] = field(default_factory=Counter)
     busy: int = 0
     _machines: list[Engine] = field(default_factory=list)
-    _asked: int | None = None
+    _asked: tuple[int, bool] | None = None
     _found: int | None = None
 
     def __post_init__(self) -> None:
@@ -197,10 +197,13 @@ class GatedWorld:
     def _next_message(self) -> int:
         """Return when a message becomes visible, or became so."""
         with self.world.database.transaction() as connection:
-            if connection.total_changes != self._asked:
-                queues = [queue_key(pool, priority) for pool, priority in self._pushed()]
-                query = f"SELECT min(visible_at) FROM messages WHERE queue IN ({', '.join('?' * len(queues))}, 'ticks')"
-                self._asked, self._found = connection.total_changes, connection.execute(query, queues).fetchone()[0]
+            asked = (connection.total_changes, self.busy < self.push_workers)
+            if asked != self._asked:
+                queues = ["ticks"]
+                if asked[1]:
+                    queues += [queue_key(pool, priority) for pool, priority in self._pushed()]
+                query = f"SELECT min(visible_at) FROM messages WHERE queue IN ({', '.join('?' * len(queues))})"
+                self._asked, self._found = asked, connection.execute(query, queues).fetchone()[0]
         return self.clock.now() + BUCKET_MS if self._found is None else self._found
 
     def _pushed(self) -> list[tuple[str, Any]]:
