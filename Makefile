@@ -135,6 +135,6 @@ $(FUNCTION_ENV)/.synced: localstack/function-env.txt | $(VENV)/.synced
 
 .PHONY: bench
 bench: install ## Measure speed and cost against their bars (ARGS="imports load" for some only); see benchmarks/README.md
-	@missed=; for name in $(or $(ARGS),flatness dispatch_cost imports load midnight); do \
+	@missed=; for name in $(or $(ARGS),flatness dispatch_cost gates imports load midnight); do \
 		echo; echo "== $$name"; $(VENV)/bin/python -m benchmarks.$$name || missed="$$missed $$name"; \
 	done; if [ -n "$$missed" ]; then echo "bars missed in:$$missed" >&2; exit 1; fi
