@@ -69,9 +69,9 @@ class Checks:
         found = [limits for at, limits in history[max(begin, 0) :] if at <= last]
         return [limits or GateLimits() for limits in ([None] if begin < 0 else []) + found]
 
-    def lately(self, gate: GateId, at: int) -> list[GateLimits]:
-        """Return the limits of which one may count at this time."""
-        return self.in_window(gate, at - IN_FORCE_MS, at)
+    def lately(self, gate: GateId, run: RunWrite) -> list[GateLimits]:
+        """Return the limits of which one may count for a start: its time is before the time of the write."""
+        return self.in_window(gate, min(run.started_at or run.at, run.at) - IN_FORCE_MS, run.at)
 
     def _starts(self) -> Iterator[Start]:
         gates_of: dict[str, list[tuple[int, tuple[str, ...]]]] = defaultdict(list)
@@ -99,13 +99,13 @@ class Checks:
     def _stopped(self) -> Iterator[str]:
         for start in self.starts:
             for gate in start.named:
-                if all(limits.is_stopped for limits in self.lately(gate, start.at)):
+                if all(limits.is_stopped for limits in self.lately(gate, start.run)):
                     yield f"{self._name(start)} started at {gate.text}, which is stopped"
 
     def _without_place(self) -> Iterator[str]:
         for start in self.starts:
             for gate in start.named - start.held:
-                if all(limits.in_flight is not None for limits in self.lately(gate, start.at)):
+                if all(limits.in_flight is not None for limits in self.lately(gate, start.run)):
                     yield f"{self._name(start)} has no place at {gate.text}"
 
     def _too_many(self) -> Iterator[str]:
@@ -124,7 +124,7 @@ class Checks:
                 if before is not None and before.attempt == run.attempt and not revived:
                     continue
                 live = sum(attempt.lease_until >= at for attempt in running[gate].values())
-                allowed = [limits.in_flight for limits in self.lately(gate, at)]
+                allowed = [limits.in_flight for limits in self.lately(gate, run)]
                 if None not in allowed and live > max(one for one in allowed if one is not None):
                     yield f"{live} run at {gate.text} of {allowed} at {self._time(at)}: {run.run_id}"
 
