@@ -60,6 +60,7 @@ LOST = "S2"
 CIRCLE = "S5"
 """The property that no run goes on lists for ever."""
 BITS = 2
+FAULT, PARK = int(Kind.FAULT), int(Kind.PARK)
 
 
 @dataclass(slots=True)
@@ -122,7 +123,7 @@ def explore(model: Model[S], most: int, stop_at: frozenset[str]) -> Graph[S]:
                     graph.broken.setdefault(name, (to, ""))
             for name in step.breaks:
                 graph.broken.setdefault(name, (at, step.label))
-            out.append(to << BITS | step.kind)
+            out.append(to << BITS | int(step.kind))
         graph.edges.append(out)
         if len(graph.states) > most or not stop_at.isdisjoint(graph.broken):
             graph.whole = False
@@ -135,7 +136,7 @@ def first_lost(model: Model[S], graph: Graph[S]) -> int | None:
     back: list[Ints] = [array("l") for _ in graph.states]
     for at, out in enumerate(graph.edges):
         for edge in out:
-            if not edge & Kind.FAULT:
+            if not edge & FAULT:
                 back[edge >> BITS].append(at)
     todo = [number for number, state in enumerate(graph.states) if model.is_end(state)]
     good = bytearray(len(graph.states))
@@ -151,13 +152,13 @@ def first_lost(model: Model[S], graph: Graph[S]) -> int | None:
 
 def first_circle(graph: Graph[Any]) -> list[int] | None:
     """Return the shortest circle of steps without faults that begins with the first parking step that has one."""
-    if not any(edge & Kind.PARK for out in graph.edges for edge in out):
+    if not any(edge & PARK for out in graph.edges for edge in out):
         return None
     part = _parts(graph.edges)
     for at, out in enumerate(graph.edges):
         for edge in out:
             to = edge >> BITS
-            if edge & Kind.PARK and not edge & Kind.FAULT and part[to] == part[at]:
+            if edge & PARK and not edge & FAULT and part[to] == part[at]:
                 return _circle(graph.edges, part, at, to)
     return None
 
@@ -196,7 +197,7 @@ def _deeper(
     """Return the position after the next step to a state that was not visited yet. None: there is none."""
     for after, edge in enumerate(out[position:], position + 1):
         to = edge >> BITS
-        if edge & Kind.FAULT:
+        if edge & FAULT:
             continue
         if not index[to]:
             return after
@@ -220,7 +221,7 @@ def _circle(edges: Sequence[Ints], part: Ints, begin: int, second: int) -> list[
         at = queue.popleft()
         for edge in edges[at]:
             to = edge >> BITS
-            if not edge & Kind.FAULT and part[to] == part[begin] and to not in came:
+            if not edge & FAULT and part[to] == part[begin] and to not in came:
                 came[to] = at
                 queue.append(to)
     return [begin, *_back(came, begin)]
