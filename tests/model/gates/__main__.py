@@ -36,7 +36,7 @@ def _explored(name: str, most: int) -> bool:
     planted = PLANTED.get(name)
     if planted is None:
         return not _report(name, (SMALL | LARGE)[name], most, ())
-    return planted.breaks in _report(name, planted.model, most, (planted.breaks,))
+    return planted.breaks in _report(name, planted.model, planted.most, (planted.breaks,))
 
 
 def _report(name: str, model: Model[Any], most: int, stop_at: Iterable[str]) -> dict[str, list[str]]:

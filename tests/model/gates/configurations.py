@@ -18,6 +18,9 @@ class Planted(NamedTuple):
 
     model: Model[Any]
     breaks: str
+    """The property that it breaks."""
+    most: int = 60_000
+    """The number of states within which it shows."""
 
 
 def _protocol(rules: Rules | None = None, **config: Any) -> Protocol:
@@ -115,7 +118,7 @@ PLANTED: Final[dict[str, Planted]] = {
         _protocol(Rules(woken_passes=False, read_first=True, again_flag=False), runs=THREE, lag=0), "S5"
     ),
     "no second look": Planted(_protocol(Rules(second_look=False), lag=0), "S4f"),
-    "a newcomer takes the flag away": Planted(_protocol(Rules(newcomer_reads="clear")), "S4"),
+    "a newcomer takes the flag away": Planted(_protocol(Rules(newcomer_reads="clear"), runs=THREE), "S4"),
     "a PATCH keeps the generation": Planted(
         _protocol(Rules(patch_generation=False), runs=((0,), (1,)), limits=(1, 1), patches=((0, (1,)),)), "S1"
     ),

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
+from itertools import pairwise
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 S = TypeVar("S")
@@ -92,14 +93,13 @@ def check(model: Model[S], *, most: int = 2_000_000, stop_at: Iterable[str] = ()
     """Explore a model. `stop_at`: properties of single states at which the exploration stops at once."""
     graph = explore(model, most, frozenset(stop_at))
     ways = {name: _way(model, graph, *found) for name, found in graph.broken.items()}
-    if graph.whole:
-        lost = first_lost(model, graph)
-        if lost is not None:
-            ways[LOST] = [*_way(model, graph, lost, ""), f"=> {graph.states[lost]}"]
-        circle = first_circle(graph)
-        if circle is not None:
-            lead = _way(model, graph, circle[0], "")
-            ways[CIRCLE] = [*lead, "-- and now again and again:", *_labels(model, graph, circle)]
+    lost = first_lost(model, graph) if graph.whole else None
+    if lost is not None:
+        ways[LOST] = [*_way(model, graph, lost, ""), f"=> {graph.states[lost]}"]
+    circle = first_circle(graph)
+    if circle is not None:
+        lead = _way(model, graph, circle[0], "")
+        ways[CIRCLE] = [*lead, "-- and now again and again:", *_labels(model, graph, circle)]
     return Outcome(len(graph.states), sum(map(len, graph.edges)), graph.whole, ways)
 
 
@@ -127,6 +127,7 @@ def explore(model: Model[S], most: int, stop_at: frozenset[str]) -> Graph[S]:
         graph.edges.append(out)
         if len(graph.states) > most or not stop_at.isdisjoint(graph.broken):
             graph.whole = False
+            graph.edges += [array("l")] * (len(graph.states) - len(graph.edges))
             break
     return graph
 
@@ -179,7 +180,7 @@ def _parts(edges: Sequence[Ints]) -> Ints:
                 count += 1
                 index[at] = low[at] = count
                 stack.append(at)
-            deeper = _deeper(edges[at], at, position, index, low, part)
+            deeper = _deeper(edges[at], at, position, index=index, low=low, part=part)
             if deeper is not None:
                 work += [(at, deeper), (edges[at][deeper - 1] >> BITS, 0)]
                 continue
@@ -191,9 +192,7 @@ def _parts(edges: Sequence[Ints]) -> Ints:
     return part
 
 
-def _deeper(
-    out: Ints, at: int, position: int, index: Ints, low: Ints, part: Ints
-) -> int | None:
+def _deeper(out: Ints, at: int, position: int, *, index: Ints, low: Ints, part: Ints) -> int | None:
     """Return the position after the next step to a state that was not visited yet. None: there is none."""
     for after, edge in enumerate(out[position:], position + 1):
         to = edge >> BITS
@@ -242,5 +241,5 @@ def _way(model: Model[S], graph: Graph[S], to: int, label: str) -> list[str]:
 def _labels(model: Model[S], graph: Graph[S], chain: Sequence[int]) -> list[str]:
     return [
         next(step.label for step in model.steps(graph.states[a]) if step.after == graph.states[b])
-        for a, b in zip(chain, chain[1:], strict=False)
+        for a, b in pairwise(chain)
     ]

@@ -14,7 +14,7 @@ place. O: a newcomer does not take the start of a run with a reserved instant. S
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tests.model.gates.explorer import Kind, Step
 
@@ -276,7 +276,7 @@ def _kind(label: str) -> Kind:
     return Kind.PARK if label.startswith(("PARKS", "RESCHEDULES")) else Kind.PLAIN
 
 
-def _run(state: RateState, number: int, **changes: object) -> RateState:
+def _run(state: RateState, number: int, **changes: Any) -> RateState:
     run = state.runs[number]._replace(**changes)
     if run.status == "ended":
         run = Run("ended")

@@ -33,11 +33,11 @@ def _of_run(world: World, state: State, number: int) -> Made:
         d.left = d.left._replace(skips=d.left.skips - 1)
         d.run(number, status="E", place=NONE)
         yield f"run {number}, which was woken, is cancelled", Kind.FAULT, d
-    if run.status == "R" and run.lease:
-        if not any(p.token == run.token and p.pc == "run" and not p.late for p in state.processes):
-            d = Draft(world, state)
-            d.run(number, lease=False)
-            yield f"the lease of run {number} ends", PLAIN, d
+    lives = any(p.token == run.token and p.pc == "run" and not p.late for p in state.processes)
+    if run.status == "R" and run.lease and not lives:
+        d = Draft(world, state)
+        d.run(number, lease=False)
+        yield f"the lease of run {number} ends", PLAIN, d
 
 
 def _created(world: World, state: State, number: int) -> Made:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tests.model.gates.explorer import Step
-from tests.model.gates.protocol import tick, users, worker
+from tests.model.gates.protocol import finishing, tick, users, waiting, worker
 from tests.model.gates.protocol.draft import Draft, Made, World
 from tests.model.gates.protocol.environment import environment, faults
 from tests.model.gates.protocol.rules import Config, Rules
@@ -15,16 +15,16 @@ STEPS: Final[dict[str, Callable[[World, State, int, Process], Made]]] = {
     "read list": worker.read_list,
     "clear": worker.clear,
     "give back": worker.give_back,
-    "return": worker.give_run_back,
-    "flag": worker.flag,
-    "park": worker.park,
-    "look again": worker.look_again,
-    "flag again": worker.flag_again,
+    "return": waiting.give_run_back,
+    "flag": waiting.flag,
+    "park": waiting.park,
+    "look again": waiting.look_again,
+    "flag again": waiting.flag_again,
     "start": worker.start,
-    "run": worker.run_attempt,
-    "release": worker.release,
-    "wake": worker.wake,
-    "send": worker.send,
+    "run": finishing.run_attempt,
+    "release": finishing.release,
+    "wake": finishing.wake,
+    "send": finishing.send,
     "holders": tick.look_at_holders,
     "remove": tick.remove,
     "look: send": tick.send_fenced,

@@ -38,7 +38,7 @@ class Rules:
     leave_compares: bool = True
     """A gate leaves its slot only if the time of its flag has not changed since it was read."""
     grace: int = 2
-    """A gate leaves its slot only if its flag is older than: 2: 30 s and the lag of the index, 1: the lag, 0: at once."""
+    """A gate leaves its slot only if its flag is older than 30 s and the lag of the index. 1: the lag. 0: at once."""
     read_first: bool = False
     """The worker reads the run before it asks. Off: it learns from the refused start or park."""
     give_back_wakes: bool = True

@@ -63,9 +63,7 @@ def look_at_holders(world: World, state: State, me: int, p: Process) -> Made:
     yield f"gate {p.gate} has {len(gate.holders)} holders of {gate.limit}", PLAIN, d
 
 
-def _fenced(
-    world: World, state: State, d: Draft, p: Process, holder: Holder
-) -> tuple[str, tuple[Message, ...]] | None:
+def _fenced(world: World, state: State, d: Draft, p: Process, holder: Holder) -> tuple[str, tuple[Message, ...]] | None:
     """Move the run of a dead holder. None: the holder lives."""
     run = state.runs[holder.run]
     owner = next((w for w in state.processes if w.token == holder.token and w.pc != "remove"), None)
