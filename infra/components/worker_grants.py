@@ -59,8 +59,8 @@ def indexing_patterns(data: DataStack) -> iam.PolicyStatement:
 
 
 def deleting_gates(data: DataStack) -> iam.PolicyStatement:
-    """Allow to delete the limits of gates."""
-    return _allow(["dynamodb:DeleteItem"], [data.table.table_arn], _only_under([f"{GATES_PREFIX}*"]))
+    """Allow to delete the limits of gates and tenants."""
+    return _allow(["dynamodb:DeleteItem"], [data.table.table_arn], _only_under([f"{GATES_PREFIX}*", LIMITS_PARTITION]))
 
 
 def reading_shards(data: DataStack) -> iam.PolicyStatement:

@@ -215,7 +215,7 @@ class DispatchStack(Stack):
             name=self._config.name("gates-failed"),
             metric=self._count("dispatcher", "gate_failed", GATE_LOOKS),
             threshold=FEW_FAILED_GATES,
-            why="Ticks cannot look after some gates, whose runs may wait too long. The dispatcher's log says which and why",
+            why="Ticks cannot look after some gates, whose runs may wait too long. The dispatcher's log says which",
         )
 
     def _count(self, part: str, name: str, period: Duration) -> cloudwatch.Metric:

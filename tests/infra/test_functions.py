@@ -227,4 +227,4 @@ def test_a_worker_reads_gates_and_waiting_lists(prod: Assembly) -> None:
 
 def test_the_api_deletes_the_limits_of_gates_and_nothing_else(prod: Assembly) -> None:
     [deleting] = [s for s in granted(prod, "api") if s["Action"] == "dynamodb:DeleteItem"]
-    assert deleting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["gates#*"]}}
+    assert deleting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["gates#*", "limits"]}}

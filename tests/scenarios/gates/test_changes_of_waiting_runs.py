@@ -83,7 +83,7 @@ def test_a_waiting_run_that_is_paused_leaves_the_list_and_waits_again_when_it_is
     [("PUT", "/cancel", Status.CANCELLED), ("DELETE", "", Status.DELETED)],
     ids=["cancel", "delete"],
 )
-def test_a_waiting_run_that_is_stopped_leaves_the_list_and_never_runs(
+def test_a_waiting_run_that_is_stopped_leaves_the_list_and_never_runs(  # noqa: PLR0917
     api: Api, simulation: Simulation, world: World, method: str, path: str, status: Status
 ) -> None:
     run, other = a_waiting_job(api, simulation), a_waiting_job(api, simulation)

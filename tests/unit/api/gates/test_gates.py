@@ -9,12 +9,12 @@ import pytest
 from onthedot.api.core.http import Request, Response
 from onthedot.api.core.router import handle
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
+from onthedot.domain.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Priority
 from onthedot.ports import GateStore, Moved
-from onthedot.use_cases.gates import change_limits
+from onthedot.use_cases.gates import change_limits, show_gates
 from onthedot.use_cases.gates.flag_gate import flag_gate
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import hold, park, status_and_slot
@@ -201,13 +201,13 @@ def test_a_tenant_has_at_most_a_thousand_gates(api: Api, world: World) -> None:
 
 
 def test_new_limits_are_in_force_when_the_call_answers(api: Api, world: World) -> None:
-    assert KNOWN_MS < change_limits.IN_FORCE_MS
+    assert KNOWN_MS < IN_FORCE_MS
     before = world.clock.now()
     put(api, "stripe", in_flight=5)
-    assert world.clock.now() - before == change_limits.IN_FORCE_MS
+    assert world.clock.now() - before == IN_FORCE_MS
     put(api, "stripe", in_flight=6)
     api.call("DELETE", "/v1/gates/stripe")
-    assert world.clock.now() - before == 3 * change_limits.IN_FORCE_MS
+    assert world.clock.now() - before == 3 * IN_FORCE_MS
 
 
 def test_holders_are_shown_with_the_workers_of_their_attempts(api: Api, world: World) -> None:
@@ -223,8 +223,8 @@ def test_holders_are_shown_with_the_workers_of_their_attempts(api: Api, world: W
     gate = shown(api, "stripe")
     assert gate["in_use"] == 2
     assert gate["holders"] == [
-        {"execution_id": job_id, "since": "2026-03-01T12:00:02.500Z", "worker_id": "w-7"},
-        {"execution_id": "job_gone", "since": "2026-03-01T12:00:04.500Z", "worker_id": None},
+        {"execution_id": job_id, "since": "2026-03-01T12:00:03.500Z", "worker_id": "w-7"},
+        {"execution_id": "job_gone", "since": "2026-03-01T12:00:05.500Z", "worker_id": None},
     ]
 
 
@@ -367,3 +367,17 @@ def test_a_gate_whose_use_cannot_be_read_hides_no_other(api: Api, world: World) 
     bad, good = troubled(world, "GET", "/v1/gates", b"", fails="read", gate="'bad'").body["gates"]
     assert {name: bad[name] for name in IDLE} == dict.fromkeys(IDLE)
     assert {name: good[name] for name in IDLE} == IDLE
+
+
+def test_slow_reads_do_not_hold_a_list_up(api: Api, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show_gates, "READERS", 1)
+    for name in "abc":
+        put(api, name, in_flight=1)
+    real = show_gates.use_of
+
+    def slow(*arguments: Any) -> Any:
+        world.clock.advance(3)
+        return real(*arguments)
+
+    monkeypatch.setattr(show_gates, "use_of", slow)
+    assert [gate["in_use"] for gate in api.get("/v1/gates").body["gates"]] == [0, 0, None]

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from onthedot.api.core.http import Response
-from onthedot.domain.gates.limits import TenantLimits
-from onthedot.use_cases.gates.change_limits import IN_FORCE_MS
+from onthedot.domain.gates.limits import IN_FORCE_MS, TenantLimits
 from tests.builders import NOON, World, a_world
 from tests.unit.api.gates.kit import hold, park, status_and_slot
 from tests.unit.api.kit import Api, fields_of, message_of

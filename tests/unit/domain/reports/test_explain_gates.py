@@ -20,6 +20,7 @@ from tests.builders import NOON, World, a_run, a_world
 from tests.unit.api.kit import Api
 
 STRIPE = GateId("acme", "stripe")
+YOU, OPERATOR = "change this with", "an operator can change this with"
 HIGH, MEDIUM, LOW = Priority.HIGH, Priority.MEDIUM, Priority.LOW
 
 
@@ -137,32 +138,32 @@ def test_without_a_basis_no_time_is_said() -> None:
         (
             STRIPE,
             GateLimits(paused=True),
-            "gate stripe is paused, so nothing starts; change this with `onthedot gates resume stripe`",
+            f"gate stripe is paused, so nothing starts; {YOU} `onthedot gates resume stripe`",
         ),
         (
             GateId("acme", "customer", "42"),
             GateLimits(paused=True),
-            "gate customer is paused, so nothing starts; change this with `onthedot gates resume customer`",
+            f"gate customer is paused, so nothing starts; {YOU} `onthedot gates resume customer`",
         ),
         (
             STRIPE,
             GateLimits(in_flight=0),
-            "gate stripe has in_flight 0, so nothing starts; change this with `onthedot gates set stripe --in-flight N`",
+            f"gate stripe has in_flight 0, so nothing starts; {YOU} `onthedot gates set stripe --in-flight N`",
         ),
         (
             STRIPE,
             GateLimits(per_second=0),
-            "gate stripe has per_second 0, so nothing starts; change this with `onthedot gates set stripe --per-second N`",
+            f"gate stripe has per_second 0, so nothing starts; {YOU} `onthedot gates set stripe --per-second N`",
         ),
         (
             tenant_gate("acme"),
             TenantLimits(paused=True),
-            "tenant acme is paused, so nothing starts; an operator can change this with `onthedot limits clear acme`",
+            f"tenant acme is paused, so nothing starts; {OPERATOR} `onthedot limits clear acme`",
         ),
         (
             tenant_gate("acme"),
             TenantLimits(in_flight=0),
-            "tenant acme has in_flight 0, so nothing starts; an operator can change this with `onthedot limits clear acme`",
+            f"tenant acme has in_flight 0, so nothing starts; {OPERATOR} `onthedot limits clear acme`",
         ),
     ],
 )

@@ -115,7 +115,7 @@ def reserved(at: int, deployment: Deployment = DEPLOYMENT) -> Move:
         woken(LATER + 90_000),
         reserved(LATER + 1_000),
         reserved(LATER + 119_000, Deployment(shards=2, lookahead=0, history_days=7)),
-        lifecycle.fence(a_run(VirtualClock()).dispatched().build(), LATER, fresh_generation="new", deployment=DEPLOYMENT),
+        lifecycle.fence(a_run(VirtualClock()).dispatched().build(), LATER, fresh_generation="n", deployment=DEPLOYMENT),
         lifecycle.release(waiting(), LATER, fresh_generation="new", deployment=DEPLOYMENT),
         lifecycle.leave_list("r", "g", LIST, fire_slot(1, NOON, LATER)),
         lifecycle.put_back(replace(waiting(), slot=aside_slot(0), aside_from=LIST), LATER, DEPLOYMENT),

@@ -7,7 +7,7 @@ from onthedot.domain.gates.names import GateId
 from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.events import PatternStore
-from onthedot.ports.gates import GateStore, SeenGate
+from onthedot.ports.gates import GateStore, KnownGate
 from onthedot.ports.queues import RunQueues
 from onthedot.ports.runs import RunStore
 from onthedot.ports.shards import ShardStore
@@ -30,5 +30,5 @@ class Engine:
     patterns: PatternStore
     shards: ShardStore
     gates: GateStore
-    seen_gates: dict[GateId, SeenGate] = field(default_factory=dict, compare=False)
+    known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
     """The gates of queues that this process has read lately."""

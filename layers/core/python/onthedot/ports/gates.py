@@ -21,7 +21,7 @@ class GateAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenGate:
+class KnownGate:
     """The state of a gate as this process has read it a moment ago, for decisions that need not be strict."""
 
     at: int

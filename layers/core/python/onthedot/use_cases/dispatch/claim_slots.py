@@ -65,7 +65,8 @@ class Pass:
 def claim_slot(work: Pass, slot: str, until: int | None = None) -> bool:
     """Claim and send all runs of a fire slot. Return False if any was left in it.
 
-    A run whose queue is closed goes on the waiting list of the queue, when its minute has passed. A recurring job is stamped up to `until`, by default up to the horizon.
+    A run whose queue is closed goes on the waiting list of the queue, when its minute has passed. A recurring job is
+    stamped up to `until`, by default up to the horizon.
     """
     whole = True
     for page in read_slot_pages(work.engine, slot, CLAIMS_PER_ROUND):

@@ -22,7 +22,7 @@ from onthedot.use_cases.dispatch.find_pool import has_pool
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, faults_of
 from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
-from onthedot.use_cases.gates.queue_lists import is_queue_flagged
+from onthedot.use_cases.gates.queue_lists import is_queue_closed
 from onthedot.use_cases.jobs.given_up import store_given_up
 
 JOBS_PER_READ: Final = 100
@@ -83,7 +83,7 @@ def stamp_jobs(  # noqa: PLR0917
     last. A near run whose queue is not open is stamped into its fire slot, where the claim pass decides about it. By
     default, the flags of the queues say which are open.
     """
-    work = _Work(engine, claim_token, deadline, is_open or _is_not_flagged(engine), until)
+    work = _Work(engine, claim_token, deadline, is_open or _is_not_closed(engine), until)
     behind: deque[Record] = deque()
     for first in range(0, len(job_ids), JOBS_PER_READ):
         if not work.has_time():
@@ -100,8 +100,8 @@ def stamp_jobs(  # noqa: PLR0917
     return work.result
 
 
-def _is_not_flagged(engine: Engine) -> IsOpen:
-    return lambda run: not is_queue_flagged(engine, run.pool, run.priority, engine.clock.now())
+def _is_not_closed(engine: Engine) -> IsOpen:
+    return lambda run: not is_queue_closed(engine, run.pool, run.priority, engine.clock.now())
 
 
 def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:

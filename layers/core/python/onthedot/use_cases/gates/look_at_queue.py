@@ -3,7 +3,7 @@
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -55,12 +55,14 @@ class QueueLook:
 
 
 def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
-    """Wake runs, then move the gate of the queue to the slot of its next look, or take its flag away. Raise Unavailable.
+    """Wake runs, then move the gate of the queue to the slot of its next look, or take its flag away.
 
-    As soon as no run waits, near runs are sent directly again. Runs that are on their way to the list meanwhile are
-    found by the next look.
+    While the queue is open, near runs are sent directly, also if runs are left on the list. Otherwise a queue whose
+    runs come faster than looks can wake them would never be open again. While it is closed, near runs go on the list.
+    Raise Unavailable.
     """
     engine = look.engine
+    limit = engine.deployment.backlog_limit
     state = engine.gates.read(gate)
     if state.slot != slot:
         return  # the index lags
@@ -69,22 +71,23 @@ def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
     emptied = False
     if engine.deployment.pools.get(pool) is None:
         emptied = _give_to_claim_pass(look, gate, state, priority)
-    elif not look.queues.is_closed(pool, priority, engine.deployment.backlog_limit):
+    elif not look.queues.is_closed(pool, priority, limit):
         emptied = _wake(look, gate, state, priority, pool)
     if emptied and state.flagged_at is not None and state.flagged_at < began - LEAVE_MS and _leave(look, gate, state):
         return
+    closed = look.queues.is_closed(pool, priority, limit)
     # A queue that takes runs is looked at with each tick while runs are left. One bucket is near, but slots are read
     # again for five minutes.
-    soon = look.left and not look.queues.is_closed(pool, priority, engine.deployment.backlog_limit)
-    now, buckets = engine.clock.now(), 1 if soon else WATCH_DISTANCE
+    buckets = 1 if look.left and not closed else WATCH_DISTANCE
     if not emptied:
-        seen = SeenGate(gate, None, state)
+        seen = SeenGate(gate, None, replace(state, priorities=frozenset({priority})))
         note_oldest(engine, seen, look.counts)
         count_waiting(engine, seen, buckets, look.counts)
-    sets = next_look(gate, now, buckets, engine.deployment.shards)
+    sets = next_look(gate, engine.clock.now(), buckets, engine.deployment.shards)
     if look.left and look.read > MANY and state.parts is None:
         sets["parts"] = MANY_PARTS
-    engine.gates.change(gate, GateChange(equals={"slot": slot}, sets=sets, forget_priorities=emptied))
+    noted = frozenset({priority}) if closed else frozenset[Priority]()
+    engine.gates.change(gate, GateChange({"slot": slot}, sets=sets, priorities=noted, forget_priorities=not closed))
 
 
 def _leave(look: QueueLook, gate: GateId, state: GateState) -> bool:
@@ -151,7 +154,7 @@ def _take_off(
     move_of: Callable[[SlotEntry], Move],
     shows_write: Callable[[Record], bool],
 ) -> list[SlotEntry]:
-    """Take these runs off the list. Return those that this look has taken off. Set aside what cannot be handled."""
+    """Take runs off the list. Return the ones that this look has taken off. Set aside runs that cannot be handled."""
     if not entries:
         return []
     now = look.engine.clock.now()

@@ -1,9 +1,9 @@
 """The waiting lists of run queues. Runs wait there while their queue is closed.
 
-A tick that finds a queue closed flags the gate of the queue and puts its runs on the list. The API and the event handler
-read the flag before they send a near run, so that new runs do not overtake those that wait. The look at the queue
-forgets the priority as soon as no run waits. Then near runs are sent directly again, long before the flag itself is old
-enough to be taken away.
+A tick that finds a queue closed flags the gate of the queue and puts its runs on the list. While the flag notes the
+priority of the queue, the API and the event handler put near runs on the list too. A look that finds the queue open
+forgets the priority. Then near runs are sent directly again, long before the flag itself is old enough to be taken
+away.
 """
 
 import logging
@@ -17,7 +17,7 @@ from onthedot.domain.runs.placement import Placement
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority, Status
 from onthedot.domain.runs.slots import DECISION_MS, shard_of
-from onthedot.ports import Engine, SeenGate
+from onthedot.ports import Engine, KnownGate
 from onthedot.use_cases.gates.flag_gate import FRESH_MS, flag_gate
 
 _LOG: Final = logging.getLogger(__name__)
@@ -51,36 +51,36 @@ def flag_queue(engine: Engine, pool: str, priority: Priority, now: int, state: G
     return QueueList(gate, priority, flag_gate(engine, gate, priority, now, state))
 
 
-def is_queue_flagged(engine: Engine, pool: str, priority: Priority, now: int) -> bool:
-    """Return whether runs wait for this queue, as far as this process knows."""
+def is_queue_closed(engine: Engine, pool: str, priority: Priority, now: int) -> bool:
+    """Return whether the last tick that looked at the queue found it closed, as far as this process knows."""
     state = _seen(engine, pool, priority, now)
     return state.is_flagged and priority in state.priorities
 
 
 def place_near(engine: Engine, run_id: str, placed: Placement, now: int, *, pool: str, priority: Priority) -> Placement:
-    """Return where a new run goes: on the list of its queue instead of the direct path, if runs wait there.
+    """Return where a new run goes: on the list of its queue instead of the direct path, if the queue is closed.
 
     The caller stores the run within `LISTING_MS`. When the gate of the queue cannot be read or flagged, the run goes
     the direct path: its queue may take it all the same, and the sweep looks after it.
     """
-    if placed.status is not Status.DISPATCHED or not is_queue_flagged(engine, pool, priority, now):
+    if placed.status is not Status.DISPATCHED or not is_queue_closed(engine, pool, priority, now):
         return placed
     try:
         found = flag_queue(engine, pool, priority, now, _seen(engine, pool, priority, now))
     except Unavailable as error:
         _forget(engine, pool, priority, error)
         return placed
-    engine.seen_gates[found.gate] = SeenGate(now, found.state)
+    engine.known_gates[found.gate] = KnownGate(now, found.state)
     return Placement(Status.PENDING, found.slot_for(run_id))
 
 
 def _seen(engine: Engine, pool: str, priority: Priority, now: int) -> GateState:
     """Return the state of a queue's gate, at most two seconds old. One that cannot be read counts as not flagged."""
     gate = queue_gate(queue_key(pool, priority))
-    known = engine.seen_gates.get(gate)
+    known = engine.known_gates.get(gate)
     if known is None or not 0 <= now - known.at < STATE_MS:
         try:
-            known = engine.seen_gates[gate] = SeenGate(now, engine.gates.read(gate))
+            known = engine.known_gates[gate] = KnownGate(now, engine.gates.read(gate))
         except Unavailable as error:
             return _forget(engine, pool, priority, error)
     return known.state
@@ -89,6 +89,6 @@ def _seen(engine: Engine, pool: str, priority: Priority, now: int) -> GateState:
 def _forget(engine: Engine, pool: str, priority: Priority, error: Unavailable) -> GateState:
     """Take the queue for open for a moment, so that the runs of a batch do not all wait for a gate that fails."""
     _LOG.warning("queue_flag_unknown", extra={"queue": queue_key(pool, priority), "error": str(error)})
-    unknown = SeenGate(engine.clock.now(), GateState())
-    engine.seen_gates[queue_gate(queue_key(pool, priority))] = unknown
+    unknown = KnownGate(engine.clock.now(), GateState())
+    engine.known_gates[queue_gate(queue_key(pool, priority))] = unknown
     return unknown.state

@@ -37,8 +37,8 @@ def note_oldest(engine: Engine, seen: SeenGate, counts: Counter[str]) -> bool:
 def count_waiting(engine: Engine, seen: SeenGate, buckets: int, counts: Counter[str]) -> None:
     """Count the waiting runs for the metrics once an hour. `buckets` is the time until the next look at the gate.
 
-    It is done by a single read of each part of the lists, which shows about 1,000 runs of the gate at most. So the reads
-    of a tick do not grow with the number of runs that wait.
+    A single read of each part of the lists shows about 1,000 runs of the gate at most. So the reads of a tick do not
+    grow with the number of runs that wait.
     """
     bucket = bucket_of(engine.clock.now()) + shard_of(seen.gate.text, HOUR)
     if bucket // HOUR == (bucket + buckets) // HOUR:

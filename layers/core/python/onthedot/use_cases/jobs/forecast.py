@@ -2,7 +2,8 @@
 
 Counted are runs that wait in a fire slot, retries among them, runs that are sent and whose time is to come, and fire
 times of recurring jobs that are not stamped yet. Not counted are running and paused runs, runs that wait at a gate
-without an instant, runs on demand, and jobs that will be submitted. Overdue runs in the present fire slots count to the present minute.
+without an instant, runs on demand, and jobs that will be submitted. Overdue runs in the present fire slots count to the
+present minute.
 """
 
 from collections import Counter
