@@ -58,6 +58,10 @@ test: install check ## Check, then run every test that a laptop can run
 	$(side_by_side)
 	pytest -m stack
 
+.PHONY: model
+model: install ## Explore the large instances of the gates' model (ARGS="--list", or names); see tests/model/gates/README.md
+	$(VENV)/bin/python -m tests.model.gates $(or $(ARGS),--suite --ablate)
+
 .PHONY: check
 check: install ## Formatting, lint, types, layers of the code, packages
 	@$(MAKE) --jobs --keep-going $(CHECKS)

@@ -67,11 +67,17 @@ class Checks:
         history = self.limits.get(gate.base, [])
         begin = bisect_right(history, first, key=lambda one: one[0]) - 1
         found = [limits for at, limits in history[max(begin, 0) :] if at <= last]
-        return [limits or GateLimits() for limits in ([None] if begin < 0 else []) + found]
+        unlimited = begin < 0 and (not history or history[0][0] > self.began)
+        return [limits or GateLimits() for limits in ([None] if unlimited else []) + found]
 
     def lately(self, gate: GateId, run: RunWrite) -> list[GateLimits]:
         """Return the limits of which one may count for a start: its time is before the time of the write."""
         return self.in_window(gate, min(run.started_at or run.at, run.at) - IN_FORCE_MS, run.at)
+
+    def now(self, gate: GateId) -> GateLimits | None:
+        """Return the limits of a gate at the end."""
+        history = self.limits.get(gate.base, [])
+        return history[-1][1] if history else None
 
     def _starts(self) -> Iterator[Start]:
         gates_of: dict[str, list[tuple[int, tuple[str, ...]]]] = defaultdict(list)
@@ -153,12 +159,15 @@ class Checks:
 
     # Rule 2 and 4: places
 
-    def held_too_long(self, longest_ms: int) -> list[str]:
-        """Return each place that was held so long by a run that was not running, at a gate where runs may wait."""
+    def held_too_long(self, longest_ms: int, after: int = 0) -> list[str]:
+        """Return each place that was held so long by a run that was not running, at a gate where runs may wait.
+
+        Only the time after the instant `after` counts.
+        """
         return [
             f"{holder.run_id} had a place at {gate.text} for {lasted} ms from {self._time(since)}"
             for gate, holder, since, lasted in self._idle_places()
-            if lasted > longest_ms
+            if since + lasted - max(since, after) > longest_ms
         ]
 
     def _idle_places(self) -> Iterator[tuple[GateId, Holder, int, int]]:

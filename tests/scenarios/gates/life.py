@@ -2,13 +2,14 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
 from onthedot.domain.gates.limits import GateLimits, TenantLimits
+from onthedot.domain.gates.names import TENANT, GateId
 from onthedot.domain.runs.records import TERMINAL, Definition, Kind, Priority, RetryPolicy, Status
 from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
@@ -34,7 +35,7 @@ STORY: Final = 4 * MINUTE
 """Clients act, and faults strike, within this time after noon."""
 QUIET: Final = 20 * MINUTE
 """The longest time after the story until each run has its outcome."""
-LEAVES: Final = 7 * MINUTE
+LEAVES: Final = 10 * MINUTE
 """A gate at which nothing waits has left its slot after this time."""
 TENANTS: Final = ("acme", "beta")
 NAMES: Final = ("alone", "both", "customer", "rate")
@@ -54,6 +55,10 @@ class Life:
     """Whether limits and jobs change while runs wait."""
     jobs: list[tuple[str, str]] = field(default_factory=list)
     """The tenant and the id of each job that a client got an answer for."""
+    work_ms: int | None = None
+    """How long each attempt takes. None: by chance."""
+    calm_since: int = 0
+    """The time at which the last fault has struck."""
     pace: tuple[int, ...] = (30, 50, 17, 3)
     """How many attempts are short or long."""
     acts: Counter[str] = field(default_factory=Counter)
@@ -92,6 +97,8 @@ class Life:
 
     def _work(self, call: Call) -> tuple[int, Answer]:
         """Decide how long an attempt takes and how it ends."""
+        if self.work_ms is not None:
+            return self.work_ms, Answer(ok=True)
         longest = self.chance.choices((300, 1_500, 6_000, 100_000), self.pace)[0]
         drawn = self.chance.random()
         if drawn < 0.02:
@@ -270,6 +277,7 @@ class Life:
         gated = self.gated
         gated.let_pass(STORY / 1000)
         gated.calm_down()
+        self.calm_since = gated.clock.now()
         gated.clock.spawn(partial(gated.pull_worker, PULL, 6))
         gated.clock.spawn(partial(gated.pull_worker, LONELY, 6))
         # A client that was stopped may act when the story is over.
@@ -293,6 +301,39 @@ class Life:
             if limits is not None and limits.is_stopped:
                 put_limits(api, tenant, self._tenant_limits())
         self._resume_jobs()
+
+    def fill(self, held: Iterable[GateId]) -> None:
+        """Fill gates that still have holders with new runs: these need the places of the dead.
+
+        The gates of tenants come first, and their limits are cleared then, so that they do not keep runs from others.
+        """
+        gates = sorted(held, key=lambda gate: (gate.name != TENANT, gate))
+        self.work_ms = 15_000
+        for of_tenant in (True, False):
+            some = [gate for gate in gates if (gate.name == TENANT) is of_tenant]
+            for gate in some:
+                limits = self._limits_of(gate)
+                if limits is not None and limits.in_flight:
+                    self._fill(gate, limits.in_flight)
+            if some:
+                self.gated.let_pass(6 * MINUTE / 1000)
+            if of_tenant:
+                for tenant in TENANTS:
+                    self.gated.world.limits.put(tenant, None)
+                self.gated.let_pass(5)
+        until = self.gated.clock.now() + QUIET
+        while self.live() and self.gated.clock.now() < until:
+            self.gated.let_pass(10)
+
+    def _limits_of(self, gate: GateId) -> GateLimits | None:
+        world = self.gated.world
+        return world.limits.find(gate.tenant) if gate.name == TENANT else world.gates.find(gate.tenant, gate.name)
+
+    def _fill(self, gate: GateId, count: int) -> None:
+        for _ in range(count):
+            request = self._request(gates=() if gate.name == TENANT else (gate.named,))
+            now = replace(request, delay_ms=0, start_within_seconds=None)
+            self.gated.at(self.gated.clock.now(), partial(self._submit, gate.tenant, now))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Final
 from unittest import mock
 
@@ -82,26 +83,22 @@ def rate_counted_before_wait() -> Any:
     return mock.patch.object(start_run, "ask_gates", later)
 
 
-def settled_too_early() -> Any:
+@contextmanager
+def settled_too_early() -> Iterator[None]:
     """The pages are laid out for a lowered limit while they still have too many holders."""
-
-    def settle(engine: Any, gate: Any, limits: Any, *_: Any) -> None:
-        if limits is not None and limits.in_flight is not None:
-            state = engine.gates.read(gate)
-            if state.capacity != places.layout(limits.in_flight):
-                engine.gates.change(gate, places.lay_out(state, limits.in_flight))
-
-    return mock.patch.object(look_at_gate, "_settle", settle)
+    hasty = SimpleNamespace(**{**vars(places), "fits": lambda *_: True})
+    with mock.patch.object(look_at_gate, "places", hasty):
+        yield
 
 
 def left_without_comparing() -> Any:
     """A look takes the flag away though a run was flagged meanwhile."""
+    change = SqliteGateStore.change
 
-    def leave(engine: Any, gate: Any, *_: Any) -> bool:
-        sets = dict.fromkeys(("slot", "fire_at", "flagged_at", "parts"))
-        return bool(engine.gates.change(gate, GateChange(sets=sets, forget_priorities=True)).done)
+    def careless(self: Any, gate: Any, wanted: GateChange) -> Any:
+        return change(self, gate, replace(wanted, equals={}) if wanted.forget_priorities else wanted)
 
-    return mock.patch.object(look_at_gate, "_leave", leave)
+    return mock.patch.object(SqliteGateStore, "change", careless)
 
 
 PLANTS: Final[Mapping[str, Plant]] = {

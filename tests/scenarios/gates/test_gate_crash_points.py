@@ -5,16 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.use_cases.attempts.start_run import Done, Started
-from tests.scenarios.gates.one_place import GATE, OnePlace, one_place
+from tests.scenarios.gates.one_place import OnePlace, one_place
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.one_off.test_crash_points import each_point
 
 START = ["take place", "move to RUNNING"]
 WAIT = ["take place", "change gate", "move to PENDING", "delete"]
 FINISH = ["move to SUCCEEDED", "give place back", "move to DISPATCHED", "send", "delete"]
-DIES = (Fault.CRASH_BEFORE, Fault.CRASH_HALFWAY, Fault.CRASH_AFTER)
 
 
 def test_the_effects_at_a_gate_are_all_known() -> None:
@@ -118,7 +116,13 @@ def _dead_before_give_back(gate: OnePlace) -> Record:
 LOOKS: dict[str, tuple[Callable[[OnePlace], Record], list[str]]] = {
     "before its start": (
         _dead_before_start,
-        ["move to DISPATCHED", "send", "give place back", "move to DISPATCHED", "send", "change gate"],
+        [
+            "begin the tick",
+            *("move_many", "send"),  # the sweep sends the run again whose worker died
+            *("move to DISPATCHED", "send", "give place back"),
+            *("move to DISPATCHED", "send"),
+            *("change gate", "write progress"),
+        ],
     ),
     "before it gave its place back": (
         _dead_before_give_back,
@@ -127,23 +131,13 @@ LOOKS: dict[str, tuple[Callable[[OnePlace], Record], list[str]]] = {
 }
 
 
-def _looks(gate: OnePlace, faults: Faults) -> None:
-    """Let time pass until the tick that looks at the gate, and do it with faults."""
-    fire_at = gate.state().fire_at
-    assert fire_at is not None
-    while gate.simulation.clock.now() // BUCKET_MS < fire_at // BUCKET_MS:
-        gate.simulation.clock.sleep_until((gate.simulation.clock.now() // BUCKET_MS + 1) * BUCKET_MS)
-    gate.simulation.plan_ticks()
-    gate.simulation.dispatch(faults)
-
-
 @pytest.mark.parametrize("dead", LOOKS)
 def test_the_effects_of_a_look_are_all_known(dead: str) -> None:
     with one_place() as gate:
         make, effects = LOOKS[dead]
         make(gate)
         faults = Faults()
-        _looks(gate, faults)
+        gate.look(faults)
         assert faults.seen == effects
         gate.let_all_end()
 
@@ -154,7 +148,7 @@ def test_a_look_that_dies_is_done_again(dead: str, at: int, fault: Fault) -> Non
     with one_place() as gate:
         waiting = LOOKS[dead][0](gate)
         faults = Faults(at, fault)
-        _looks(gate, faults)
+        gate.look(faults)
         assert len(faults.seen) > at, "the fault was never reached"
         gate.let_all_end(30)
         assert gate.attempts(waiting) == [1]
@@ -177,7 +171,7 @@ def test_a_worker_that_was_stopped_before_its_start_does_not_start_after_its_pla
         def meanwhile() -> None:
             gate.start(second)
             gate.simulation.clock.advance(33)
-            _looks(gate, Faults())
+            gate.look()
             gate.receive()
             others.extend(one for run in (first, second) if isinstance(one := gate.start(run), Started))
 
@@ -230,31 +224,10 @@ def test_a_run_that_is_parked_while_a_look_leaves_is_not_forgotten() -> None:
         gate.finish(started)
         gate.receive()
         started = gate.started(second)
-        third = gate.submit()
-        gate.simulation.clock.advance(61)
-        lease = gate.simulation.stored(second).lease_until
-        assert lease is not None
-
-        def meanwhile() -> None:
-            gate.waits(third)
-
-        gate.simulation.clock.advance(1)
-        _keep(gate, started)
-        leaves = Faults(_number_of_leave(gate, started), Fault.MEANWHILE, meanwhile)
-        _looks(gate, leaves)
-        assert gate.simulation.status(third) is Status.PENDING
+        gate.keep(started)
+        leaves = Faults(0, Fault.MEANWHILE, lambda: gate.waits(gate.submit()), named="change gate")
+        gate.look(leaves)
+        assert gate.simulation.status(gate.runs[-1]) is Status.PENDING
         assert gate.state().is_flagged
         gate.finish(started)
         gate.let_all_end()
-
-
-def _keep(gate: OnePlace, started: Started) -> None:
-    """Extend the lease of an attempt."""
-    from onthedot.domain.runs import lifecycle
-
-    gate.world.store.move(lifecycle.extend_lease(started.run, gate.simulation.clock.now() + 200_000))
-
-
-def _number_of_leave(gate: OnePlace, started: Started) -> int:
-    """Return which effect of the next tick is the write that takes the flag away: it is the first at this gate."""
-    return 1

@@ -57,8 +57,12 @@ class Faults:
     meanwhile: Callable[[], object] | None = None
     """The act of another process just before the effect, with MEANWHILE."""
     seen: list[str] = field(default_factory=list)
+    named: str | None = None
+    """Count only effects of this name."""
 
     def around(self, name: str, effect: Callable[[], Result], half: Callable[[], Any] | None = None) -> Result:
+        if self.named not in (None, name):
+            return effect()
         number = len(self.seen)
         self.seen.append(name)
         return effect() if number != self.at else self._strike(name, effect, half)

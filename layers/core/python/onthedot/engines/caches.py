@@ -16,7 +16,7 @@ from onthedot.domain.targets.webhooks import SigningKey
 from onthedot.ports import Clock, GateAnswer, GateStore, LimitsStore, Page, SigningStore
 
 _LOG: Final = logging.getLogger(__name__)
-UNKNOWN_MS: Final = 60_000
+UNKNOWN_MS: Final = 5_000
 """While limits cannot be read, the last known ones count for this long. Then nothing starts that they may limit."""
 MOST_FOUND: Final = 10_000
 """Most gates whose limits are remembered."""
