@@ -147,6 +147,13 @@ def a_stubbed_engine(make_client: MakeClient) -> StubbedEngine:
     return StubbedEngine(stub, clock, engine, DynamoProgressStore(dynamodb, TABLE))
 
 
+class Context:
+    """The context that Lambda passes to a handler."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 900_000
+
+
 class NoOp:
     def perform(self, call: Call) -> Answer:  # noqa: ARG002
         return Answer(ok=True, result='{"ok":true}')
@@ -212,12 +219,12 @@ def serving() -> Case:
 
     def handle() -> None:
         for first in range(0, len(records), BATCH):
-            if handler.handle({"Records": records[first : first + BATCH]}, None)["batchItemFailures"]:
+            if handler.handle({"Records": records[first : first + BATCH]}, Context())["batchItemFailures"]:
                 raise RuntimeError("a message was given back")
 
     def execute() -> None:
         for record in records:
-            handler._execute(record)
+            handler._execute(record, sys.maxsize)
 
     return Case(stubbed.stub, handle, WORKER_RUNS, execute)
 

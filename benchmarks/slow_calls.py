@@ -106,9 +106,9 @@ class SlowStore:
             read += len(batch)
         return ReadRecords(found, unread=frozenset(run_ids[read:]))
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         self.meter.take("page", self.meter.latency.page)
-        page: Page[SlotEntry] = self.inner.read_slot(slot, cursor)
+        page: Page[SlotEntry] = self.inner.read_slot(slot, cursor, limit)
         return page
 
     def __getattr__(self, name: str) -> Any:

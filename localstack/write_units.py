@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
 Item = Mapping[str, Any] | None
 _WRITES = ("PutItem", "UpdateItem")
+_REFUSED = "ConditionalCheckFailedException"
 
 
 @contextmanager
 def counted_units(client: "DynamoDBClient") -> Iterator[list[float]]:
-    """Yield a list that gets the units of every PutItem and UpdateItem of this client, with the indexes' share."""
+    """Yield a list that gets the units of every PutItem and UpdateItem of this client, with the indexes' share.
+
+    A write that its condition refuses costs as much as the item that is there.
+    """
     units: list[float] = []
 
     def ask(params: dict[str, Any], **_: Any) -> None:
@@ -26,6 +30,8 @@ def counted_units(client: "DynamoDBClient") -> Iterator[list[float]]:
             consumed = parsed["ConsumedCapacity"]
             indexes = consumed.get("GlobalSecondaryIndexes", {}).values()
             units.append(consumed["Table"]["CapacityUnits"] + sum(index["CapacityUnits"] for index in indexes))
+        elif parsed.get("Error", {}).get("Code") == _REFUSED:
+            units.append(max(_units(parsed.get("Item")), 1))
 
     events = client.meta.events
     for operation in _WRITES:
@@ -67,6 +73,8 @@ def _size(item: Mapping[str, Any]) -> int:
     return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
 
 
-def _value_size(attribute: Mapping[str, str]) -> int:
+def _value_size(attribute: Mapping[str, Any]) -> int:
     ((kind, value),) = attribute.items()
+    if kind == "SS":
+        return sum(len(text.encode()) for text in value)
     return len(value) // 2 + 2 if kind == "N" else len(value.encode())

@@ -9,6 +9,8 @@ from aws_cdk import aws_iam as iam
 from allowed_calls import grants
 from onthedot.domain.workers.pools import Pool
 from onthedot.engines.aws.dynamodb.keys import (
+    GATE_PREFIX,
+    GATES_PREFIX,
     LIMITS_PARTITION,
     PATTERN_PREFIX,
     SHARDS_PARTITION,
@@ -16,7 +18,7 @@ from onthedot.engines.aws.dynamodb.keys import (
     TOKEN_PREFIX,
     WORKERS_PARTITION,
 )
-from onthedot.schema import RESULTS
+from onthedot.schema import DUE, RESULTS
 from onthedot.targets.aws.clients import USER_AGENT
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
@@ -30,8 +32,11 @@ def working(data: DataStack, queues: QueuesStack) -> Iterator[iam.PolicyStatemen
     yield _allow(["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem"], [data.table.table_arn])
     # The worker that runs a workflow makes its graph. Waiting jobs are notified of the end of their parents in batches.
     yield _allow(["dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"], [data.table.table_arn])
-    # Placing a run reads the limits. Assigning a run to another worker reads the workers.
-    yield _allow(["dynamodb:Query"], [data.table.table_arn], _only_under([LIMITS_PARTITION, WORKERS_PARTITION]))
+    # Placing a run reads the limits. Assigning a run to another worker reads the workers. Starting one reads its gates.
+    read = [LIMITS_PARTITION, WORKERS_PARTITION, f"{GATE_PREFIX}*"]
+    yield _allow(["dynamodb:Query"], [data.table.table_arn], _only_under(read))
+    # An attempt that ends wakes a run that waits at its gate.
+    yield _allow(["dynamodb:Query"], [data.index_arn(DUE)])
     # The first signed call of a tenant makes its key.
     yield _allow(["dynamodb:PutItem"], [data.table.table_arn], _only_under([f"{SIGNING_PREFIX}*"]))
     yield _allow(["sqs:SendMessage"], queues.run_queue_arns())
@@ -51,6 +56,11 @@ def pulling(data: DataStack, queues: QueuesStack, pool: Pool) -> Iterator[iam.Po
 def indexing_patterns(data: DataStack) -> iam.PolicyStatement:
     """Allow to write event jobs into the index of patterns, and to delete them."""
     return _allow(["dynamodb:BatchWriteItem"], [data.table.table_arn], _only_under([f"{PATTERN_PREFIX}*"]))
+
+
+def deleting_gates(data: DataStack) -> iam.PolicyStatement:
+    """Allow to delete the limits of gates and tenants."""
+    return _allow(["dynamodb:DeleteItem"], [data.table.table_arn], _only_under([f"{GATES_PREFIX}*", LIMITS_PARTITION]))
 
 
 def reading_shards(data: DataStack) -> iam.PolicyStatement:

@@ -14,7 +14,7 @@ from components.gateway_errors import shape_gateway_errors
 from components.log_group import log_group
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
-from components.worker_grants import CONSUME, indexing_patterns, no_tokens
+from components.worker_grants import CONSUME, deleting_gates, indexing_patterns, no_tokens
 from onthedot import schema
 from onthedot.domain.targets import allow_list
 from onthedot.domain.workers.pools import PoolKind
@@ -84,6 +84,7 @@ class ApiStack(Stack):
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
         allow(function, [*reads, *writes], [self._data.table.table_arn])
         function.add_to_role_policy(indexing_patterns(self._data))
+        function.add_to_role_policy(deleting_gates(self._data))
         allow(function, ["dynamodb:Query"], [self._data.index_arn(index) for index in schema.INDEXES])
         allow(function, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
         # A worker that has only a token gets its runs through the API.

@@ -36,6 +36,8 @@ SILENT_MINUTES = 3
 ASIDE_LOOKS = Duration.minutes(10)
 # A throttled read fails now and then. A slot that cannot be read at all fails with every tick.
 FEW_FAILED_SLOTS = 3
+# A gate that could not be looked after is tried again after five minutes, so a lasting failure counts six times.
+GATE_LOOKS, FEW_FAILED_GATES = Duration.minutes(30), 3
 # The sweep counts a run that waits once an hour at least. The period is longer, so that no period is without a count.
 LONG_WAITS = Duration.hours(2)
 
@@ -206,6 +208,14 @@ class DispatchStack(Stack):
             metric=self._count("dispatcher", "slot_failed", Duration.minutes(5)),
             threshold=FEW_FAILED_SLOTS,
             why="Ticks cannot finish some slots, whose runs start late. The dispatcher's log says which and why",
+        )
+        alarm_above(
+            self,
+            "GatesFailedAlarm",
+            name=self._config.name("gates-failed"),
+            metric=self._count("dispatcher", "gate_failed", GATE_LOOKS),
+            threshold=FEW_FAILED_GATES,
+            why="Ticks cannot look after some gates, whose runs may wait too long. The dispatcher's log says which",
         )
 
     def _count(self, part: str, name: str, period: Duration) -> cloudwatch.Metric:

@@ -13,6 +13,8 @@ from onthedot.ports import (
     Blobs,
     Clock,
     Deadline,
+    GateStore,
+    LimitsStore,
     PatternStore,
     ProgressStore,
     RunQueues,
@@ -81,6 +83,16 @@ def progress(kit: Kit) -> ProgressStore:
 @pytest.fixture
 def shards(kit: Kit) -> ShardStore:
     return kit.shards()
+
+
+@pytest.fixture
+def limits(kit: Kit) -> LimitsStore:
+    return kit.limits()
+
+
+@pytest.fixture
+def gates(kit: Kit) -> GateStore:
+    return kit.gates()
 
 
 @pytest.fixture

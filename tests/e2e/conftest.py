@@ -10,6 +10,7 @@ import pytest
 
 from localstack import local
 from tests.e2e.deployment import Api, Deployment
+from tests.e2e.killed_at_gates import begin_killed_at_gates
 from tests.e2e.listener import Listener, listening
 from tests.e2e.poisoned import begin_poisoned
 from tests.e2e.worker_process import begin_murderer, end_of_murderer
@@ -32,6 +33,7 @@ def _deploy(listener: Listener) -> Deployment:
     deployment = Deployment(stack, HOME, listener)
     deployment.begin_slow_jobs()
     deployment.poisoned = begin_poisoned(deployment, SHARDS)
+    deployment.killed_at_gates = begin_killed_at_gates(deployment)
     deployment.restarting = begin_murderer(deployment)
     return deployment
 

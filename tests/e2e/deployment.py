@@ -61,6 +61,8 @@ class Deployment:
     poisoned: PoisonedStory = field(default_factory=lambda: PoisonedStory(0))
     restarting: Any = None
     """A pull worker that always comes back, for the job that always kills it."""
+    killed_at_gates: Any = None
+    """Workers that were killed while they had a place at a gate."""
 
     @property
     def api(self) -> Api:

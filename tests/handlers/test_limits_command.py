@@ -1,36 +1,96 @@
-"""`onthedot limits`, on the table of the handler tests."""
+"""`onthedot limits` by AWS credentials, on the table of the handler tests."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
+import pytest
+from botocore.exceptions import ClientError
 from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
-from tests.handlers.conftest import TABLE, Cloud
+from onthedot.settings import WorkerSettings
+from onthedot.wiring import aws
+from tests.handlers.conftest import BUCKET, TABLE, Cloud
 
 
-def limits(*arguments: str, table: str = TABLE) -> Result:
+@pytest.fixture(autouse=True)
+def _in_force_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onthedot.use_cases.gates.change_limits.IN_FORCE_MS", 1)
+
+
+def by_table(*arguments: str, table: str = TABLE) -> Result:
     return CliRunner().invoke(main, ["limits", *arguments, "--table", table, "--region", "us-east-1"])
 
 
-def test_limits_are_set_shown_and_lifted(cloud: Cloud) -> None:
-    assert limits("set", "acme", "--in-flight", "5", "--weight", "3").exit_code == 0
-    shown = json.loads(limits("list", "--json").stdout)
-    assert shown["tenants"] == {"acme": {"in_flight": 5, "per_second": None, "weight": 3}}
-    assert "acme" in limits("list").stdout
-    assert limits("clear", "acme").exit_code == 0
-    assert "No tenant is limited" in limits("list").stdout
+def by_stage(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["limits", *arguments, "--stage", "test"])
 
 
-def test_a_limit_that_makes_no_sense_is_refused_by_its_option(cloud: Cloud) -> None:
-    for option, value in (("--in-flight", "0"), ("--per-second", "0"), ("--weight", "many")):
-        result = limits("set", "acme", option, value)
+class Stacks:
+    """The part of CloudFormation that the command asks. moto's own needs packages that are not installed."""
+
+    def __init__(self, output: dict[str, str]) -> None:
+        self._output = output
+
+    def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - as boto3 calls it
+        if StackName != "onthedot-test-workers":
+            raise ClientError({"Error": {"Code": "ValidationError", "Message": f"no {StackName}"}}, "DescribeStacks")
+        return {"Stacks": [{"Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in self._output.items()]}]}
+
+
+def deploy(monkeypatch: pytest.MonkeyPatch, **output: str) -> None:
+    """Make the stack of the workers of stage test, with this output."""
+    client = aws.client
+    stacks = Stacks(output)
+    monkeypatch.setattr(
+        aws, "client", lambda service, **kw: stacks if service == "cloudformation" else client(service, **kw)
+    )
+
+
+@pytest.fixture
+def stage(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={})
+    deploy(monkeypatch, WorkerEnvironment=json.dumps(settings.to_environment()))
+
+
+@pytest.mark.parametrize("limits", [by_table, by_stage])
+@pytest.mark.usefixtures("cloud", "stage")
+def test_limits_are_set_shown_and_lifted(limits: Callable[..., Result]) -> None:
+    made = limits("set", "acme", "--in-flight", "5", "--weight", "3", "--json")
+    assert made.exit_code == 0, made.stderr
+    document = json.loads(made.stdout)
+    assert (document["tenant"], document["in_flight"], document["weight"], document["waiting"]) == ("acme", 5, 3, 0)
+    assert json.loads(limits("list", "--json").stdout)["tenants"] == {"acme": document}
+    assert json.loads(limits("show", "acme", "--json").stdout) == document
+    assert limits("show").stdout.splitlines()[1].startswith("acme\t0 of 5\t")
+    assert limits("clear", "acme").stdout == "Tenant acme has no limits.\n"
+    assert json.loads(limits("clear", "acme", "--json").stdout) == {"deleted": False}
+    assert "No tenant is limited" in limits("list").stderr
+
+
+@pytest.mark.usefixtures("cloud")
+def test_a_limit_that_makes_no_sense_is_refused_by_its_option() -> None:
+    for option, value in (("--in-flight", "-1"), ("--per-second", "x"), ("--weight", "many")):
+        result = by_table("set", "acme", option, value)
         assert result.exit_code == 2
         assert option in result.stderr
-    assert json.loads(limits("list", "--json").stdout)["tenants"] == {}
+    assert by_table("set", "acme", "--burst", "2").stderr == "Error: burst: needs per_second\n"
+    assert json.loads(by_table("list", "--json").stdout)["tenants"] == {}
 
 
-def test_a_table_that_is_not_there_is_an_error_in_a_sentence(cloud: Cloud) -> None:
-    result = limits("list", table="nowhere")
+@pytest.mark.usefixtures("cloud")
+@pytest.mark.parametrize("arguments", [["list"], ["set", "acme", "--in-flight", "1"], ["clear", "acme"]])
+def test_a_table_that_is_not_there_is_an_error_in_a_sentence(arguments: list[str]) -> None:
+    result = by_table(*arguments, table="nowhere")
     assert result.exit_code == 1
     assert "ResourceNotFound" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.usefixtures("cloud")
+def test_a_stage_that_is_not_there_is_an_error_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    deploy(monkeypatch, Other="x")
+    assert "has no output WorkerEnvironment" in by_stage("show").stderr
+    result = CliRunner().invoke(main, ["limits", "show", "--stage", "none"])
+    assert (result.exit_code, "no onthedot-none-workers" in result.stderr) == (1, True)

@@ -56,7 +56,7 @@ def answering(worker: ModuleType, monkeypatch: pytest.MonkeyPatch, verdicts: dic
             if received.message.run_id == "unhidable":
                 raise Unavailable("sqs")
 
-    monkeypatch.setattr(worker, "execute_run", lambda _, received: verdicts[received.message.run_id])
+    monkeypatch.setattr(worker, "execute_run", lambda _, received, __: verdicts[received.message.run_id])
     monkeypatch.setattr(worker, "_queues", Queues())
     return hidden
 
@@ -91,7 +91,7 @@ def test_the_same_message_twice_in_a_batch_is_executed_once(
 ) -> None:
     executed: list[str] = []
 
-    def execute_run(_: object, received: Received) -> Verdict:
+    def execute_run(_: object, received: Received, __: int) -> Verdict:
         executed.append(received.message.run_id)
         return Done("succeeded")
 
@@ -146,7 +146,7 @@ def test_one_message_that_breaks_the_worker_is_kept_alone_and_leaves_no_other_ru
 ) -> None:
     broken, ended = threading.Event(), threading.Event()
 
-    def execute(_: Any, received: Received) -> Verdict:
+    def execute(_: Any, received: Received, __: int) -> Verdict:
         if received.message.run_id == "bug":
             broken.set()
             raise ZeroDivisionError

@@ -68,6 +68,7 @@ def test_an_auditor_that_fails_is_tried_again_within_its_hour(prod: Assembly) ->
         ("dispatcher", "waiting_long", "waiting-long", 7200, 0),
         ("dispatcher", "aside", "records-aside", 600, 0),
         ("dispatcher", "slot_failed", "slots-failed", 300, 3),
+        ("dispatcher", "gate_failed", "gates-failed", 1800, 3),
     ],
 )
 def test_one_raises_an_alarm_on_the_metric_as_it_is_emitted(  # noqa: PLR0917

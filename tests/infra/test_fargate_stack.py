@@ -19,7 +19,7 @@ RUNS = {
 }
 # A task that works on the queues itself: exactly this, and what the stage's allow-list grants.
 DIRECT_MAY = {
-    "dynamodb:Query": {"Jobs"},
+    "dynamodb:Query": {"Jobs", "Jobs/index/due"},
     "dynamodb:GetItem": {"Jobs"},
     "dynamodb:BatchGetItem": {"Jobs"},
     "dynamodb:PartiQLInsert": {"Jobs"},

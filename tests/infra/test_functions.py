@@ -8,7 +8,7 @@ from aws_cdk import aws_lambda as lambda_
 from layers.build import LAMBDA_PYTHON
 from onthedot import settings
 from onthedot.domain.workers.pools import Pools, pools_from_json
-from tests.infra.kit import ROOT, Assembly, by_action, resolve, statements_of
+from tests.infra.kit import ROOT, Assembly, by_action, resolve, short, statements_of
 
 SETTINGS: dict[str, type[settings.Settings]] = {
     "api": settings.ApiSettings,
@@ -33,6 +33,7 @@ MAY: dict[str, dict[str, set[str]]] = {
         "dynamodb:BatchGetItem": {"Jobs"},
         "dynamodb:Query": {"Jobs", "Jobs/index/due", "Jobs/index/listing", "Jobs/index/failures"},
         "dynamodb:PutItem": {"Jobs"},
+        "dynamodb:DeleteItem": {"Jobs"},
         "dynamodb:UpdateItem": {"Jobs"},
         "dynamodb:PartiQLInsert": {"Jobs"},
         "dynamodb:PartiQLUpdate": {"Jobs"},
@@ -76,7 +77,7 @@ MAY: dict[str, dict[str, set[str]]] = {
     },
     "worker": {
         "dynamodb:GetItem": {"Jobs"},
-        "dynamodb:Query": {"Jobs"},
+        "dynamodb:Query": {"Jobs", "Jobs/index/due"},
         "dynamodb:BatchGetItem": {"Jobs"},
         "dynamodb:PartiQLInsert": {"Jobs"},
         "dynamodb:PartiQLUpdate": {"Jobs"},
@@ -215,3 +216,15 @@ def test_a_worker_puts_nothing_into_the_table_but_runs_of_a_workflow_and_the_key
 ) -> None:
     [putting] = [s for s in granted(prod, "worker") if s["Action"] == "dynamodb:PutItem"]
     assert putting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["signing#*"]}}
+
+
+def test_a_worker_reads_gates_and_waiting_lists(prod: Assembly) -> None:
+    queries = [s for s in granted(prod, "worker") if s["Action"] == "dynamodb:Query"]
+    [under] = [s["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] for s in queries if "Condition" in s]
+    assert under == ["limits", "workers", "gate#*"]
+    assert [short(s["Resource"]) for s in queries if "Condition" not in s] == ["Jobs/index/due"]
+
+
+def test_the_api_deletes_the_limits_of_gates_and_nothing_else(prod: Assembly) -> None:
+    [deleting] = [s for s in granted(prod, "api") if s["Action"] == "dynamodb:DeleteItem"]
+    assert deleting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["gates#*", "limits"]}}

@@ -19,7 +19,7 @@ from tests.contract.kits.kit import Kit
 
 @pytest.fixture
 def engine(kit: Kit) -> Engine:
-    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards())
+    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates())
     return Engine(kit.store(), kit.queues()[0], kit.blobs(), kit.clock, DEPLOYMENT, *others)
 
 

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.records import Priority
 from onthedot.ports import (
     Blobs,
     Clock,
+    GateStore,
     LimitsStore,
     PatternStore,
     ProgressStore,
@@ -99,6 +101,16 @@ class Kit(Protocol):
     def shards(self) -> ShardStore: ...
 
     def limits(self) -> LimitsStore: ...
+
+    def gates(self) -> GateStore: ...
+
+    def write_limits(self, tenant: str, name: str | None, text: str) -> None:
+        """Write the limits of a tenant's gate, or of the tenant, past the store, as a fault would."""
+        ...
+
+    def write_holder(self, gate: GateId, page: int, text: str) -> None:
+        """Add the text of a holder past the store, as a fault would. The page exists."""
+        ...
 
     def tokens(self) -> TokenStore: ...
 

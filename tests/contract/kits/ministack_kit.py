@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from localstack.table import table_arguments
 from onthedot import schema
 from onthedot.clock import SystemClock
+from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
-from onthedot.engines.aws.dynamodb.keys import progress_key, run_key
+from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
+from onthedot.engines.aws.dynamodb.keys import gate_key, gate_limits_key, limits_key, progress_key, run_key
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.moves import to_attribute
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
@@ -76,6 +78,19 @@ class MiniStackKit:
             for name, value in fields.items()
         }
         self._clients.dynamodb.update_item(TableName=self._name, Key=run_key(run_id), AttributeUpdates=updates)
+
+    def gates(self) -> DynamoGateStore:
+        return DynamoGateStore(self._clients.dynamodb, self._name, self.clock)
+
+    def write_limits(self, tenant: str, name: str | None, text: str) -> None:
+        key = limits_key(f"tenant#{tenant}") if name is None else gate_limits_key(tenant, name)
+        self._clients.dynamodb.put_item(TableName=self._name, Item={**key, "limits": {"S": text}})
+
+    def write_holder(self, gate: GateId, page: int, text: str) -> None:
+        updates: Any = {"h": {"Action": "ADD", "Value": {"SS": [text]}}}
+        self._clients.dynamodb.update_item(
+            TableName=self._name, Key=gate_key(gate.text, page), AttributeUpdates=updates
+        )
 
     def tokens(self) -> DynamoTokenStore:
         return DynamoTokenStore(self._clients.dynamodb, self._name)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.gates import SqliteGateStore
 from onthedot.engines.sqlite.limits import SqliteLimitsStore
 from onthedot.engines.sqlite.messages import Letter, MessageTable
 from onthedot.engines.sqlite.patterns import SqlitePatternStore
@@ -48,6 +50,21 @@ class SqliteKit:
 
     def limits(self) -> SqliteLimitsStore:
         return SqliteLimitsStore(self._database)
+
+    def gates(self) -> SqliteGateStore:
+        return SqliteGateStore(self._database, self.clock)
+
+    def write_limits(self, tenant: str, name: str | None, text: str) -> None:
+        with self._database.transaction() as connection:
+            if name is None:
+                connection.execute("INSERT OR REPLACE INTO limits VALUES (?, ?)", (tenant, text))
+            else:
+                connection.execute("INSERT OR REPLACE INTO gates VALUES (?, ?, ?)", (tenant, name, text))
+
+    def write_holder(self, gate: GateId, page: int, text: str) -> None:
+        statement = "UPDATE gate_states SET holders = json_insert(holders, '$[#]', ?) WHERE gate = ? AND page = ?"
+        with self._database.transaction() as connection:
+            assert connection.execute(statement, (text, gate.text, page)).rowcount == 1
 
     def tokens(self) -> SqliteTokenStore:
         return SqliteTokenStore(self._database)

@@ -33,6 +33,12 @@ def test_a_due_message_arrives_at_once_as_it_was_sent(
     assert (received.message, received.receive_count) == (message, 1)
 
 
+def test_a_message_has_the_gates_of_its_run(queues: RunQueues, inbox: Inbox, clock: Clock, soon: Deadline) -> None:
+    gated = replace(a_message(clock), gates=("customer:42/é", "stripe"), woken="stripe", start_by=clock.now() + 1)
+    queues.send([gated], soon)
+    assert receive_one(inbox).message == gated
+
+
 def test_sending_nothing_is_fine(queues: RunQueues, inbox: Inbox, soon: Deadline) -> None:
     assert list(queues.send([], soon)) == []
     assert receive(inbox) == []

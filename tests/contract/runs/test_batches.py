@@ -31,6 +31,13 @@ def test_more_than_a_hundred_runs_are_read_at_once_and_missing_ones_left_out(
     assert store.get_many(wanted, soon).found == {run.run_id: run for run in runs}
 
 
+def test_an_empty_id_has_no_record_and_hides_no_other(store: RunStore, clock: Clock, soon: Deadline) -> None:
+    """A holder of a gate that cannot be read has no run."""
+    [run] = pending_runs(1, store, clock)
+    read = store.get_many(["", run.run_id], soon)
+    assert (set(read.found), read.unread) == ({run.run_id}, frozenset())
+
+
 def test_an_id_asked_for_twice_is_answered_once(store: RunStore, clock: Clock, soon: Deadline) -> None:
     [run] = pending_runs(1, store, clock)
 

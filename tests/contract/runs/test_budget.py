@@ -81,7 +81,7 @@ class Life:
     engine: Engine
     progress: DynamoProgressStore
 
-    def submit(self, delay_s: int) -> Record:
+    def submit(self, delay_s: int, *gates: str) -> Record:
         target = HttpTarget("https://api.example.com/v1/orders/123/remind")
         request = JobRequest(
             definition=Definition(target, payload={"order": 123, "user": "u-47"}, name="remind", tags={"app": "shop"}),
@@ -89,6 +89,7 @@ class Life:
             priority=Priority.MEDIUM,
             pool=DEFAULT_POOL,
             delay_ms=delay_s * 1000,
+            gates=gates,
         )
         with counted_units(self.clients.dynamodb) as units:
             run = submit_job(self.engine, "acme", request)
@@ -125,7 +126,7 @@ def life(ministack: Clients) -> Life:
     store = CountingStore(ministack, kit.store()._table, clock)
     queues, _ = kit.queues()
     virtual_queues = SqsRunQueues(ministack.sqs, None, queues._queue_urls, clock)
-    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards())
+    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates())
     engine = Engine(store, virtual_queues, NoBlobs(), clock, DEPLOYMENT, *others)
     keys_of(engine, "acme")  # made once for each tenant, not for each run
     return Life(ministack, clock, store, engine, DynamoProgressStore(ministack.dynamodb, store.table))

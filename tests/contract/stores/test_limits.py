@@ -1,9 +1,8 @@
-"""The limits of tenants, and the throttled tenants and queues."""
+"""The limits of tenants."""
 
 from concurrent.futures import ThreadPoolExecutor
 
-from onthedot.domain.runs.fairness import Limits, TenantLimits
-from onthedot.domain.runs.records import Priority
+from onthedot.domain.gates.limits import Limits, TenantLimits
 from tests.contract.kits.kit import Kit
 
 
@@ -21,17 +20,23 @@ def test_limits_are_kept_for_each_tenant_and_can_be_lifted(kit: Kit) -> None:
     assert set(limits.read().tenants) == {"other"}
 
 
-def test_who_is_held_back_is_known_from_every_group_and_forgotten_when_it_is_over(kit: Kit) -> None:
+def test_the_limits_of_one_tenant_are_found_as_they_are_now(kit: Kit) -> None:
     limits = kit.limits()
-    limits.put("acme", TenantLimits(in_flight=1))
-    limits.mark_throttled(0, {"acme": "limit in_flight"})
-    limits.mark_throttled(1, {"queue:default-low": "backpressure"})
-    read = limits.read()
-    assert read.why_throttled("acme", "default", Priority.HIGH) == "limit in_flight"
-    assert read.why_throttled("other", "default", Priority.LOW) == "backpressure"
-    assert read.tenants == {"acme": TenantLimits(in_flight=1)}
-    limits.mark_throttled(0, {})
-    assert limits.read().throttled == {"queue:default-low": "backpressure"}
+    assert limits.find("acme") is None
+    whole = TenantLimits(in_flight=5, per_second=2.5, burst=3, paused=True, weight=3)
+    limits.put("acme", whole)
+    limits.put("acme#2", TenantLimits(weight=2))
+    assert (limits.find("acme"), limits.find("acme#2"), limits.find("acm")) == (whole, TenantLimits(weight=2), None)
+    limits.put("acme", None)
+    assert limits.find("acme") is None
+
+
+def test_limits_that_cannot_be_read_stop_their_tenant_and_no_other(kit: Kit) -> None:
+    limits = kit.limits()
+    limits.put("other", TenantLimits(in_flight=1))
+    kit.write_limits("acme", None, "{")
+    assert limits.find("acme") == TenantLimits(paused=True)
+    assert limits.read().tenants == {"other": TenantLimits(in_flight=1)}
 
 
 def test_there_is_no_bound_on_the_number_of_limited_tenants(kit: Kit) -> None:
@@ -49,13 +54,3 @@ def test_two_operators_at_once_lose_nothing(kit: Kit) -> None:
     with ThreadPoolExecutor(6) as operators:
         list(operators.map(lambda tenant: limits.put(tenant, TenantLimits(weight=2)), tenants))
     assert set(limits.read().tenants) == set(tenants)
-
-
-def test_marks_that_do_not_fit_into_an_item_are_left_out_and_queues_come_first(kit: Kit) -> None:
-    limits = kit.limits()
-    marks = {f"tenant{number}": "tenant has 10 runs in flight (limit in_flight)" * 3 for number in range(5_000)}
-    limits.mark_throttled(0, {**marks, "queue:default-low": "backpressure"})
-    throttled = limits.read().throttled
-    assert throttled["queue:default-low"] == "backpressure"
-    assert 500 < len(throttled) < 1_000
-    assert throttled.items() <= {**marks, "queue:default-low": "backpressure"}.items()

@@ -6,13 +6,15 @@ from dataclasses import replace
 import pytest
 
 from onthedot.domain.errors import JobConflict, JobNotFound, Unavailable
+from onthedot.domain.gates.names import gate_of_slot, queue_gate
 from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.fairness import TenantLimits
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Answer
+from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.events.pattern_index import LEFT_OVER_MS
+from onthedot.use_cases.gates.queue_lists import flag_queue
 from onthedot.use_cases.jobs.change_job import cancel_job, change_job, pause_job, resume_job
 from onthedot.use_cases.jobs.delete_job import delete_job
 from onthedot.use_cases.jobs.explain_job import explain_job
@@ -144,13 +146,12 @@ def test_runs_have_their_jobs_priority(shop: Eventful) -> None:
     assert message.message.run_id == shop.runs_of(urgent)[0].run_id
 
 
-def test_runs_of_a_tenant_that_is_held_back_wait_for_their_claim(shop: Eventful) -> None:
-    shop.world.limits.put("acme", TenantLimits(in_flight=1))
-    shop.world.limits.mark_throttled(0, {"acme": "limit in_flight"})
+def test_a_run_waits_on_the_list_of_its_queue_while_others_wait_there(shop: Eventful) -> None:
+    flag_queue(shop.world.engine, DEFAULT_POOL, Priority.MEDIUM, shop.clock.now())
     job = shop.waiting_job()
     shop.tell(an_event())
     (run,) = shop.runs_of(job)
-    assert run.status is Status.PENDING
+    assert (run.status, gate_of_slot(run.slot)) == (Status.PENDING, queue_gate("default-medium"))
     shop.let_pass(300)
     assert shop.stored(run).status is Status.SUCCEEDED
 

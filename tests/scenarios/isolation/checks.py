@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.domain.gates.names import WAIT
 from onthedot.domain.ids import stamped_run_id
 from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
 from onthedot.domain.runs.slots import bucket_of, shard_of
@@ -136,7 +137,7 @@ class Checks:
         with self.story.troubled.world.database.transaction() as connection:
             rows = connection.execute("SELECT run_id, slot FROM runs WHERE slot IS NOT NULL").fetchall()
         slots = {row["run_id"]: row["slot"].split("#") for row in rows if not row["slot"].startswith("aside#")}
-        return [f"{run_id} in {slot}" for run_id, slot in slots.items() if int(slot[2]) < past]
+        return [f"{run_id} in {slot}" for run_id, slot in slots.items() if slot[0] == WAIT or int(slot[2]) < past]
 
     def progress(self) -> list[str]:
         """Return the shards whose passes are not complete up to the present."""
@@ -191,7 +192,8 @@ def _delays(trouble: Trouble, due: Due) -> bool:
     """Return whether the run needed the service while it failed: for the call, or before it, to be claimed and sent."""
     if trouble.slow_ms or trouble.about is not None or trouble.first > due.at + ON_TIME_MS:
         return False
-    if trouble.port == "signing" or (trouble.port == "blobs" and _makes_graph(due.job)):
+    # No attempt starts without its tenant's limits, because it might break them.
+    if trouble.port in ("signing", "limits") or (trouble.port == "blobs" and _makes_graph(due.job)):
         return due.at < trouble.last + AFTER_CALL
     needed = trouble.port == "store" or (trouble.port == "queues" and trouble.pool == DEFAULT_POOL)
     return needed and max(due.job.created_at, due.at - AFTER_FAILURE) < trouble.last + AFTER_CALL

@@ -1,5 +1,7 @@
 """A slot that fails, a tick that meets another one, a tick without time: the other slots and shards go on."""
 
+from typing import Any
+
 import pytest
 
 from onthedot.domain.runs.records import Status
@@ -20,10 +22,10 @@ def test_a_slot_that_cannot_be_read_stops_no_other_and_is_read_when_it_can_be(
         first = runs[0].slot
         read_slot = type(world.store).read_slot
 
-        def failing(store: object, slot: str, cursor: str | None = None) -> object:
+        def failing(store: object, slot: str, *more: Any) -> object:
             if slot == first:
                 raise RuntimeError("this partition is broken")
-            return read_slot(store, slot, cursor)  # type: ignore[arg-type]
+            return read_slot(store, slot, *more)  # type: ignore[arg-type]
 
         monkeypatch.setattr(type(world.store), "read_slot", failing)
         simulation.let_pass(FAR + 60)

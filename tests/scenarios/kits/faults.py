@@ -6,11 +6,16 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.gates.limits import GateLimits
+from onthedot.domain.gates.names import GateId
+from onthedot.domain.gates.state import GateChange, GateState, Holder
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.ports import (
     Deadline,
+    GateAnswer,
+    GateStore,
     Moved,
     Page,
     PatternEntry,
@@ -52,8 +57,12 @@ class Faults:
     meanwhile: Callable[[], object] | None = None
     """The act of another process just before the effect, with MEANWHILE."""
     seen: list[str] = field(default_factory=list)
+    named: str | None = None
+    """Count only effects of this name."""
 
     def around(self, name: str, effect: Callable[[], Result], half: Callable[[], Any] | None = None) -> Result:
+        if self.named not in (None, name):
+            return effect()
         number = len(self.seen)
         self.seen.append(name)
         return effect() if number != self.at else self._strike(name, effect, half)
@@ -116,8 +125,8 @@ class FaultyStore:
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self.inner.failed(tenant, limit, cursor)
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
-        return self.inner.read_slot(slot, cursor)
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
+        return self.inner.read_slot(slot, cursor, limit)
 
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         return self.faults.around("set aside", lambda: self.inner.set_aside(run_id, slot, why, now))
@@ -196,3 +205,40 @@ class FaultyProgress:
         self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
     ) -> frozenset[int]:
         return self.faults.around("write progress", lambda: self.inner.finish(lease, before, after))
+
+
+@dataclass
+class FaultyGates:
+    """Gates whose writes are effects."""
+
+    inner: GateStore
+    faults: Faults
+
+    def find(self, tenant: str, name: str) -> GateLimits | None:
+        return self.inner.find(tenant, name)
+
+    def put(self, tenant: str, name: str, limits: GateLimits | None) -> None:
+        self.faults.around("put gate", lambda: self.inner.put(tenant, name, limits))
+
+    def names(self, tenant: str, limit: int, cursor: str | None = None) -> Page[tuple[str, GateLimits]]:
+        return self.inner.names(tenant, limit, cursor)
+
+    def read(self, gate: GateId) -> GateState:
+        return self.inner.read(gate)
+
+    def pages(self, gate: GateId) -> Sequence[frozenset[Holder]]:
+        return self.inner.pages(gate)
+
+    def take(
+        self, gate: GateId, page: int, holder: Holder, *, room: int, newcomer: bool, capacity: int | None
+    ) -> GateAnswer:
+        def take() -> GateAnswer:
+            return self.inner.take(gate, page, holder, room=room, newcomer=newcomer, capacity=capacity)
+
+        return self.faults.around("take place", take)
+
+    def give_back(self, gate: GateId, page: int, holder: Holder) -> GateState:
+        return self.faults.around("give place back", lambda: self.inner.give_back(gate, page, holder))
+
+    def change(self, gate: GateId, change: GateChange) -> GateAnswer:
+        return self.faults.around("change gate", lambda: self.inner.change(gate, change))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from onthedot.clock import VirtualClock
+from onthedot.domain.runs.records import Kind
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Page, SlotEntry
@@ -17,6 +18,10 @@ _COLUMNS: Final = ("run_id", "job_id", DUE.partition_key, DUE.sort_key, *DUE.inc
 _LISTED: Final = ", ".join(_COLUMNS)
 _NEW: Final = ", ".join(f"NEW.{name}" for name in _COLUMNS)
 _PLACES: Final = ", ".join("?" * len(_COLUMNS))
+_SHOW_GATE: Final = (
+    "INSERT INTO gate_states (gate, page, holders, priorities, expires_at, slot, fire_at)"
+    " VALUES (?, 0, '[]', '[]', 0, ?, ?)"
+)
 
 
 def random_lag(chance: random.Random) -> int:
@@ -41,7 +46,7 @@ class LaggingIndex:
     _copy: Database = field(init=False)
     _store: SqliteRunStore = field(init=False)
     _shown: dict[str, int] = field(default_factory=dict)
-    """By record the number of the latest write that the copy shows: an older one does not undo it."""
+    """By record or gate the number of the latest write that the copy shows: an older one does not undo it."""
 
     def __post_init__(self) -> None:
         clock = VirtualClock()
@@ -58,11 +63,16 @@ class LaggingIndex:
                     f"CREATE TRIGGER noted_{event} AFTER {event} ON runs BEGIN"
                     f" INSERT INTO writes (shown_at, {_LISTED}) VALUES (shown_at(), {_NEW}); END"
                 )
+                connection.execute(
+                    f"CREATE TRIGGER noted_gate_{event} AFTER {event} ON gate_states WHEN NEW.page = 0 BEGIN"
+                    " INSERT INTO writes (shown_at, run_id, kind, slot, fire_at)"
+                    " VALUES (shown_at(), NEW.gate, 'gate', NEW.slot, NEW.fire_at); END"
+                )
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         """Return a page of the slot as the index shows it now."""
         self._catch_up()
-        return self._store.read_slot(slot, cursor)
+        return self._store.read_slot(slot, cursor, limit)
 
     def close(self) -> None:
         self._copy.close()
@@ -81,6 +91,11 @@ class LaggingIndex:
         if row["number"] < self._shown.get(row["run_id"], 0):
             return
         self._shown[row["run_id"]] = row["number"]
+        if row["kind"] == Kind.GATE:
+            copy.execute("DELETE FROM gate_states WHERE gate = ?", (row["run_id"],))
+            if row["slot"] is not None:
+                copy.execute(_SHOW_GATE, (row["run_id"], row["slot"], row["fire_at"]))
+            return
         copy.execute("DELETE FROM runs WHERE run_id = ?", (row["run_id"],))
         if row["slot"] is not None:
             copy.execute(
@@ -105,8 +120,8 @@ class LaggingStore:
     inner: Any
     index: LaggingIndex
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
-        return self.index.read_slot(slot, cursor)
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
+        return self.index.read_slot(slot, cursor, limit)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)

@@ -59,6 +59,7 @@ class Services:
     def engine(self, inner: Engine) -> Engine:
         """Return the engine with all its calls by way of these services."""
         ports: dict[str, Any] = {port: Service(getattr(inner, port), port, self) for port in PORTS}
+        ports["gates"] = Service(inner.gates, "store", self)  # they are in the same table
         return replace(inner, **ports)
 
     def slowest_ms(self) -> int:

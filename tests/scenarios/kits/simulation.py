@@ -20,7 +20,15 @@ from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.use_cases.shards.served_shards import ServedShards
 from tests.builders import World
-from tests.scenarios.kits.faults import Crash, Faults, FaultyPatterns, FaultyProgress, FaultyQueues, FaultyStore
+from tests.scenarios.kits.faults import (
+    Crash,
+    Faults,
+    FaultyGates,
+    FaultyPatterns,
+    FaultyProgress,
+    FaultyQueues,
+    FaultyStore,
+)
 
 NEVER = Faults()
 
@@ -71,6 +79,7 @@ class Simulation:
             store=FaultyStore(self.world.store, faults),
             queues=FaultyQueues(self.world.queues, faults),
             patterns=FaultyPatterns(self.world.patterns, faults),
+            gates=FaultyGates(self.world.gates, faults),
         )
 
     def submit(self, delay_s: float, *, faults: Faults = NEVER, key: str | None = None, retries: int = 3) -> Record:

@@ -1,18 +1,16 @@
-"""Limits, backlog, large slots and short time, in whole lives."""
+"""Backlog, large slots and short time, in whole lives."""
 
 from dataclasses import replace
 
 import pytest
 
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.fairness import TenantLimits
 from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.ports import Deadline
 from onthedot.use_cases.dispatch import dispatch_due as dispatching
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.plan_ticks import continue_tick
 from tests.builders import World, a_run, a_world
-from tests.scenarios.kits.recurring import cron, submit
 from tests.scenarios.kits.simulation import Simulation
 
 
@@ -25,43 +23,6 @@ def dispatched(world: World, runs: list[Record]) -> int:
     return sum(run is not None and run.status is Status.DISPATCHED for run in found)
 
 
-def test_a_tenant_over_its_limit_waits_in_its_slot_and_others_do_not(simulation: Simulation) -> None:
-    world = simulation.world
-    world.limits.put("greedy", TenantLimits(in_flight=10))
-    greedy, modest = pending(world, 40, "greedy"), pending(world, 5, "modest")
-    simulation.plan_ticks()
-    simulation.dispatch()
-    assert (dispatched(world, greedy), dispatched(world, modest)) == (10, 5)
-    assert "limit in_flight" in world.limits.read().throttled["greedy"]
-    simulation.let_pass(15 * 60)
-    assert {simulation.status(run) for run in greedy} == {Status.SUCCEEDED}
-    assert world.limits.read().throttled == {}
-
-
-def test_the_direct_path_asks_too_while_a_tenant_is_held_back(simulation: Simulation) -> None:
-    world = simulation.world
-    world.limits.put("acme", TenantLimits(in_flight=1))
-    pending(world, 3, "acme")
-    simulation.plan_ticks()
-    simulation.dispatch()
-    run = simulation.submit(3)
-    assert run.status is Status.PENDING
-    simulation.let_pass(20 * 60)
-    assert simulation.status(run) is Status.SUCCEEDED
-
-
-def test_stamped_runs_of_a_limited_tenant_wait_for_their_claim(simulation: Simulation) -> None:
-    simulation.world.limits.put("acme", TenantLimits(per_second=1 / 60))
-    job = submit(simulation, cron("* * * * *"))
-    other = submit(simulation, cron("*/1 * * * *"))
-    simulation.let_pass(20 * 60)
-    for each in (job, other):
-        runs = simulation.world.store.runs_of(each.job_id, 100).items
-        assert {run.status for run in runs} <= {Status.SUCCEEDED, Status.PENDING, Status.DISPATCHED, Status.SKIPPED}
-    calls = len(simulation.target.calls)
-    assert 15 <= calls <= 26  # about one a minute, where forty were due
-
-
 def test_a_backlogged_queue_pauses_claims_until_it_drains() -> None:
     with a_world(Deployment(shards=2, lookahead=3, history_days=7, backlog_limit=20)) as world:
         simulation = Simulation(world)
@@ -72,10 +33,8 @@ def test_a_backlogged_queue_pauses_claims_until_it_drains() -> None:
         simulation.plan_ticks()
         simulation.dispatch()
         assert dispatched(world, runs) == 0
-        assert "backpressure" in world.limits.read().throttled["queue:default-medium"]
         simulation.let_pass(300)
         assert {simulation.status(run) for run in runs} == {Status.SUCCEEDED}
-        assert world.limits.read().throttled == {}
 
 
 def test_other_priorities_go_on_while_one_queue_is_full() -> None:

@@ -2,19 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS, bucket_of, slot_shard
+from onthedot.domain.gates.limits import GateLimits
+from onthedot.domain.gates.names import GateId, waiting_slot
+from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.domain.runs.slots import BUCKET_MS, bucket_of, shard_of, slot_shard
 from onthedot.domain.shard_history import ShardHistory
 from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Page, SlotEntry
+from onthedot.use_cases.gates.flag_gate import flag_gate
 from onthedot.use_cases.shards.retire_shards import Retirement, retire_shards
-from tests.builders import World, a_world, the_claim_of
+from tests.builders import World, a_run, a_world, the_claim_of
 from tests.scenarios.kits.recurring import every, submit
 from tests.scenarios.kits.simulation import Simulation
 
@@ -164,9 +168,9 @@ def test_shards_that_are_used_again_after_days_are_read_from_their_new_first_wri
         read: list[str] = []
         read_slot = SqliteRunStore.read_slot
 
-        def counted(store: SqliteRunStore, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+        def counted(store: SqliteRunStore, slot: str, *more: Any) -> Page[SlotEntry]:
             read.append(slot)
-            return read_slot(store, slot, cursor)
+            return read_slot(store, slot, *more)
 
         monkeypatch.setattr(SqliteRunStore, "read_slot", counted)
         after.let_pass(61)
@@ -193,3 +197,40 @@ def test_a_record_that_moves_inside_its_shard_past_a_read_is_found() -> None:
 
         moving = Hiding(world, lambda: world.store.move(claim))
         assert retire_shards(moving, world.clock, lambda _: None).left >= 1
+
+
+def a_gate_in_an_old_shard(world: World) -> GateId:
+    """Flag a gate in a shard that only the larger number has."""
+    gates = (GateId("acme", f"gate-{number}") for number in range(100))
+    gate = next(gate for gate in gates if shard_of(gate.text, MANY.shards) >= FEW.shards)
+    flag_gate(world.engine, gate, Priority.MEDIUM, world.clock.now())
+    return gate
+
+
+def test_a_flagged_gate_in_an_old_shard_keeps_the_shard_until_a_look_has_moved_it() -> None:
+    with a_world(MANY) as world:
+        Simulation(world).submit(10)
+        after = a_process(world, FEW)
+        after.submit(10)
+        after.let_pass(60)
+        world.clock.advance(DAY)
+        gate = a_gate_in_an_old_shard(world)
+        world.gates.put("acme", gate.name, GateLimits(paused=True))
+        assert retire(world).left == 1
+        after.let_pass(300)
+        assert slot_shard(world.gates.read(gate).slot or "") < FEW.shards
+        assert retire(world).done
+
+
+def test_waiting_lists_and_the_slots_of_keys_are_in_no_shard() -> None:
+    with a_world(MANY) as world:
+        Simulation(world).submit(10)
+        after = a_process(world, FEW)
+        after.submit(10)
+        after.let_pass(60)
+        world.clock.advance(DAY)
+        key = GateId("9#9", "customer", "7#7#7")
+        flag_gate(after.world.engine, key, Priority.MEDIUM, world.clock.now())
+        run = a_run(world.clock).standing(Status.PENDING, waiting_slot(key, Priority.MEDIUM, 7)).build()
+        assert after.world.store.create(run) is None
+        assert retire(world).done

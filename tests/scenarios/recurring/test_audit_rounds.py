@@ -39,10 +39,10 @@ def test_a_slot_that_cannot_be_read_does_not_hide_the_others(
     read_slot = simulation.world.store.read_slot
     present = simulation.clock.now() // 60_000
 
-    def throttled(slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+    def throttled(slot: str, *more: Any) -> Page[SlotEntry]:
         if slot == f"fire#0#{present - 1}":
             raise Unavailable("read_slot: throttled")
-        return read_slot(slot, cursor)
+        return read_slot(slot, *more)
 
     monkeypatch.setattr(simulation.world.store, "read_slot", throttled)
     counts = audit_all(simulation)

@@ -110,7 +110,6 @@ def test_explain_answers_with_the_facts_that_it_has(
     [
         ("registry.workers", {"target": SHELL}, "unknown", "the workers cannot be read now"),
         ("store.runs_of", {"every": 60}, "unknown", "its runs cannot be read now"),
-        ("limits.read", {"delay": 600}, "unknown", "the limits cannot be read now"),
         ("queues.visible", {"delay": 5}, "queued", "that queue does not answer now"),
     ],
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.gates.limits import Limits
 from onthedot.domain.ids import node_job_id
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.dependencies import OnParentFailure
@@ -274,7 +275,8 @@ def test_a_sweep_that_cannot_read_the_graph_asks_a_worker() -> None:
         assert slot is not None
         clan.clock.advance(180)
         engine = clan.without_blobs()
-        sweep = sweep_slot(engine, slot, "tick", Deadline.after(clan.clock.now(), 10_000), QueueStates(engine.queues))
+        deadline = Deadline.after(clan.clock.now(), 10_000)
+        sweep = sweep_slot(engine, slot, "tick", deadline, QueueStates(engine.queues), Limits())
         assert not sweep.whole
         assert clan.stored(workflow).notify_pending, "nobody forgets it"
         clan.work()

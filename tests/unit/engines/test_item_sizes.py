@@ -4,29 +4,34 @@ An item that reached them could not be written any more: not ended, not reschedu
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
+from localstack.write_units import computed_units
 from onthedot.api.core.fields import MAX_TEXT
 from onthedot.api.jobs.fields import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS
 from onthedot.api.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
 from onthedot.api.workers.fields import MAX_CAPABILITIES, MAX_RUNNING
 from onthedot.domain import shard_history
 from onthedot.domain.events import patterns
-from onthedot.domain.ids import event_run_id
+from onthedot.domain.gates.limits import GateLimits, TenantLimits
+from onthedot.domain.gates.names import MOST_KEY_CHARACTERS, GateId, keys_slot
+from onthedot.domain.gates.state import CHANGEABLE, PAGE, GateChange, Holder
+from onthedot.domain.ids import event_run_id, fresh_generation, fresh_job_id
 from onthedot.domain.runs.dependencies import MOST_CHILDREN
-from onthedot.domain.runs.fairness import TenantLimits
 from onthedot.domain.runs.lifecycle import KEPT_ATTEMPTS
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.records import Priority, Record
 from onthedot.domain.shard_history import ShardHistory
 from onthedot.domain.workers.records import MOST_ASSIGNED
 from onthedot.domain.workflows.graph import MAX_JOBS
 from onthedot.engines.aws.dynamodb import keys
+from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
 from onthedot.engines.aws.dynamodb.items import to_item
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
@@ -45,6 +50,8 @@ DEAR = "\x01"
 WIDE = "\U0001f389"
 """A character that can be printed and needs the most bytes in UTF-8: four."""
 TENANT = WIDE * LONGEST_NAME
+FAR_AHEAD = 2_500_000_000_000
+"""A time in milliseconds, in the year 2049."""
 
 
 @pytest.fixture
@@ -66,6 +73,20 @@ class Table:
 
     def put_item(self, **request: Any) -> None:
         self.items.append(request["Item"])
+
+    def update_item(self, **request: Any) -> dict[str, Any]:
+        """Apply sets of attributes and additions to sets, the only updates that are made here."""
+        names, values = request["ExpressionAttributeNames"], request["ExpressionAttributeValues"]
+        item: dict[str, Any] = next(
+            (dict(i) for i in self.items if request["Key"].items() <= i.items()), request["Key"]
+        )
+        for name, value in re.findall(r"(#\w+) = (:\w+)", request["UpdateExpression"]):
+            item[names[name]] = values[value]
+        for name, value in re.findall(r"(#\w+) (:\w+)", request["UpdateExpression"]):
+            present = item.get(names[name], {"SS": []})["SS"]
+            item[names[name]] = {"SS": [*present, *values[value]["SS"]]}
+        self.items = [item]
+        return {"Attributes": item}
 
     def batch_write_item(self, **request: Any) -> dict[str, Any]:
         for writes in request["RequestItems"].values():
@@ -216,13 +237,46 @@ def test_a_worker_with_the_most_of_everything(api: Api, world: World) -> None:
     assert 150 * 1024 < table.largest < FAR_BELOW
 
 
-def test_the_limits_and_marks_of_all_tenants(world: World) -> None:
+def test_the_limits_of_a_tenant_and_of_a_gate(world: World) -> None:
     table = Table()
-    store = DynamoLimitsStore(table, "t")  # type: ignore[arg-type]
-    store.put(TENANT, TenantLimits(2**63, 1.7976931348623157e308, 1_000))
+    client: Any = table
+    DynamoLimitsStore(client, "t").put(
+        TENANT, TenantLimits(2**63, 1.7976931348623157e308, 2**63, paused=True, put_at=10**13, weight=1_000)
+    )
+    limits = GateLimits(2**63, 1.7976931348623157e308, 2**63, paused=True, put_at=10**13)
+    DynamoGateStore(client, "t", world.clock).put(TENANT, "n" * 64, limits)
+    assert len(table.items) == 2
     assert table.largest < 2 * 1024
-    store.mark_throttled(0, {f"{n:05}{TENANT}": f"tenant {n:05}{TENANT} has 9 runs in flight" for n in range(5_000)})
-    assert 90 * 1024 < table.largest < FAR_BELOW
+
+
+def test_a_page_of_holders_costs_one_unit(world: World) -> None:
+    """Unless the names of tenant, gate and key are long: then a place costs two."""
+    gate = GateId.of("acme-corporation", "customer:42")
+    values = {"slot": keys_slot(gate), **dict.fromkeys(("fire_at", "flagged_at"), FAR_AHEAD), "parts": 16}
+    rates = {"next_start": 1_000 * FAR_AHEAD, "next_instant": 1_000 * FAR_AHEAD, "capacity": 1_000}
+    assert {*values, *rates} == CHANGEABLE, "the state has every value"
+    table = Table()
+    store = DynamoGateStore(table, "t", world.clock)  # type: ignore[arg-type]
+    store.change(gate, GateChange(sets={**values, **rates}, priorities=frozenset(Priority)))
+    for number in range(PAGE):
+        run_id = event_run_id(fresh_job_id(), FAR_AHEAD - number, "e")
+        holder = Holder(fresh_generation(), fresh_generation(), FAR_AHEAD, run_id)
+        state = store.take(gate, 0, holder, room=PAGE, newcomer=False, capacity=None).state
+    assert len(state.holders) == PAGE
+    assert computed_units(table.items[0], table.items[0]) == 1
+
+
+def test_the_largest_state_of_a_gate(world: World) -> None:
+    """Eight holders of a key with the longest names."""
+    gate = GateId(TENANT, "n" * 64, WIDE * MOST_KEY_CHARACTERS)
+    table = Table()
+    store = DynamoGateStore(table, "t", world.clock)  # type: ignore[arg-type]
+    store.change(gate, GateChange(sets={"slot": keys_slot(gate), "fire_at": 1}))
+    for number in range(PAGE):
+        holder = Holder("t" * 12, "g" * 12, number, event_run_id(fresh_job_id(), 1, "e"))
+        store.take(gate, 0, holder, room=PAGE, newcomer=False, capacity=None)
+    assert len(table.items[0]["pk"]["S"].encode()) < 2_048, "DynamoDB takes no longer key"
+    assert table.largest < 8 * 1024
 
 
 def test_the_signing_keys_of_a_tenant_that_rotates_for_ever(api: Api, world: World) -> None:
@@ -248,7 +302,19 @@ def test_a_token_the_memory_of_an_event_the_progress_and_the_numbers_of_shards(w
 
 def test_this_file_knows_every_kind_of_item() -> None:
     """A new kind needs its largest item here."""
-    known = {"run", "token", "limits", "progress", "shards", "worker", "signing", "pattern", "event"}
+    known = {
+        "run",
+        "gate",
+        "gate_limits",
+        "token",
+        "limits",
+        "progress",
+        "shards",
+        "worker",
+        "signing",
+        "pattern",
+        "event",
+    }
     assert {name for name in vars(keys) if name.endswith("_key")} == {"_key", *(f"{kind}_key" for kind in known)}
 
 

@@ -109,6 +109,12 @@ def test_the_command_for_one_job_reaches_for_the_api(bare: Bare) -> None:
     assert (code, output) == (1, "Error: http://127.0.0.1:1 cannot be reached: NewConnectionError\n")
 
 
+@pytest.mark.parametrize("command", ["gates", "limits"])
+def test_the_commands_for_limits_reach_for_the_api(bare: Bare, command: str) -> None:
+    code, output = bare.run("onthedot", command, "list", "--url", "http://127.0.0.1:1", "--token", "t")
+    assert (code, output) == (1, "Error: http://127.0.0.1:1 cannot be reached: NewConnectionError\n")
+
+
 def test_a_worker_with_an_app_runs_until_it_is_stopped(bare: Bare) -> None:
     (bare.folder / "my_app.py").write_text(APP)
     process = bare.start("onthedot", "worker", "--app", "my_app", "--url", "http://127.0.0.1:1")

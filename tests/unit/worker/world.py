@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl
 
 from onthedot.api.core.http import Request, Response
 from onthedot.api.core.router import handle
@@ -48,6 +49,8 @@ class ApiServer:
     answers: dict[str, list[int]] = field(default_factory=dict)
     """By a part of the path, the statuses that are answered instead, once each."""
     calls: list[str] = field(default_factory=list)
+    role: str = "admin"
+    """The role of the token."""
 
     def answer(self, request: Request) -> Response:
         self.calls.append(request.path)
@@ -67,8 +70,10 @@ def serving(world: World) -> Iterator[ApiServer]:
         def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             known = self.headers.get("Authorization") == f"Bearer {TOKEN}"
-            principal = Principal("acme", "admin", "a worker") if known else None
-            response = api.answer(Request(self.command, self.path, body=body, principal=principal))
+            principal = Principal("acme", api.role, "a worker") if known else None
+            path, _, query = self.path.partition("?")
+            request = Request(self.command, path, dict(parse_qsl(query)), body=body, principal=principal)
+            response = api.answer(request)
             content = response.text.encode()
             self.send_response(response.status)
             self.send_header("Content-Length", str(len(content)))
@@ -79,6 +84,12 @@ def serving(world: World) -> Iterator[ApiServer]:
             self._serve()
 
         def do_POST(self) -> None:
+            self._serve()
+
+        def do_PUT(self) -> None:
+            self._serve()
+
+        def do_DELETE(self) -> None:
             self._serve()
 
         def log_message(self, *_: Any) -> None:

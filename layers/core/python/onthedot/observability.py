@@ -34,7 +34,7 @@ def emit(stage: str, part: str, counts: Mapping[str, int], lateness_ms: list[int
     metrics.add_dimension("stage", stage)
     metrics.add_dimension("part", part)
     for name, count in values.items():
-        metrics.add_metric(name, MetricUnit.Count, count)
+        metrics.add_metric(name, MetricUnit.Seconds if name.endswith("_seconds") else MetricUnit.Count, count)
     for late in lateness_ms or []:
         metrics.add_metric("lateness_ms", MetricUnit.Milliseconds, late)
     metrics.flush_metrics()

@@ -9,14 +9,12 @@ from dataclasses import asdict, fields
 from typing import Any, Final
 
 from onthedot.domain import compact_json
-from onthedot.domain.runs.fairness import QUEUE_PREFIX, TenantLimits
+from onthedot.domain.gates.limits import GateLimits, TenantLimits
 from onthedot.domain.targets.webhooks import SigningKey
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 
 DAMAGED: Final = (AttributeError, KeyError, TypeError, ValueError)
 """The errors that reading a damaged text raises."""
-MOST_THROTTLED_BYTES: Final = 100 * 1024
-"""Most bytes of the marks of one shard group. Only the claim pass limits a tenant without a mark."""
 
 
 def about(worker: WorkerRecord) -> str:
@@ -65,31 +63,27 @@ def keys_of(text: str) -> tuple[SigningKey, ...]:
     return tuple(SigningKey(*values[:3]) for values in json.loads(text))
 
 
-def limits_text(limits: TenantLimits) -> str:
-    """Return the limits of a tenant as text."""
-    return _dump(asdict(limits))
+def limits_text(limits: GateLimits) -> str:
+    """Return the limits of a gate or a tenant as text. Limits that are not set are left out."""
+    return _dump({name: value for name, value in asdict(limits).items() if value is not None})
 
 
 def limits_of(text: str) -> TenantLimits:
-    """Return the limits that `limits_text` encoded."""
-    return TenantLimits(**_known(TenantLimits, json.loads(text)))
+    """Return the limits of a tenant that `limits_text` encoded. Raise one of `DAMAGED`."""
+    return TenantLimits(**_known_limits(TenantLimits, text))
 
 
-def throttled_text(throttled: Mapping[str, str]) -> str:
-    """Return the reasons by tenant and queue as text. The queues come first, and what does not fit is left out."""
-    kept: dict[str, str] = {}
-    room = MOST_THROTTLED_BYTES
-    for name, why in sorted(throttled.items(), key=lambda mark: not mark[0].startswith(QUEUE_PREFIX)):
-        room -= len(_dump({name: why}).encode())
-        if room < 0:
-            break
-        kept[name] = why
-    return _dump(kept)
+def gate_limits_of(text: str) -> GateLimits:
+    """Return the limits of a gate that `limits_text` encoded. Raise one of `DAMAGED`."""
+    return GateLimits(**_known_limits(GateLimits, text))
 
 
-def throttled_of(text: str) -> dict[str, str]:
-    """Return the reasons that `throttled_text` encoded."""
-    return dict(json.loads(text))
+def _known_limits(kind: type[GateLimits], text: str) -> dict[str, Any]:
+    known = {name: value for name, value in _known(kind, json.loads(text)).items() if value is not None}
+    for name, value in known.items():
+        if (type(value) is bool) != (name == "paused") or not isinstance(value, int | float):
+            raise ValueError(f"its {name} is {value!r}")
+    return known
 
 
 def _load(stored: Mapping[str, Any]) -> Load:

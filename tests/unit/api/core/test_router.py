@@ -141,7 +141,15 @@ def test_the_description_offers_no_null_that_would_be_refused(api: Api) -> None:
 def test_a_change_offers_null_where_it_clears_something(api: Api) -> None:
     fields = api.get("/openapi.json").body["components"]["schemas"]["PatchFields"]["properties"]
     nullable = {name for name, field in fields.items() if {"type": "null"} in field.get("anyOf", ())}
-    assert nullable == {"name", "description", "start_at", "end_at", "max_runs"}
+    assert nullable == {
+        "name",
+        "description",
+        "start_at",
+        "end_at",
+        "max_runs",
+        "gates",
+        "start_within_seconds",
+    }
     assert not [name for name, field in fields.items() if name != "payload" and "default" in field]
 
 
@@ -154,6 +162,8 @@ def test_the_description_names_what_may_be_sent_besides_the_body(api: Api) -> No
     }
     assert parameters["post", "/v1/jobs"] == {"Idempotency-Key"}
     assert parameters["patch", "/v1/jobs/{id}"] == {"id", "If-Match"}
+    assert parameters["put", "/v1/gates/{name}"] == {"name"}
+    assert parameters["delete", "/v1/limits/{tenant}"] == {"tenant"}
     assert parameters["get", "/v1/jobs/{id}/executions"] == {"id", "limit", "cursor"}
     assert parameters["get", "/v1/forecast"] == {"minutes"}
 

@@ -83,16 +83,16 @@ def test_a_payload_that_cannot_be_kept_costs_its_entry_only(world: World) -> Non
     assert codes(response.body["jobs"]) == ["DISPATCHED", "unavailable"]
 
 
-class CountedLimits(Instead):
+class CountedGates(Instead):
     reads = 0
 
-    def read(self) -> Any:
+    def read(self, gate: Any) -> Any:
         self.reads += 1
-        return self.part.read()
+        return self.part.read(gate)
 
 
-def test_limits_are_read_once_for_a_batch(world: World) -> None:
-    limits = CountedLimits(world.limits)
-    response = batch(world, job(), job(), job(every=1), limits=limits)
+def test_the_flag_of_a_queue_is_read_once_for_a_batch(world: World) -> None:
+    gates = CountedGates(world.gates)
+    response = batch(world, job(), job(), job(every=1), gates=gates)
     assert codes(response.body["jobs"]) == ["DISPATCHED", "DISPATCHED", "ACTIVE"]
-    assert limits.reads == 1
+    assert gates.reads == 1

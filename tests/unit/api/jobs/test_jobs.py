@@ -134,6 +134,7 @@ def test_a_job_tells_its_story(api: Api, world: World) -> None:
     assert api.get(f"/v1/jobs/{job_id}/status").body == {
         "job_id": job_id,
         "status": "DISPATCHED",
+        "reason": None,
         "last_run": None,
         "next_run": "2026-03-01T12:00:03.000Z",
         "retry_count": 0,
@@ -163,6 +164,7 @@ def test_a_job_tells_its_story(api: Api, world: World) -> None:
     assert api.get(f"/v1/jobs/{job_id}/status").body == {
         "job_id": job_id,
         "status": "SUCCEEDED",
+        "reason": None,
         "last_run": "2026-03-01T12:00:05.012Z",
         "next_run": None,
         "retry_count": 1,

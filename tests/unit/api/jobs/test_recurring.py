@@ -120,6 +120,7 @@ def test_the_status_tells_of_the_last_run_though_later_ones_are_stamped(api: Api
     assert status == {
         "job_id": job_id,
         "status": "ACTIVE",
+        "reason": None,
         "last_run": "2026-03-01T12:00:05.000Z",
         "next_run": "2026-03-01T12:00:06.000Z",
         "retry_count": 0,

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from onthedot.domain.gates.names import GateId
+from onthedot.domain.gates.state import GateChange
+from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api, fields_of
@@ -42,6 +45,16 @@ def test_one_off_jobs_count_in_their_minute_near_and_far(api: Api) -> None:
     for delay in (30, 90, 95, 420, 599, 600):
         api.job(delay=delay)
     assert runs(api) == [1, 2, 0, 0, 0, 0, 0, 1, 0, 1]
+
+
+def test_a_gate_at_which_runs_wait_is_no_run(api: Api, world: World) -> None:
+    for shard in range(world.deployment.shards):
+        for bucket in range(5):
+            slot = slot_name(SlotKind.WATCH, shard, bucket_of(world.clock.now()) + bucket)
+            flag = {"slot": slot, "fire_at": world.clock.now() + 60_000, "flagged_at": 1}
+            world.gates.change(GateId("acme", "customer", f"{shard}-{bucket}"), GateChange(sets=flag))
+    api.job(delay=420)
+    assert runs(api) == [0, 0, 0, 0, 0, 0, 0, 1, 0, 0]
 
 
 def test_jobs_in_shards_that_are_used_no_more_count_too(api: Api, world: World) -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from onthedot.domain.reports.explain import QueueState, Reason, explain
 from onthedot.domain.runs.coming_fire import coming_fire
-from onthedot.domain.runs.fairness import throttled_queue
-from onthedot.domain.runs.records import Kind, Priority, Record, Status
+from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
 from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
@@ -96,12 +95,6 @@ def test_a_run_in_its_queue_tells_how_long_the_queue_is() -> None:
     assert unknown.endswith("41 waiting there")
 
 
-def test_a_limit_that_holds_a_run_back_stands_first() -> None:
-    reasons = explain(a_record(Status.PENDING), NOON, None, None, "tenant acme: 5 in flight")
-    assert [reason.code for reason in reasons] == ["over_limit", "overdue"]
-    assert reasons[0].message == "tenant acme: 5 in flight"
-
-
 @pytest.mark.parametrize(
     ("job", "code", "words"),
     [
@@ -150,14 +143,6 @@ def test_a_job_explains_itself_through_its_life(api: Api, world: World) -> None:
     explained = api.get(f"/v1/jobs/{again}/explain").body
     assert (explained["job_id"], explained["status"]) == (again, "PAUSED")
     assert [reason["code"] for reason in explained["reasons"]] == ["paused", "last_run_skipped"]
-
-
-def test_a_job_that_is_held_back_names_the_limit(api: Api, world: World) -> None:
-    world.limits.mark_throttled(
-        0, {throttled_queue("default", Priority.MEDIUM): "queue default-medium: 50,000 messages wait"}
-    )
-    body = api.get(f"/v1/jobs/{api.job()}/explain").body
-    assert body["reasons"][0] == {"code": "over_limit", "message": "queue default-medium: 50,000 messages wait"}
 
 
 def reasons(api: Api, job_id: str) -> list[tuple[str, str]]:

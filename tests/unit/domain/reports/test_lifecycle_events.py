@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onthedot.domain.gates.names import GateId, waiting_slot
 from onthedot.domain.reports.lifecycle_events import ENDS, STEPS, LifecycleEvent, event_of
 from onthedot.domain.runs.moves import TRANSITIONS
 from onthedot.domain.runs.records import TERMINAL, Definition, Kind, Priority, Record, Status
@@ -141,6 +142,16 @@ def test_what_changes_no_state_is_not_told() -> None:
     assert heard(RECURRING, advanced) is None
     ended = replace(RAN, status=S.SUCCEEDED, notify_pending=1)
     assert heard(ended, replace(ended, notify_pending=None)) is None
+
+
+def test_a_run_that_waits_at_a_gate_names_it_and_a_reserved_instant_is_not_told() -> None:
+    slot = waiting_slot(GateId("acme", "customer", "42"), Priority.MEDIUM, 0)
+    event = told(*change(ONE_OFF, Status.DISPATCHED, Status.PENDING, slot=slot), every_change=True)
+    assert event is not None
+    assert (event.detail_type, event.detail["reason"]) == ("onthedot.run.pending", "waits at gate customer, key 42")
+    assert told(*change(ONE_OFF, Status.DISPATCHED, Status.PENDING, slot=slot)) is None, "only on a stage that asks"
+    reserved = change(ONE_OFF, Status.DISPATCHED, Status.DISPATCHED, woken="stripe", generation="new")
+    assert told(*reserved, every_change=True) is None
 
 
 def test_a_record_that_expired_is_not_told() -> None:

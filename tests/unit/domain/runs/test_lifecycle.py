@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs import lifecycle
+from onthedot.domain.gates.names import GateId, gate_of_slot, queue_gate, waiting_slot
+from onthedot.domain.runs import changes, lifecycle
+from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import TERMINAL, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
+from onthedot.domain.runs.records import SCHEDULED, TERMINAL, Priority, Record, Status
+from onthedot.domain.runs.slots import BUCKET_MS, aside_slot, bucket_of, fire_slot, slot_shard
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
 
 LATER = NOON + 5_000
@@ -83,6 +85,103 @@ def test_a_live_run_always_stands_in_exactly_one_slot_that_is_still_to_be_read(m
     distance = bucket_in(slot) - bucket_of(LATER)
     assert distance >= (2 if kind == "watch" else 0)
     assert "expires_at" not in move.changes
+
+
+STRIPE = GateId("acme", "stripe")
+LIST = waiting_slot(STRIPE, Priority.MEDIUM, 0)
+
+
+def waiting() -> Record:
+    """A run on the waiting list of a gate."""
+    sent = a_run(VirtualClock()).dispatched().build()
+    return lifecycle.applied(sent, lifecycle.wait(sent.run_id, sent.generation, LIST, fresh_generation="w"))
+
+
+def woken(at: int | None = None) -> Move:
+    run = waiting()
+    return lifecycle.wake(
+        run.run_id, run.generation, LIST, fire_at=run.fire_at, now=LATER, deployment=DEPLOYMENT, woken="stripe", at=at
+    )
+
+
+def reserved(at: int, deployment: Deployment = DEPLOYMENT) -> Move:
+    return lifecycle.reserve("r", "g", at, LATER, woken="stripe", fresh_generation="new", deployment=deployment)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        woken(),
+        woken(LATER + 90_000),
+        reserved(LATER + 1_000),
+        reserved(LATER + 119_000, Deployment(shards=2, lookahead=0, history_days=7)),
+        lifecycle.fence(a_run(VirtualClock()).dispatched().build(), LATER, fresh_generation="n", deployment=DEPLOYMENT),
+        lifecycle.release(waiting(), LATER, fresh_generation="new", deployment=DEPLOYMENT),
+        lifecycle.leave_list("r", "g", LIST, fire_slot(1, NOON, LATER)),
+        lifecycle.put_back(replace(waiting(), slot=aside_slot(0), aside_from=LIST), LATER, DEPLOYMENT),
+        changes.assign(waiting(), "pull", LATER, DEPLOYMENT),
+        changes.change(waiting(), JobChange(at=LATER + 10**9), LATER, DEPLOYMENT),
+        changes.change(waiting(), JobChange(priority=Priority.HIGH), LATER, DEPLOYMENT),
+        changes.resume(replace(waiting(), status=Status.PAUSED, slot=None, woken="stripe"), LATER, DEPLOYMENT),
+    ],
+    ids=[
+        "wake", "wake for an instant", "reserve near", "reserve far", "fence", "release", "leave the list", "put back",
+        "assign", "later time", "other priority", "resume",
+    ],
+)  # fmt: skip
+def test_a_run_that_leaves_a_waiting_list_or_keeps_away_from_it_stands_in_a_slot_that_is_still_to_be_read(
+    move: Move | None,
+) -> None:
+    assert move is not None
+    kind, distance = ("fire", 0) if move.to is Status.PENDING else ("watch", 2)
+    assert move.to in SCHEDULED
+    assert move.changes["slot"].startswith(f"{kind}#")
+    assert bucket_in(move.changes["slot"]) - bucket_of(LATER) >= distance
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lifecycle.wait("r", "g", LIST, fresh_generation="new"),
+        lifecycle.wait_for_queue(
+            "r", "g", fire_slot(1, NOON, NOON), waiting_slot(queue_gate("default-low"), Priority.LOW, 3)
+        ),
+    ],
+    ids=["wait", "wait for its queue"],
+)
+def test_a_run_that_waits_is_pending_on_the_list_of_a_gate(move: Move) -> None:
+    assert move.to is Status.PENDING
+    assert gate_of_slot(move.changes["slot"]) is not None
+    assert slot_shard(move.changes["slot"]) == 0, "a record that cannot be read goes to the aside slot of shard 0"
+
+
+def test_who_waits_is_reached_by_no_message_of_before() -> None:
+    run = waiting()
+    assert (run.generation, run.claim_token, run.resends, run.woken) == ("w", None, 0, None)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        changes.pause(waiting(), LATER),
+        changes.cancel(waiting(), LATER, DEPLOYMENT),
+        lifecycle.delete(waiting(), LATER, "new", DEPLOYMENT),
+        lifecycle.skip_missed(waiting(), LATER, "missed", DEPLOYMENT),
+    ],
+    ids=["pause", "cancel", "delete", "missed"],
+)
+def test_a_waiting_run_that_is_stopped_is_on_no_list(move: Move | None) -> None:
+    assert move is not None
+    assert move.changes["slot"] is None
+    assert move.expect.is_met_by(waiting())
+
+
+def test_a_run_is_taken_off_a_list_once_only() -> None:
+    run = waiting()
+    off = lifecycle.applied(run, woken())
+    assert not woken().expect.is_met_by(off)
+    assert not lifecycle.release(run, LATER, fresh_generation="n", deployment=DEPLOYMENT).expect.is_met_by(off)
+    assert not lifecycle.leave_list(run.run_id, run.generation, LIST, "fire#1#1").expect.is_met_by(off)
 
 
 def test_every_new_scheduling_has_a_new_generation_and_no_old_token() -> None:

@@ -1,5 +1,6 @@
 """What the sweep decides about a run in a watch slot."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,3 +88,21 @@ def test_an_hour_is_long() -> None:
     assert not waits_long(run, run.fire_at + LONG_WAIT_MS)
     assert waits_long(run, run.fire_at + LONG_WAIT_MS + 1)
     assert not waits_long(running(), NOON + 10 * LONG_WAIT_MS)
+
+
+@pytest.mark.parametrize("backlogged", [True, False, None])
+@pytest.mark.parametrize(("pool", "resends"), [("default", 0), ("default", MAX_RESENDS), ("pull", 3), ("removed", 0)])
+def test_a_run_whose_time_to_start_is_over_ends_and_is_not_sent(
+    pool: str, resends: int, backlogged: bool | None
+) -> None:
+    run = replace(waiting(pool, resends), start_within_seconds=60)
+    late = replace(run, start_by=run.fire_at + PATIENCE_MS - 1)
+    assert decided(late, backlogged=backlogged) == "expired"
+    in_time = replace(run, start_by=run.fire_at + PATIENCE_MS)
+    assert decided(in_time, backlogged=backlogged) == decided(waiting(pool, resends), backlogged=backlogged)
+    retried = replace(late, attempt=1)
+    assert decided(retried, backlogged=backlogged) != "expired"
+
+
+def test_a_running_attempt_has_started_in_time() -> None:
+    assert decided(replace(running(), start_by=NOON), late_ms=1) == "reparked"

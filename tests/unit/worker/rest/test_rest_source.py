@@ -1,6 +1,7 @@
 """A worker that has only a URL and a token, over real HTTP on the SQLite engine."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -40,6 +41,16 @@ def test_it_leases_performs_and_completes(world: World, source: RestWorkSource, 
     assert run is not None
     assert (run.status, run.result) == (Status.SUCCEEDED, "fine")
     assert source.report(task, FINE) is None, "again is harmless"
+
+
+def test_the_worker_asks_at_once_after_a_report_since_it_may_have_woken_a_run(source: RestWorkSource, api: Api) -> None:
+    api.job(target=SHELL)
+    [task] = lease(source)
+    source.report(task, FINE)
+    began = time.monotonic()
+    assert source.wait(30)
+    assert time.monotonic() - began < 10
+    assert source.wait(0.01), "once for each report"
 
 
 def test_the_target_gets_byte_by_byte_what_was_signed(world: World, server: ApiServer, api: Api) -> None:

@@ -20,6 +20,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
         "listen": Entry("jobs.listen:listen", "Receive the HTTP calls of jobs and show how late they are"),
     },
     "Operations": {
+        "gates": Entry("operations.gates:gates", "Show, set, pause and delete gates, which limit your own jobs"),
         "audit": Entry("operations.audit:audit", "Check that every recent fire time has one recorded outcome"),
         "limits": Entry("operations.limits:limits", "Show, set and lift the limits of tenants"),
         "shards": Entry("operations.shards:shards", "Show the numbers of shards that were used, and retire old ones"),

@@ -17,6 +17,8 @@ URL, TOKEN = "ONTHEDOT_URL", "ONTHEDOT_TOKEN"
 NO_STACK: Final = "there is no local stack here; start one with `onthedot up`, or "
 # The local AWS accepts any keys, in the region that it was deployed to.
 LOCAL: Final = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
+LOCAL_STAGE: Final = "local"
+OUTPUT: Final = "WorkerEnvironment"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -54,6 +56,32 @@ def find_table(table: str | None, region: str | None, endpoint_url: str | None) 
         raise click.UsageError("--region and --endpoint-url say where --table is; give that too")
     stack = local_stack("name the table with --table")
     return stack["table"], {**LOCAL, "endpoint_url": stack["endpoint_url"]}
+
+
+def stage_environment(stage: str) -> dict[str, str]:
+    """Return the settings of a deployed worker, which also fit a command with AWS credentials.
+
+    The stage `local` is the one of the local stack.
+    """
+    from onthedot.wiring.aws import client  # noqa: PLC0415 - needs the AWS packages
+
+    if stage == LOCAL_STAGE:
+        use_local_aws()
+    name = f"onthedot-{stage}-workers"
+    with aws_errors_in_a_sentence(name):
+        stacks: Any = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
+    for output in stacks[0].get("Outputs", []):
+        if output["OutputKey"] == OUTPUT:
+            return dict(json.loads(output["OutputValue"]))
+    raise click.ClickException(f"{name} has no output {OUTPUT}; deploy it again with this version")
+
+
+def use_local_aws() -> None:
+    """Set the environment that every AWS client reads, those of the `lambda` and `aws` targets too."""
+    os.environ["AWS_ENDPOINT_URL"] = local_stack("name a deployment with --stage")["endpoint_url"]
+    os.environ["AWS_DEFAULT_REGION"] = LOCAL["region_name"]
+    os.environ["AWS_ACCESS_KEY_ID"] = LOCAL["aws_access_key_id"]
+    os.environ["AWS_SECRET_ACCESS_KEY"] = LOCAL["aws_secret_access_key"]
 
 
 class ApiPlace(NamedTuple):

@@ -56,6 +56,14 @@ class WorkerNotFound(OnthedotError):
         self.worker_id = worker_id
 
 
+class GateNotFound(OnthedotError):
+    """There is no such gate, or it belongs to another tenant."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no gate {name}")
+        self.name = name
+
+
 class StaleAttempt(OnthedotError):
     """The attempt is not the run's present one: it ended, was lost, or another one has started."""
 

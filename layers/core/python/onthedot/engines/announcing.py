@@ -81,8 +81,8 @@ class AnnouncingStore:
     def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
         return self._store.get_many(run_ids, deadline)
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
-        return self._store.read_slot(slot, cursor)
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
+        return self._store.read_slot(slot, cursor, limit)
 
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         return self._store.set_aside(run_id, slot, why, now)

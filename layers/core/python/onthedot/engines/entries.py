@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from onthedot.codec import refuse_newer, unreadable
+from onthedot.codec import decode_field, refuse_newer, unreadable
 from onthedot.domain.errors import Unreadable, UnreadableRecord
+from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.records import Kind, Priority
 from onthedot.ports import SlotEntry
 
@@ -26,9 +27,20 @@ def slot_entry(record: Mapping[str, Any]) -> SlotEntry:
             pool=_text(record, "pool"),
             kind=Kind(record["kind"]),
             claim_token=record.get("claim_token"),
+            gates=() if record.get("gates") is None else decode_field("gates", record["gates"]),
+            start_by=None if record.get("start_by") is None else int(record["start_by"]),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableRecord(_entry_fault(record, error)) from error
+
+
+def gate_entry(gate: str, slot: str, fire_at: int) -> SlotEntry:
+    """Return the entry of a flagged gate, from the gate's text. Raise UnreadableRecord."""
+    try:
+        tenant = GateId.read(gate).tenant
+    except ValueError as error:
+        raise UnreadableRecord(Unreadable(gate, f"it is no gate: {error}", kind=Kind.GATE, slot=slot)) from error
+    return SlotEntry(gate, slot, fire_at, "", tenant, Priority.MEDIUM, "", Kind.GATE)
 
 
 def read_each(stored: Iterable[Stored], read: Callable[[Stored], Item]) -> tuple[list[Item], list[Unreadable]]:

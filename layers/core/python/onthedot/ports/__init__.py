@@ -9,7 +9,7 @@ from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
-from onthedot.ports.gates import GateAnswer, GateStore
+from onthedot.ports.gates import GateAnswer, GateStore, KnownGate
 from onthedot.ports.queues import Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
@@ -39,6 +39,7 @@ __all__ = [
     "EventBus",
     "GateAnswer",
     "GateStore",
+    "KnownGate",
     "LimitsStore",
     "Moved",
     "Page",

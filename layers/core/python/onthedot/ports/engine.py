@@ -1,12 +1,13 @@
 """The ports that scheduling needs, as one value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from onthedot.domain.deployment import Deployment
+from onthedot.domain.gates.names import GateId
 from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.events import PatternStore
-from onthedot.ports.gates import GateStore
+from onthedot.ports.gates import GateStore, KnownGate
 from onthedot.ports.queues import RunQueues
 from onthedot.ports.runs import RunStore
 from onthedot.ports.shards import ShardStore
@@ -29,3 +30,5 @@ class Engine:
     patterns: PatternStore
     shards: ShardStore
     gates: GateStore
+    known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
+    """The gates of queues that this process has read lately."""

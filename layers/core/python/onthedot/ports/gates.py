@@ -20,6 +20,14 @@ class GateAnswer:
     """The state after the write, or the state that refused it. Of a page other than 0 it has the holders only."""
 
 
+@dataclass(frozen=True, slots=True)
+class KnownGate:
+    """The state of a gate as this process has read it a moment ago, for decisions that need not be strict."""
+
+    at: int
+    state: GateState
+
+
 class GateStore(Protocol):
     """A store of gates. Every call is about one item. All reads are consistent."""
 

@@ -148,8 +148,8 @@ class RunStore(Protocol):
         """Apply moves on different runs, each one on its own. Return one answer for each, in order."""
         ...
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
-        """Return a page of a slot, the earliest fire time first."""
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
+        """Return a page of a slot, the earliest fire time first. `limit` makes the page smaller than usual."""
         ...
 
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:

@@ -7,6 +7,7 @@ from onthedot.domain.deployment import Deployment
 from onthedot.domain.targets import allow_list
 from onthedot.domain.workers.pools import pools_from_json
 from onthedot.engines.announcing import AnnouncingStore
+from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
@@ -14,7 +15,7 @@ from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
-from onthedot.engines.caches import CachedLimits, CachedSigning
+from onthedot.engines.caches import CachedGates, CachedLimits, CachedSigning
 from onthedot.ports import Blobs, Clock, Engine
 from onthedot.settings import ApiSettings, StoreSettings, WorkerSettings
 
@@ -49,6 +50,7 @@ def aws_engine(
         signing=CachedSigning(DynamoSigningStore(dynamodb, table), clock),
         patterns=DynamoPatternStore(dynamodb, table, clock),
         shards=shards,
+        gates=CachedGates(DynamoGateStore(dynamodb, table, clock), clock),
     )
 
 

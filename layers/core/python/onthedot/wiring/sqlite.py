@@ -7,6 +7,7 @@ from onthedot.domain.deployment import Deployment
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.gates import SqliteGateStore
 from onthedot.engines.sqlite.limits import SqliteLimitsStore
 from onthedot.engines.sqlite.patterns import SqlitePatternStore
 from onthedot.engines.sqlite.progress import SqliteProgressStore
@@ -39,6 +40,7 @@ class SqliteEngine:
     signing: SqliteSigningStore
     patterns: SqlitePatternStore
     shards: SqliteShardStore
+    gates: SqliteGateStore
 
     @classmethod
     def on(cls, database: Database, clock: Clock, deployment: Deployment, page_size: int | None = None) -> Self:
@@ -60,6 +62,7 @@ class SqliteEngine:
             SqliteSigningStore(database),
             SqlitePatternStore(database, clock, **pages),
             shards,
+            SqliteGateStore(database, clock),
         )
 
     @property
@@ -76,4 +79,5 @@ class SqliteEngine:
             signing=self.signing,
             patterns=self.patterns,
             shards=self.shards,
+            gates=self.gates,
         )

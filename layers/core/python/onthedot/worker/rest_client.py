@@ -21,17 +21,21 @@ _PAUSES: Final = (0.3, 0.6)
 _CONNECTIONS: Final = 16
 _TEMPORARY: Final = frozenset({408, 425, 429})
 """Statuses of temporary refusals. All statuses from 500 on are temporary too."""
-_ROLES: Final = {"GET": "a viewer's", "POST": "a worker's"}
-"""The weakest role that may make the calls of each method."""
+_ROLES: Final = {"GET": "a viewer's, operator's or admin's", "POST": "a worker's, operator's or admin's"}
+"""The roles that may make the calls of a method. Of other methods: operator and admin."""
+_ONLY_ADMINS: Final = "use an admin's"
+"""The end of the API's message when a call is only for admins."""
 
 
 class ApiRefused(OnthedotError):
     """A refusal of a call that the API has understood."""
 
-    def __init__(self, status: int, message: str, code: str | None = None) -> None:
+    def __init__(self, status: int, message: str, code: str | None = None, summary: str | None = None) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
         self.code = code
+        self.summary = summary or message
+        """The first mistake, as a sentence."""
 
 
 class Reply(NamedTuple):
@@ -71,6 +75,15 @@ class RestClient:
         """Send a GET and return the reply. Raise the same errors as `post`."""
         return self._call("GET", path, None, CALL_SECONDS, TRIES)
 
+    def put(self, path: str, body: Mapping[str, Any], *, seconds: float = CALL_SECONDS) -> Reply:
+        """Send a PUT and return the reply. Raise the same errors as `post`."""
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")
+        return self._call("PUT", path, content, seconds, TRIES)
+
+    def delete(self, path: str, *, seconds: float = CALL_SECONDS) -> Reply:
+        """Send a DELETE once and return the reply. Raise the same errors as `post`."""
+        return self._call("DELETE", path, None, seconds, 1)
+
     def _call(self, method: str, path: str, content: bytes | None, seconds: float, tries: int) -> Reply:
         backoff = Backoff(*_PAUSES, self._chance)
         for number in range(1, tries + 1):
@@ -106,22 +119,27 @@ def _checked(method: str, status: int, data: bytes) -> Reply:
     if status == 401:
         raise NotAllowed("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")
     if status == 403:
-        needed = f"give {_ROLES[method]}, operator's or admin's as ONTHEDOT_TOKEN"
-        raise NotAllowed(f"the token's role does not allow this call; {needed}")
+        needed = _ROLES.get(method, "an operator's or admin's")
+        if _error_of(data)[1].endswith(_ONLY_ADMINS):
+            needed = "an admin's"
+        raise NotAllowed(f"the token's role does not allow this call; give {needed} as ONTHEDOT_TOKEN")
     if status >= 300:
-        code, message = _error_of(data)
-        raise ApiRefused(status, message, code)
+        code, message, details = _error_of(data)
+        raise ApiRefused(status, f"{message} ({details})" if details else message, code, message)
     try:
         return Reply(data, json.loads(data))
     except ValueError as error:
         raise Unavailable("the API's answer is no JSON; is the URL right?") from error
 
 
-def _error_of(data: bytes) -> tuple[str | None, str]:
-    """Return the code and the message of an error. Return None and the beginning of the text of any other reply."""
+def _error_of(data: bytes) -> tuple[str | None, str, str]:
+    """Return the code, the message and the details of an error.
+
+    Of any other reply return None, the beginning of its text and no details.
+    """
     try:
         error = json.loads(data)["error"]
         details = "; ".join(f"{detail['field']} {detail['message']}" for detail in error.get("details") or ())
-        return error["code"], f"{error['message']} ({details})" if details else str(error["message"])
+        return error["code"], str(error["message"]), details
     except (ValueError, KeyError, TypeError):
-        return None, data[:200].decode("utf-8", errors="replace")
+        return None, data[:200].decode("utf-8", errors="replace"), ""

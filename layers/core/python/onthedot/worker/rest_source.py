@@ -39,7 +39,7 @@ class RestWorkSource(WorkSource):
         self._monotonic = monotonic
         self._offer: Offer | None = None
         self._worker_id = ""
-        self._paused = threading.Event()
+        self._ask_now = threading.Event()
 
     def register(self, offer: Offer) -> str:
         """Register the worker for the token's tenant."""
@@ -88,14 +88,17 @@ class RestWorkSource(WorkSource):
         return LeasedTasks(list(_tasks(reply["runs"], asked_at)), bool(reply["alone_waiting"]))
 
     def wait(self, seconds: float) -> bool:
-        """Wait for this time or until `pause`. The API does not notify workers, so a run may always be there."""
-        self._paused.wait(seconds)
-        self._paused.clear()
+        """Wait for this time, or until `pause` or the end of a task, which may have woken a run at a gate.
+
+        The API does not notify workers, so a run may always be there.
+        """
+        self._ask_now.wait(seconds)
+        self._ask_now.clear()
         return True
 
     def pause(self) -> None:
         """End the present wait."""
-        self._paused.set()
+        self._ask_now.set()
 
     def close(self) -> None:
         """Do nothing: runs arrive only with the reply to `lease`."""
@@ -131,6 +134,7 @@ class RestWorkSource(WorkSource):
 
     def _complete(self, task: Task, answer: Answer) -> None:
         self._api.post(f"/v1/executions/{task.run_id}/complete", report_of(task, answer, self._worker_id))
+        self._ask_now.set()
 
     def _post(self, action: str, body: Mapping[str, Any], **how: Any) -> Any:
         try:

@@ -5,6 +5,7 @@ from typing import Final
 
 from onthedot.api.core.http import Response
 from onthedot.domain.errors import (
+    GateNotFound,
     IdempotencyConflict,
     InvalidRequest,
     JobConflict,
@@ -74,7 +75,7 @@ def _response_to_domain_error(error: OnthedotError) -> Response | None:
     match error:
         case InvalidRequest():
             return error_response(422, "invalid_request", _summary(error.problems), error.problems)
-        case JobNotFound() | WorkerNotFound():
+        case JobNotFound() | WorkerNotFound() | GateNotFound():
             return _response_to_missing(error)
         case IdempotencyConflict():
             message = "was already used with another request; use a new key for a new job"
@@ -96,7 +97,9 @@ def _response_to_failure(error: Unavailable | UnreadableRecord) -> Response:
     return error_response(503, "unavailable", "not possible just now; try again", headers=headers)
 
 
-def _response_to_missing(error: JobNotFound | WorkerNotFound) -> Response:
+def _response_to_missing(error: JobNotFound | WorkerNotFound | GateNotFound) -> Response:
+    if isinstance(error, GateNotFound):
+        return error_response(404, "not_found", "there is no such gate; check its name, or make it with PUT")
     if isinstance(error, WorkerNotFound):
         return error_response(404, "not_found", "there is no such worker; check its id, or register it")
     return error_response(404, "not_found", "there is no such job or execution; check its id")

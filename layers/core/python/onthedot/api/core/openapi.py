@@ -1,5 +1,6 @@
 """Make the OpenAPI document from the routes, the models of their requests and the types of their answers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
@@ -12,6 +13,7 @@ from onthedot.api.core.route import Route
 from onthedot.api.core.views import ErrorView
 
 _REF: Final = "#/components/schemas/{model}"
+_PLACE: Final = re.compile(r"\{(\w+)\}")
 _Schemas = Mapping[tuple[Any, Any], dict[str, Any]]
 
 
@@ -60,9 +62,8 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
 
 def _parameters(route: Route) -> list[dict[str, Any]]:
     text = {"type": "string"}
-    found: list[dict[str, Any]] = []
-    if "{id}" in route.path:
-        found.append({"name": "id", "in": "path", "required": True, "schema": text})
+    places = _PLACE.findall(route.path)
+    found: list[dict[str, Any]] = [{"name": name, "in": "path", "required": True, "schema": text} for name in places]
     found += [{"name": name, "in": "header", "required": False, "schema": text} for name in route.headers]
     if route.query is not None:
         choices = TypeAdapter(route.query).json_schema()["properties"]

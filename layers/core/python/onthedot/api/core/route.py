@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import unquote
 
 from onthedot.api.core.errors import ApiError
 from onthedot.api.core.http import Request
@@ -14,6 +15,9 @@ from onthedot.ports import Engine
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
 """The shape of every id. A text of another shape is answered like an unknown path, before a store sees it."""
 _PLACE: Final = "{id}"
+_TEXT: Final = re.compile(r"(.*/)\{(?:name|tenant)\}")
+"""A path that ends in a text of the user, percent-encoded. The text may have any characters, also a slash."""
+_LONGEST_TEXT: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,7 @@ class RequestContext:
     request: Request
     tenant: str
     id: str
+    """The id, the name or the tenant in the path."""
 
     @property
     def job_id(self) -> str:
@@ -49,6 +54,8 @@ class Route:
     """Needs no token."""
     is_secret: bool = False
     """Hidden from the viewer role."""
+    for_admins: bool = False
+    """Only for the admin role, whose tokens act for all tenants of the stage."""
     for_workers: bool = False
     """Also open to the worker role, whose tokens do nothing but run jobs."""
     body: Any = None
@@ -68,13 +75,17 @@ class RouteTable:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._fixed: dict[str, dict[str, Route]] = {}
         self._with_id: dict[str, dict[str, Route]] = {}
+        self._with_text: dict[str, dict[str, Route]] = {}
         for route in routes:
-            by_path = self._with_id if _PLACE in route.path else self._fixed
-            by_path.setdefault(route.path, {})[route.method] = route
+            if text := _TEXT.fullmatch(route.path):
+                self._with_text.setdefault(text[1], {})[route.method] = route
+            else:
+                by_path = self._with_id if _PLACE in route.path else self._fixed
+                by_path.setdefault(route.path, {})[route.method] = route
         self._places = {path.split("/").index(_PLACE) for path in self._with_id}
 
     def find(self, method: str, path: str) -> tuple[Route, str]:
-        """Return the route and the id in the path, or "" when it has none. Raise ApiError 404 or 405."""
+        """Return the route and the id or text in the path, or "" when it has none. Raise ApiError 404 or 405."""
         matching = self._matching(path)
         for by_method, found_id in matching:
             if method in by_method:
@@ -98,4 +109,17 @@ class RouteTable:
                 template = "/".join((*segments[:place], _PLACE, *segments[place + 1 :]))
                 if template in self._with_id:
                     matching.append((self._with_id[template], segment))
+        for prefix, by_method in self._with_text.items():
+            if path.startswith(prefix) and (text := _text(path.removeprefix(prefix))):
+                matching.append((by_method, text))
         return matching
+
+
+def _text(encoded: str) -> str:
+    """Return the text of a user in a path. It is empty when it is too long or no UTF-8."""
+    try:
+        text = unquote(encoded, errors="strict")
+        text.encode()
+    except UnicodeError:
+        return ""
+    return text if len(text) <= _LONGEST_TEXT else ""

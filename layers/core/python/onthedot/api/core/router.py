@@ -15,8 +15,8 @@ from onthedot.ports import Engine
 logger: Final = logging.getLogger(__name__)
 ROLES: Final[Mapping[str, Callable[[Route], bool]]] = {
     "admin": lambda _: True,
-    "operator": lambda _: True,
-    "viewer": lambda route: route.method == "GET" and not route.is_secret,
+    "operator": lambda route: not route.for_admins,
+    "viewer": lambda route: route.method == "GET" and not route.is_secret and not route.for_admins,
     "worker": lambda route: route.for_workers,
 }
 """The routes that each role may use. A role that is not listed may use none."""
@@ -59,7 +59,8 @@ def _authorized_tenant(route: Route, request: Request) -> str:
         raise ApiError(401, "unauthorized", "send a valid token as `Authorization: Bearer …`", headers=headers)
     may_use = ROLES.get(principal.role)
     if may_use is None or not may_use(route):
-        raise ApiError(403, "forbidden", "your token's role does not allow this; use an operator's or admin's")
+        needed = "an admin's" if route.for_admins else "an operator's or admin's"
+        raise ApiError(403, "forbidden", f"your token's role does not allow this; use {needed}")
     return principal.tenant
 
 

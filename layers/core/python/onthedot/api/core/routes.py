@@ -9,7 +9,9 @@ from onthedot.api.core.views import HealthView
 from onthedot.api.dead_letters import routes as dead_letters
 from onthedot.api.events import routes as events
 from onthedot.api.executions import routes as executions
+from onthedot.api.gates import routes as gates
 from onthedot.api.jobs import routes as jobs
+from onthedot.api.limits import routes as limits
 from onthedot.api.schedules import routes as schedules
 from onthedot.api.signing_keys import routes as signing_keys
 from onthedot.api.workers import routes as workers
@@ -34,6 +36,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     *schedules.ROUTES,
     *workflows.ROUTES,
     *workers.ROUTES,
+    *gates.ROUTES,
+    *limits.ROUTES,
     *dead_letters.ROUTES,
     *signing_keys.ROUTES,
     Route("GET", "/v1/health", show_health, "Check that the API answers", HealthView, is_open=True),

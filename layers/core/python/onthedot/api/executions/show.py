@@ -14,6 +14,7 @@ from onthedot.api.executions.views import (
 )
 from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
+from onthedot.domain.reports.explain_gates import name_gate
 from onthedot.domain.runs.records import SCHEDULED, Attempt, Kind, Record, Status
 from onthedot.use_cases.attempts.results import ShownResult
 
@@ -59,7 +60,7 @@ def execution_view(run: Record, result: ShownResult) -> ExecutionView:
         "attempts": _attempts(run),
         "lost_attempts": run.losses,
         "error": _error(run),
-        "reason": run.reason,
+        "reason": reason_of(run),
         "result": result.text,
         "result_url": result.link,
     }
@@ -97,6 +98,12 @@ def lateness_ms(run: Record) -> int | None:
     if first is None and run.attempt == 1:
         first = run.started_at
     return None if first is None else first - run.nominal_at
+
+
+def reason_of(run: Record) -> str | None:
+    """Return why the run is in its status. Of a run that waits at a gate, the gate is the reason."""
+    waits = name_gate(run)
+    return run.reason if waits is None else waits.message
 
 
 def retries(run: Record) -> int:

@@ -17,6 +17,7 @@ from onthedot.api.core.fields import (
     printable,
 )
 from onthedot.api.events.fields import Pattern
+from onthedot.api.gates.fields import GateNames, StartWithinSeconds
 from onthedot.api.schedules.fields import RecurrenceFields
 from onthedot.api.targets.fields import Capability, TargetFields
 from onthedot.api.targets.http_fields import Url
@@ -29,7 +30,7 @@ MAX_TAGS: Final = 20
 MAX_REQUIRED: Final = 20
 MAX_BATCH: Final = 500
 MAX_DEPENDENCIES: Final = 100
-CLEARABLE: Final = frozenset({"name", "description", "start_at", "end_at", "max_runs"})
+CLEARABLE: Final = frozenset({"name", "description", "start_at", "end_at", "max_runs", "gates", "start_within_seconds"})
 """Fields that a change removes from the job when they are null."""
 
 IdempotencyKey = Annotated[Key, AfterValidator(printable)]
@@ -81,6 +82,8 @@ class WorkFields(Fields):
     retry: RetryFields = RetryFields()
     timeout_seconds: Annotated[TimeoutSeconds, Field(description="of one attempt, as far as a pool allows it")] = 60
     requirements: RequirementsFields = RequirementsFields()
+    gates: GateNames = Field(default_factory=list)
+    start_within_seconds: StartWithinSeconds | None = None
     on_parent_failure: Annotated[
         PolicyName | None, Field(description="policy when a job that this one waits for does not succeed (fail)")
     ] = None
@@ -119,7 +122,8 @@ class PatchFields(RecurrenceFields):
 
     `retry`, `dst` and `misfire` may be given in part. `target`, `tags`, `requirements` and `on_event` replace the old
     value. `at` and `delay` are for jobs that run once, the fields of a schedule for recurring jobs, `on_event` for jobs
-    that wait for events. null removes `name`, `description`, `start_at`, `end_at` and `max_runs`.
+    that wait for events. null removes `name`, `description`, `start_at`, `end_at`, `max_runs`, `gates` and
+    `start_within_seconds`.
     """
 
     model_config = ConfigDict(json_schema_extra=_with_clearable)
@@ -137,6 +141,8 @@ class PatchFields(RecurrenceFields):
     retry: RetryFields | None = None
     timeout_seconds: TimeoutSeconds | None = None
     requirements: RequirementsFields | None = None
+    gates: GateNames | None = None
+    start_within_seconds: StartWithinSeconds | None = None
 
 
 class BackfillFields(Fields):

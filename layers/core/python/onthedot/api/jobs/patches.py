@@ -9,7 +9,7 @@ from onthedot.api.core.reading import choice_problems, null_problems, read_model
 from onthedot.api.core.times import milliseconds
 from onthedot.api.events.fields import ON_EVENT, event_job_problems, pattern_text
 from onthedot.api.jobs.fields import CLEARABLE, PatchFields
-from onthedot.api.jobs.requests import MAX_BODY, check_payload, target_choice_problems, target_of
+from onthedot.api.jobs.requests import MAX_BODY, check_gates, check_payload, target_choice_problems, target_of
 from onthedot.api.schedules.fields import CRON_FIELDS, RECURRENCE_FIELDS, RULE_FIELDS
 from onthedot.api.schedules.recurrences import changed_recurrence
 from onthedot.api.targets.show import mask_problems
@@ -44,6 +44,7 @@ def read_patch(body: bytes) -> JobPatch:
         raise InvalidRequest(*problems)
     fields = read_model(PatchFields, document)
     check_payload(fields.payload)
+    check_gates(fields.gates or ())
     return _job_patch(fields)
 
 
@@ -74,6 +75,8 @@ def _job_patch(fields: PatchFields) -> JobPatch:
         recurrence=_recurrence(fields) if names & set(_RECURRING_FIELDS) else None,
         pattern=None if fields.on_event is None else pattern_text(fields.on_event),
         event_problems=event_job_problems(fields.on_event, fields.payload),
+        gates=tuple(fields.gates or ()),
+        start_within_seconds=fields.start_within_seconds,
     )
 
 

@@ -1,7 +1,7 @@
 """Read the body of `POST /v1/jobs`, or an entry of a batch, as a `JobRequest`. A refusal names all fields at fault."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,6 +11,7 @@ from onthedot.api.core.errors import too_large
 from onthedot.api.core.reading import choice_problems, null_problems, problems_in, read_model
 from onthedot.api.core.times import milliseconds
 from onthedot.api.events.fields import ON_EVENT, event_job_problems, pattern_text
+from onthedot.api.gates.fields import repeated_gate_problems
 from onthedot.api.jobs.fields import IdempotencyKey, JobFields, WorkFields
 from onthedot.api.schedules.fields import schedule_problems
 from onthedot.api.schedules.recurrences import new_recurrence
@@ -47,6 +48,7 @@ def job_request(document: dict[str, Any], header_key: str | None, now: int) -> J
     if fields.on_event is not None and (problems := event_job_problems(fields.on_event, fields.payload)):
         raise InvalidRequest(*problems)
     _check_dependencies(fields)
+    check_gates(fields.gates)
     return JobRequest(
         definition=definition_of(fields),
         fingerprint=fingerprint_of(document),
@@ -58,6 +60,8 @@ def job_request(document: dict[str, Any], header_key: str | None, now: int) -> J
         idempotency_key=choose_key(fields.idempotency_key, header_key),
         parents=tuple(fields.dependencies or ()),
         on_parent_failure=OnParentFailure(fields.on_parent_failure or OnParentFailure.FAIL),
+        gates=tuple(fields.gates),
+        start_within_seconds=fields.start_within_seconds,
     )
 
 
@@ -66,6 +70,12 @@ def check_payload(payload: Any) -> None:
     size = len(canonical(payload))
     if size > MAX_PAYLOAD:
         raise too_large("payload", MAX_PAYLOAD, size)
+
+
+def check_gates(gates: Sequence[str]) -> None:
+    """Raise InvalidRequest when a gate is named twice. A use case checks later whether the gates exist."""
+    if problems := repeated_gate_problems(gates):
+        raise InvalidRequest(*problems)
 
 
 def target_choice_problems(document: Mapping[str, Any]) -> list[Problem]:

@@ -7,7 +7,7 @@ from typing import Final
 from onthedot.api.core.errors import response_to
 from onthedot.api.core.times import show_time
 from onthedot.api.core.views import ErrorView
-from onthedot.api.executions.show import RETRYING, lateness_ms, retries
+from onthedot.api.executions.show import RETRYING, lateness_ms, reason_of, retries
 from onthedot.api.jobs.views import (
     AcceptedView,
     BackfilledView,
@@ -67,6 +67,7 @@ def status_view(job: Record, outlook: Outlook) -> StatusView:
         "last_run": _last_run(outlook),
         "next_run": show_time(outlook.next_at),
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
+        "reason": reason_of(job),
     }
 
 
@@ -85,11 +86,13 @@ def job_view(
         "retry": _retry(definition.retry),
         "timeout_seconds": definition.timeout_seconds,
         "requirements": requirements_view(definition.requirements),
+        "gates": list(job.gates),
+        "start_within_seconds": job.start_within_seconds,
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
         "last_run": _last_run(outlook),
         "finished_at": show_time(job.finished_at),
         "lateness_ms": None if outlook.latest is None else lateness_ms(outlook.latest),
-        "reason": job.reason,
+        "reason": reason_of(job),
         "result": result.text,
         "result_url": result.link,
         "dependencies": list(job.parents),

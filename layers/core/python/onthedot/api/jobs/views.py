@@ -31,13 +31,14 @@ class BatchView(TypedDict):
 
 
 class StatusView(TypedDict):
-    """The status of a job, with the times of its last and next run."""
+    """The status of a job, with the reason for it, and the times of its last and next run."""
 
     job_id: str
     status: str
     last_run: str | None
     next_run: str | None
     retry_count: int
+    reason: str | None
 
 
 class RetryView(TypedDict):
@@ -71,6 +72,8 @@ class JobView(AcceptedView, RecurrenceView, OnEventView):
     retry: RetryView
     timeout_seconds: int
     requirements: RequirementsView
+    gates: list[str]
+    start_within_seconds: int | None
     retry_count: int
     last_run: str | None
     finished_at: str | None

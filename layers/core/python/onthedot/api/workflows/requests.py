@@ -8,6 +8,7 @@ from onthedot.api.core.reading import choice_problems, null_problems, read_model
 from onthedot.api.core.times import milliseconds
 from onthedot.api.jobs.batches import read_jobs_object
 from onthedot.api.jobs.requests import (
+    check_gates,
     check_payload,
     choose_key,
     definition_of,
@@ -104,6 +105,7 @@ def _member(entry: Any, number: int) -> Member:
         raise ApiError(error.status, error.code, f"jobs.{number}.{error.message}", named) from error
     if fields.on_parent_failure is not None and not fields.depends_on:
         raise InvalidRequest(Problem("on_parent_failure", "works only with depends_on; add some or remove it"))
+    check_gates(fields.gates)
     return Member(
         key=fields.key,
         depends_on=tuple(fields.depends_on or ()),
@@ -112,6 +114,8 @@ def _member(entry: Any, number: int) -> Member:
         at=fields.at,
         delay_ms=None if fields.delay is None else milliseconds(fields.delay),
         on_parent_failure=OnParentFailure(fields.on_parent_failure or OnParentFailure.FAIL),
+        gates=tuple(fields.gates),
+        start_within_seconds=fields.start_within_seconds,
     )
 
 

@@ -17,8 +17,8 @@ from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
 
 SHOWN: Final = (
     "job_id", "name", "description", "status", "reason", "cron", "timezone", "every", "on_event", "target", "payload",
-    "priority", "pool", "tags", "dependencies", "workflow_id", "key", "created_at", "fire_time", "next_fire_time",
-    "last_run", "finished_at", "lateness_ms", "retry_count", "result",
+    "priority", "pool", "gates", "start_within_seconds", "tags", "dependencies", "workflow_id", "key", "created_at",
+    "fire_time", "next_fire_time", "last_run", "finished_at", "lateness_ms", "retry_count", "result",
 )  # fmt: skip
 """The fields of a job that the table has, in this order. A field without a value has no row."""
 STYLES: Final = {"SUCCEEDED": "green", "FAILED": "red"}

@@ -1,21 +1,34 @@
-"""`onthedot limits`: how many runs a tenant may have in flight and start per second, and its weight."""
+"""`onthedot limits`: how many runs of a tenant run at a time and start per second, and its weight."""
 
 import json
-from dataclasses import asdict
+from collections.abc import Sequence
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from onthedot.cli.where import aws_errors_in_a_sentence, find_table, table_options
-from onthedot.domain.runs.fairness import TenantLimits
-from onthedot.ports import LimitsStore
+from onthedot.cli.calls import NotThere
+from onthedot.cli.limit_text import (
+    USE_COLUMNS,
+    burst_option,
+    in_flight_option,
+    json_option,
+    limits_text,
+    per_second_option,
+    print_next,
+    print_rows,
+    use_row,
+)
+from onthedot.cli.limits_place import find_limits, place_options
+from onthedot.cli.text import printable
+from onthedot.domain.gates.limits import MOST_WEIGHT
 
 
 @click.group()
 def limits() -> None:
     """Show, set and lift the limits of tenants.
+
+    They work on the local stack, or on the API of --url with an admin's token. With --stage or --table they use your
+    AWS credentials.
 
     \b
     Example:
@@ -23,79 +36,96 @@ def limits() -> None:
     """
 
 
+@limits.command("set")
+@click.argument("tenant")
+@in_flight_option
+@per_second_option
+@burst_option
+@click.option("--paused", is_flag=True, help="Start nothing.")
+@click.option(
+    "--weight",
+    type=click.IntRange(1, MOST_WEIGHT),
+    default=1,
+    show_default=True,
+    help="Runs claimed for each run of a tenant with weight 1.",
+)
+@place_options
+@json_option
+def set_limits(tenant: str, as_json: bool, **options: Any) -> None:
+    """Limit TENANT. The values replace the ones before.
+
+    Runs over a limit wait, and `explain` names the limit. It returns when the limits are in force, after some seconds.
+
+    \b
+    Examples:
+      onthedot limits set acme --in-flight 10 --per-second 5 --weight 2
+      onthedot limits set acme --in-flight 0
+    """
+    values = {name: options.pop(name) for name in ("in_flight", "per_second", "burst", "paused", "weight")}
+    shown = find_limits(**options).put(tenant, values)
+    if as_json:
+        click.echo(json.dumps(shown, ensure_ascii=False))
+        return
+    click.echo(f"Tenant {printable(tenant)}: {limits_text(shown)}, weight {shown['weight']}.")
+    print_next(f"onthedot limits show {printable(tenant)}", f"onthedot limits clear {printable(tenant)}")
+
+
+@limits.command("show")
+@click.argument("tenant", required=False)
+@place_options
+@json_option
+def show(tenant: str | None, as_json: bool, **where: Any) -> None:
+    """Show the limits of TENANT, or of all tenants that have any, and the runs that wait.
+
+    Exit code 4: TENANT has no limits.
+
+    \b
+    Examples:
+      onthedot limits show
+      onthedot limits show acme --json
+    """
+    found = [one for one in find_limits(**where).all() if tenant in (None, one["tenant"])]
+    if tenant is not None and not found:
+        raise NotThere(f"tenant {printable(tenant)} has no limits")
+    if as_json:
+        for one in found:
+            click.echo(json.dumps(one, ensure_ascii=False))
+    else:
+        _print(found)
+
+
 @limits.command("list")
-@table_options
+@place_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def show(table: str | None, region: str | None, endpoint_url: str | None, as_json: bool) -> None:
-    """Show all limited tenants, which of them are throttled now, and why.
+def list_limits(as_json: bool, **where: Any) -> None:
+    """Show all tenants that have limits.
 
     \b
     Example:
       onthedot limits list --json
     """
-    with aws_errors_in_a_sentence("limits"):
-        found = _store(table, region, endpoint_url).read()
+    found = list(find_limits(**where).all())
     if as_json:
-        tenants = {name: asdict(value) for name, value in found.tenants.items()}
-        click.echo(json.dumps({"tenants": tenants, "held": dict(found.throttled)}))
-        return
-    shown = Table("tenant", "in flight", "per second", "weight", "throttled")
-    for name in sorted({*found.tenants, *found.throttled}):
-        value = found.tenants.get(name, TenantLimits())
-        numbers = [str(n) if n is not None else "-" for n in (value.in_flight, value.per_second, value.weight)]
-        style = "yellow" if name in found.throttled else None
-        shown.add_row(name, *numbers, found.throttled.get(name, ""), style=style)
-    Console().print(shown if shown.row_count else "No tenant is limited.")
-
-
-@limits.command("set")
-@click.argument("tenant")
-@click.option("--in-flight", type=click.IntRange(min=1), help="Runs that are sent and not ended, approximately.")
-@click.option(
-    "--per-second", type=click.FloatRange(min=0, min_open=True), help="Runs that start, averaged over a minute."
-)
-@click.option(
-    "--weight",
-    type=click.IntRange(1, 1000),
-    default=1,
-    show_default=True,
-    help="Runs sent for each run of a tenant with weight 1.",
-)
-@table_options
-def set_limits(tenant: str, in_flight: int | None, per_second: float | None, weight: int, **where: Any) -> None:
-    """Limit TENANT.
-
-    Runs over a limit wait, and `explain` names the limit. The three values replace the ones before.
-
-    \b
-    Example:
-      onthedot limits set acme --in-flight 10 --per-second 5 --weight 2
-    """
-    _put(tenant, TenantLimits(in_flight, per_second, weight), **where)
-    click.echo(f"{tenant} is limited.")
+        click.echo(json.dumps({"tenants": {one["tenant"]: one for one in found}}, ensure_ascii=False))
+    else:
+        _print(found)
 
 
 @limits.command("clear")
 @click.argument("tenant")
-@table_options
-def clear(tenant: str, **where: Any) -> None:
-    """Lift all limits of TENANT.
+@place_options
+@json_option
+def clear(tenant: str, as_json: bool, **where: Any) -> None:
+    """Lift all limits of TENANT. Its runs that wait go on.
 
     \b
     Example:
       onthedot limits clear acme
     """
-    _put(tenant, None, **where)
-    click.echo(f"{tenant} is not limited.")
+    answer = find_limits(**where).clear(tenant)
+    click.echo(json.dumps(answer) if as_json else f"Tenant {printable(tenant)} has no limits.")
 
 
-def _put(tenant: str, limits: TenantLimits | None, **where: Any) -> None:
-    with aws_errors_in_a_sentence("limits"):
-        _store(**where).put(tenant, limits)
-
-
-def _store(table: str | None, region: str | None, endpoint_url: str | None) -> LimitsStore:
-    from onthedot.wiring.aws import limits_store  # noqa: PLC0415 - needs the AWS packages
-
-    name, connection = find_table(table, region, endpoint_url)
-    return limits_store(name, **connection)
+def _print(found: Sequence[dict[str, Any]]) -> None:
+    rows = [(str(one["tenant"]), *use_row(one), str(one["weight"])) for one in found]
+    print_rows(("TENANT", *USE_COLUMNS, "WEIGHT"), rows, "No tenant is limited.")

@@ -1,15 +1,14 @@
 """Find where a worker gets its work: from the REST API at a URL, or from the table and the queues."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import click
 
-from onthedot.cli.where import LOCAL, TOKEN, URL, ApiPlace, aws_errors_in_a_sentence, checked_api, local_stack
+from onthedot.cli.where import LOCAL_STAGE, TOKEN, URL, ApiPlace, checked_api, local_stack, stage_environment
 from onthedot.ports import Engine
 from onthedot.settings import BadSettings, WorkerSettings
 from onthedot.worker.rest_client import RestClient
@@ -18,8 +17,6 @@ from onthedot.worker.work_source import WorkSource
 
 TABLE: Final = "ONTHEDOT_TABLE"
 OTHERWISE: Final = "name an API with --url"
-LOCAL_STAGE: Final = "local"
-OUTPUT: Final = "WorkerEnvironment"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -64,33 +61,11 @@ def _rest(api: ApiPlace) -> ChosenSource:
 def _direct(pool: str, stage: str | None) -> ChosenSource:
     if stage is None and TABLE in os.environ:
         return _from_settings(pool, os.environ)
-    if stage in {None, LOCAL_STAGE}:
-        _use_local_aws()
-    return _from_settings(pool, _settings_of(stage or LOCAL_STAGE))
-
-
-def _use_local_aws() -> None:
-    """Set the environment that every AWS client reads, those of the `lambda` and `aws` targets too."""
-    os.environ["AWS_ENDPOINT_URL"] = local_stack("name a deployment with --stage")["endpoint_url"]
-    os.environ["AWS_DEFAULT_REGION"] = LOCAL["region_name"]
-    os.environ["AWS_ACCESS_KEY_ID"] = LOCAL["aws_access_key_id"]
-    os.environ["AWS_SECRET_ACCESS_KEY"] = LOCAL["aws_secret_access_key"]
-
-
-def _settings_of(stage: str) -> Mapping[str, str]:
-    from onthedot.wiring.aws import client  # noqa: PLC0415 - needs the AWS packages
-
-    name = f"onthedot-{stage}-workers"
-    with aws_errors_in_a_sentence(name):
-        stacks: Any = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
-    for output in stacks[0].get("Outputs", []):
-        if output["OutputKey"] == OUTPUT:
-            return dict(json.loads(output["OutputValue"]))
-    raise click.ClickException(f"{name} has no output {OUTPUT}; deploy it again with this version")
+    return _from_settings(pool, stage_environment(stage or LOCAL_STAGE))
 
 
 def _from_settings(pool: str, environment: Mapping[str, str]) -> ChosenSource:
-    from onthedot.wiring.workers import direct_source  # noqa: PLC0415 - as above
+    from onthedot.wiring.workers import direct_source  # noqa: PLC0415 - needs the AWS packages
 
     try:
         settings = WorkerSettings.from_environment(environment)

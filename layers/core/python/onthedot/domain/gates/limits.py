@@ -6,11 +6,19 @@ from typing import Final
 
 from onthedot.domain.errors import Problem
 
+KNOWN_MS: Final = 2_000
+"""A process remembers limits for this long."""
+LONGEST_ASK_MS: Final = 1_500
+"""An attempt that asks its gates for longer than this asks again, because it may know old limits only."""
+IN_FORCE_MS: Final = KNOWN_MS + LONGEST_ASK_MS
+"""So long after new limits were written, no attempt starts by the old ones."""
 MOST_IN_FLIGHT: Final = 1_000
 MOST_PER_SECOND: Final = 200.0
 """Each start at a gate with a rate writes its item. One item of DynamoDB takes 1,000 writes a second."""
 LEAST_PER_SECOND: Final = 0.0001
 MOST_BURST: Final = 10_000
+MOST_QUIET_SECONDS: Final = 30 * 24 * 3600
+"""Most seconds after which a whole burst may start again. A gate that nothing asks for longer is forgotten."""
 MOST_WEIGHT: Final = 1_000
 MOST_GATES_OF_TENANT: Final = 1_000
 
@@ -27,6 +35,8 @@ class GateLimits:
     """Starts that may happen at once after a quiet time. None: 1."""
     paused: bool = False
     """Whether nothing starts."""
+    put_at: int = 0
+    """The time at which these limits were set."""
 
     @property
     def is_stopped(self) -> bool:
@@ -86,6 +96,8 @@ def problems(limits: GateLimits) -> Iterator[Problem]:
         yield Problem("burst", "needs per_second")
     if limits.burst is not None and not 1 <= limits.burst <= MOST_BURST:
         yield Problem("burst", f"must be from 1 to {MOST_BURST:,}")
+    elif limits.burst and limits.per_second and limits.burst > limits.per_second * MOST_QUIET_SECONDS:
+        yield Problem("burst", "must be at most the starts of 30 days at this per_second")
     if isinstance(limits, TenantLimits) and not 1 <= limits.weight <= MOST_WEIGHT:
         yield Problem("weight", f"must be from 1 to {MOST_WEIGHT:,}")
 

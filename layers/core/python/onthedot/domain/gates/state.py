@@ -8,6 +8,7 @@ the waiting list at most 30 seconds after that time. A tick takes the flag away 
 is empty. So no run waits at a gate at which no tick looks.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
@@ -15,12 +16,19 @@ from typing import Any, Final
 from onthedot.domain.runs.records import Priority
 
 PAGE: Final = 8
-"""Places of one page: so many holders and the rest of the state are less than 1 KB."""
+"""Places of one page: so many holders and the rest of the state are less than 1 KB, unless the gate's name is long."""
+_STAMPED: Final = re.compile(r"job_([a-z0-9]+)\.(\d{15})(-.*)?")
+_WHOLE: Final = "="
+"""Stands before a run's id that is not shortened."""
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Holder:
-    """An attempt that has a place at a gate, or is about to start."""
+    """An attempt that has a place at a gate, or is about to start.
+
+    A stored holder that cannot be read has no run, and its text as token. It has its place until it is given back.
+    """
 
     token: str
     """The attempt token of the start."""
@@ -31,12 +39,20 @@ class Holder:
 
     @property
     def text(self) -> str:
-        return f"{self.token}/{self.generation}/{self.at}/{self.run_id}"
+        """The holder as one text, as short as possible: a larger gate makes each write dearer."""
+        if not self.run_id:
+            return self.token
+        return f"{self.token}/{self.generation}/{_to_base36(self.at)}/{_shorter(self.run_id)}"
 
     @classmethod
     def read(cls, text: str) -> "Holder":
-        token, generation, at, run_id = text.split("/", 3)
-        return cls(token, generation, int(at), run_id)
+        """Return the holder from its `text`."""
+        try:
+            token, generation, at, run_id = text.split("/", 3)
+            holder = cls(token, generation, int(at, 36), _longer(run_id))
+        except ValueError:
+            return cls(text, "", 0, "")
+        return holder if holder.text == text else cls(text, "", 0, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,3 +109,26 @@ class GateChange:
         named = {*self.equals, *self.above, *self.sets, *self.increments}
         if not CHANGEABLE.issuperset(named):
             raise ValueError(f"a change of a gate cannot name {sorted(named - CHANGEABLE)}")
+
+
+def _shorter(run_id: str) -> str:
+    """Return the id of a stamped run, which is long, without what all of them have, and with a shorter time."""
+    stamped = _STAMPED.fullmatch(run_id)
+    return f"{stamped[1]}.{_to_base36(int(stamped[2]))}{stamped[3] or ''}" if stamped else _WHOLE + run_id
+
+
+def _longer(short: str) -> str:
+    """Return the id that `_shorter` shortened."""
+    if short.startswith(_WHOLE):
+        return short.removeprefix(_WHOLE)
+    job, _, tail = short.partition(".")
+    time, dash, why = tail.partition("-")
+    return f"job_{job}.{int(time, 36):015d}{dash}{why}"
+
+
+def _to_base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return digits or "0"

@@ -5,11 +5,14 @@ stamping that it checks. The job must be read *before* its records. Then every t
 stamped, and every stamped time is recorded. So a time without a record is a hole, whenever the audit looks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.domain.gates.names import GateId, gate_of_slot
+from onthedot.domain.gates.state import GateState
 from onthedot.domain.ids import is_scheduled
+from onthedot.domain.reports.explain_gates import name_of
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
 from onthedot.domain.runs.given_up import settled_until
 from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
@@ -86,8 +89,13 @@ def audited_times(job: Record, after: int, until: int) -> tuple[int, ...]:
     return tuple(_latest(job.recurrence.schedule, max(after, since), until, MOST_TIMES))
 
 
-def audit(job: Record, times: Sequence[int], records: Sequence[Record], now: int) -> Report:
-    """Compare the times with the records. The record of a run decides. A skipped range covers times without a run."""
+def audit(
+    job: Record, times: Sequence[int], records: Sequence[Record], now: int, unwatched: Collection[GateId] = ()
+) -> Report:
+    """Compare the times with the records. The record of a run decides. A skipped range covers times without a run.
+
+    A run that waits at a gate is not late, unless the gate is among the `unwatched` ones, at which no tick looks.
+    """
     runs = {record.nominal_at: record for record in records if is_scheduled(record.run_id)}
     ranges = [(r.nominal_at, r.skipped_until or r.nominal_at) for r in records if r.kind is Kind.SKIPPED_RANGE]
     expected = [time for time in times if time <= _last_of_all(job, runs, times)]
@@ -95,7 +103,7 @@ def audit(job: Record, times: Sequence[int], records: Sequence[Record], now: int
     late: list[Finding] = []
     for time in expected:
         if time in runs:
-            why = _why_late(runs[time], now)
+            why = _why_late(runs[time], now, unwatched)
         elif any(first <= time <= last for first, last in ranges):
             why = None
         elif job.status is Status.ACTIVE and time > settled_until(job):
@@ -128,13 +136,27 @@ def _stamped_ahead(record: Record) -> bool:
     return is_scheduled(record.run_id) and record.created_at <= record.nominal_at
 
 
-def _why_late(run: Record, now: int) -> str | None:
+def waits_long_at(run: Record, now: int) -> GateId | None:
+    """Return the gate at which the run waits, if it has waited there for long enough to be seen in every index."""
+    gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
+    return gate if gate is not None and now - run.fire_at > PATIENCE_MS else None
+
+
+def is_watched(state: GateState, now: int, *, is_key: bool) -> bool:
+    """Return whether a tick looks at a gate in this state. The keys of a gate are visited when their turn comes."""
+    return state.is_flagged and (is_key or (state.fire_at or 0) > now - PATIENCE_MS)
+
+
+def _why_late(run: Record, now: int, unwatched: Collection[GateId]) -> str | None:
     """Say why a run is late, or return None.
 
     A live run moves at its fire time, which may be that of a retry, or at the end of its lease.
     """
     if run.status in TERMINAL:
         return None
+    gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
+    if gate is not None:
+        return f"waits at {name_of(gate)}, at which no tick looks" if gate in unwatched else None
     moves_at = run.fire_at if run.lease_until is None else run.lease_until
     if now - moves_at <= PATIENCE_MS:
         return None

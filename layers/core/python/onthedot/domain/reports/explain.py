@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.errors import Unreadable
+from onthedot.domain.gates.names import gate_of_slot
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.coming_fire import coming_fire
 from onthedot.domain.runs.queue_names import queue_key
@@ -41,27 +42,28 @@ def explain(
     now: int,
     backlog: QueueState | None,
     latest_run: Record | None,
-    limit: str | None = None,
     *,
+    at_gate: Reason | None = None,
+    ahead: Sequence[Reason] = (),
     workers: Sequence[Reason] = (),
     parents: Sequence[str] = (),
 ) -> list[Reason]:
     """Return the reasons. The first one is the reason that stops the job now.
 
     `latest_run` is the latest due run of a recurring job or event job, and `backlog` is that of the queue in which this
-    run, or the job itself, waits. `limit` says why it was not claimed in time, `workers` which workers it waits for in
-    its queue, and `parents` names the parents that have not ended, with their statuses.
+    run, or the job itself, waits. `at_gate` says at which gate it waits, or when a gate lets it start. `ahead` says at
+    which gates it will have to wait. `workers` says which workers it waits for in its queue, and `parents` names the parents
+    that have not ended, with their statuses.
     """
     if record.slot is not None and record.slot.startswith(f"{ASIDE}#"):
         return [_set_aside(record)]
     if record.status is Status.WAITING:
         return _waiting_for(parents, record, now)
-    limited = [] if limit is None else [Reason("over_limit", limit)]
     if record.kind not in STAMPING:
-        return [*limited, *workers, *_of_run(record, now, backlog)]
-    reasons = [] if latest_run is None else [*limited, *workers, *_of_run(latest_run, now, backlog)]
+        return [*workers, *_of_run(record, now, backlog, at_gate), *ahead]
+    reasons = [] if latest_run is None else [*workers, *_of_run(latest_run, now, backlog, at_gate)]
     last = [Reason(f"last_run_{reason.code}", f"its last run: {reason.message}") for reason in reasons]
-    return [_of_job(record, now), *last]
+    return [_of_job(record, now), *ahead, *last]
 
 
 def unreadable_reason(record: Unreadable) -> Reason:
@@ -101,14 +103,17 @@ def _waiting_for(parents: Sequence[str], record: Record, now: int) -> list[Reaso
     return reasons
 
 
-def _of_run(run: Record, now: int, backlog: QueueState | None) -> list[Reason]:
+def _of_run(run: Record, now: int, backlog: QueueState | None, at_gate: Reason | None) -> list[Reason]:
     if run.status is Status.PAUSED:
         return [Reason("paused", "the job is paused; resume it")]
     if run.status is Status.RUNNING:
         return _running(run)
     if run.status not in SCHEDULED:
         return [_ended(run)]
-    return [*_why_again(run), _waiting(run, now, backlog)]
+    if gate_of_slot(run.slot) is not None and at_gate is not None:
+        return [at_gate, *_why_again(run)]
+    has_instant = [] if at_gate is None else [at_gate]
+    return [*_why_again(run), *has_instant, _waiting(run, now, backlog)]
 
 
 def _running(run: Record) -> list[Reason]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from onthedot.domain.instants import format_instant
+from onthedot.domain.reports.explain_gates import name_gate
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, TERMINAL, Kind, Record, Status
 
 SOURCE: Final = "onthedot"
@@ -100,6 +101,7 @@ def _run_step(before: Status | None, status: Status) -> str:
 
 
 def _detail(old: Record | None, new: Record, at: int) -> dict[str, Any]:
+    waits = name_gate(new)
     detail: dict[str, Any] = {
         "tenant": new.tenant,
         "job_id": new.job_id,
@@ -109,7 +111,7 @@ def _detail(old: Record | None, new: Record, at: int) -> dict[str, Any]:
         "version": new.revision,
         "time": format_instant(_moment(old, new, at)),
         "attempt": new.attempt,
-        "reason": new.reason,
+        "reason": new.reason if waits is None else waits.message,
         "name": None if new.definition is None else new.definition.name,
         "workflow_id": new.workflow,
     }

@@ -3,13 +3,16 @@
 Each function raises JobConflict when the status of the job does not allow the move.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import JobConflict
 from onthedot.domain.ids import fresh_generation
+from onthedot.domain.runs import start_window
 from onthedot.domain.runs.endings import concluded
+from onthedot.domain.runs.lifecycle import is_redriven
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import Placement, place
 from onthedot.domain.runs.records import SCHEDULED, Definition, Kind, Priority, Record, Status
@@ -33,6 +36,8 @@ class JobChange:
     """The new schedule and policies of a recurring job."""
     pattern: str | None = None
     """The new pattern of an event job."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """New values of other fields of the record: `gates` and `start_within_seconds`."""
 
 
 def pause(job: Record, now: int) -> Move | None:
@@ -55,7 +60,8 @@ def pause(job: Record, now: int) -> Move | None:
 def resume(job: Record, now: int, deployment: Deployment) -> Move | None:
     """Schedule a paused job again. Return None when it is live already.
 
-    The misfire policy decides about fire times that a recurring job missed meanwhile.
+    The misfire policy decides about fire times that a recurring job missed meanwhile. A one-off job is not late because
+    of its pause: the time for its first start counts from now, if that is later than its fire time.
     """
     if job.status in (*SCHEDULED, Status.ACTIVE, Status.RUNNING):
         return None
@@ -67,7 +73,8 @@ def resume(job: Record, now: int, deployment: Deployment) -> Move | None:
     if job.kind is Kind.EVENT:
         return Move(job.run_id, _as_read(job), Status.ACTIVE, _touched(job))
     placed = place(job.job_id, job.fire_at, now, deployment)
-    return Move(job.run_id, _as_read(job), placed.status, {**_touched(job), **_placed_anew(placed)})
+    changes = {**_touched(job), **_placed_anew(placed), **start_window.counted_from_now(job, now)}
+    return Move(job.run_id, _as_read(job), placed.status, changes)
 
 
 def cancel(job: Record, now: int, deployment: Deployment) -> Move | None:
@@ -92,6 +99,7 @@ def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> M
         changes["priority"] = patch.priority
     if patch.pool is not None:
         changes["pool"] = patch.pool
+    changes |= patch.record
     if job.kind is Kind.RECURRING:
         return _change_recurring(job, patch, changes, now, deployment)
     if job.kind is Kind.EVENT:
@@ -102,7 +110,8 @@ def change(job: Record, patch: JobChange, now: int, deployment: Deployment) -> M
 def assign(job: Record, pool: str, now: int, deployment: Deployment) -> Move:
     """Make a waiting one-off job due now, for a worker of this pool. Its earlier messages become void."""
     placed = place(job.job_id, now, now, deployment)
-    changes = {**_touched(job), **_placed_anew(placed), "fire_at": now, "pool": pool}
+    changes = {**_touched(job), **_placed_anew(placed), **start_window.counted_from_now(job, now)}
+    changes |= {"fire_at": now, "pool": pool}
     return Move(job.run_id, _as_read(job), placed.status, changes)
 
 
@@ -179,12 +188,24 @@ def _change_one_off(job: Record, patch: JobChange, changes: dict[str, Any], now:
     at = job.fire_at if patch.at is None else patch.at
     if patch.at is not None:
         changes |= {"fire_at": at, "nominal_at": at}
+    changes |= _start_window(job, patch)
     if job.status in (Status.PAUSED, Status.WAITING):
         return Move(job.run_id, _as_read(job), job.status, changes)
-    if patch.at is None and patch.priority is None and patch.pool in (None, job.pool):
+    in_message = [(getattr(job, name), value) for name, value in patch.record.items()]
+    is_same = patch.pool in (None, job.pool) and all(before == after for before, after in in_message)
+    if patch.at is None and patch.priority is None and is_same:
         return Move(job.run_id, _as_read(job), job.status, changes)  # the message that was sent stays valid
     placed = place(job.job_id, at, now, deployment)
     return Move(job.run_id, _as_read(job), placed.status, {**changes, **_placed_anew(placed)})
+
+
+def _start_window(job: Record, patch: JobChange) -> dict[str, Any]:
+    """Return the new time for the first start, unless the job has started once, is redriven or waits for parents."""
+    is_free = job.attempt > 0 or (is_redriven(job) and patch.at is None) or job.status is Status.WAITING
+    if is_free or (patch.at is None and "start_within_seconds" not in patch.record):
+        return {}
+    seconds = patch.record.get("start_within_seconds", job.start_within_seconds)
+    return start_window.changed(job, patch.at, seconds)
 
 
 def _as_read(job: Record, **more: Any) -> Expect:
@@ -198,4 +219,6 @@ def _touched(job: Record) -> dict[str, Any]:
 
 
 def _placed_anew(placed: Placement) -> dict[str, Any]:
-    return {"slot": placed.slot, "generation": fresh_generation(), "claim_token": None, "resends": 0, "reason": None}
+    """Return the fields of a job that is placed anew. At its gates it is a newcomer again."""
+    anew = {"slot": placed.slot, "generation": fresh_generation(), "claim_token": None, "resends": 0}
+    return {**anew, "woken": None, "reason": None}

@@ -16,6 +16,7 @@ from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place
 from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
+from onthedot.domain.runs.start_window import last_start
 from onthedot.domain.schedules.schedule import next_fire
 
 MOST_CHILDREN: Final = 1_000
@@ -49,6 +50,7 @@ def waiting(run: Record, parents: Sequence[str], policy: OnParentFailure, now: i
         slot=watch_slot(shard_of(run.job_id, deployment.shards), now, now),
         parents=tuple(parents),
         waits_for=frozenset(parents),
+        start_by=None,
         on_parent_failure=None if policy is OnParentFailure.FAIL else policy.value,
     )
 
@@ -136,8 +138,8 @@ def _why(parent: Record | None, parent_id: str) -> str:
 def schedule(child: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
     """Schedule a child that has no parent left to wait for.
 
-    A run is due now, or at its own time if that is later. A recurring job begins its schedule, an event job becomes
-    ACTIVE.
+    A run is due now, or at its own time if that is later, and the time for its first start counts from then. A
+    recurring job begins its schedule, an event job becomes ACTIVE.
     """
     expect = Expect(frozenset({Status.WAITING}), {"generation": child.generation})
     if child.kind is Kind.RECURRING and child.recurrence is not None:
@@ -146,7 +148,14 @@ def schedule(child: Record, now: int, *, generation: str, deployment: Deployment
         return Move(child.run_id, expect, Status.ACTIVE, {"slot": None})
     at = max(child.nominal_at, now)
     placed = place(child.job_id, at, now, deployment)
-    changes = {"slot": placed.slot, "generation": generation, "nominal_at": at, "fire_at": at, "reason": None}
+    changes = {
+        "slot": placed.slot,
+        "generation": generation,
+        "nominal_at": at,
+        "fire_at": at,
+        "start_by": last_start(at, child.start_within_seconds),
+        "reason": None,
+    }
     return Move(child.run_id, expect, placed.status, changes)
 
 

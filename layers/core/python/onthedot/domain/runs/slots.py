@@ -63,6 +63,11 @@ def slot_shard(slot: str) -> int:
     return int(slot.split("#")[1])
 
 
+def slot_bucket(slot: str) -> int:
+    """Return the bucket in the name of a fire slot or a watch slot."""
+    return int(slot.split("#")[2])
+
+
 def horizon(now: int, lookahead: int) -> int:
     """Return the end of `bucket(now) + lookahead`. The dispatcher sends every run that is due before it."""
     return (bucket_of(now) + lookahead + 1) * BUCKET_MS

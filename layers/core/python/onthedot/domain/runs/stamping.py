@@ -18,6 +18,7 @@ from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place
 from onthedot.domain.runs.records import SCHEDULED, Kind, Record, Status
 from onthedot.domain.runs.slots import fire_slot, horizon, shard_of
+from onthedot.domain.runs.start_window import last_start
 from onthedot.domain.schedules.misfires import Recorded, Settled, settle_missed, spans_without
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import (
@@ -227,6 +228,8 @@ def new_run(
         claim_token=claim_token if placed.status is Status.DISPATCHED else None,
         trigger=trigger,
         workflow=run_id if job.workflow is not None and job.workflow == job.run_id else None,
+        start_within_seconds=job.start_within_seconds,
+        start_by=last_start(fire_at, job.start_within_seconds),
     )
 
 

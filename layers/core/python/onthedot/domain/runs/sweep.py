@@ -7,6 +7,7 @@ from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.start_window import has_expired
 from onthedot.domain.workers.pools import PoolKind
 
 PATIENCE_MS: Final = 10 * 60_000
@@ -65,6 +66,8 @@ def decide(
 def _look_after_message(
     run: Record, now: int, backlogged: bool | None, claim_token: str, deployment: Deployment
 ) -> Act | Leave:
+    if has_expired(run, now):
+        return Act(lifecycle.skip_expired(run, now, deployment), "expired", send=False)
     if backlogged is None:
         # A message that is sent to such a queue is most likely not delivered, and must not count as a resend.
         return Act(

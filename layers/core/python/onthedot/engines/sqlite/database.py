@@ -26,6 +26,16 @@ CREATE TABLE IF NOT EXISTS tokens (
     token_hash TEXT PRIMARY KEY, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL, created_at INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS limits (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS gates (
+    tenant TEXT, name TEXT, limits TEXT NOT NULL, PRIMARY KEY (tenant, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS gate_states (
+    gate TEXT, page INTEGER, holders TEXT NOT NULL, capacity INTEGER, slot TEXT, fire_at INTEGER, flagged_at INTEGER,
+    priorities TEXT NOT NULL, parts INTEGER, next_start INTEGER, next_instant INTEGER, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (gate, page)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS gate_states_due ON gate_states (slot, fire_at, gate) WHERE slot IS NOT NULL;
+CREATE INDEX IF NOT EXISTS gate_states_expiry ON gate_states (expires_at);
 CREATE TABLE IF NOT EXISTS workers (
     worker_id TEXT PRIMARY KEY, about TEXT NOT NULL, heartbeat_at INTEGER NOT NULL, load TEXT NOT NULL,
     expires_at INTEGER NOT NULL

@@ -1,20 +1,20 @@
 """The limits of tenants in SQLite."""
 
 import logging
-from collections.abc import Mapping
 from typing import Final
 
 from onthedot import registry_codec
-from onthedot.domain.runs.fairness import Limits, TenantLimits
+from onthedot.domain.gates.limits import Limits, TenantLimits
+from onthedot.engines.gate_limits import tenant_limits_or_stop
 from onthedot.engines.sqlite.database import Database
 
 _LOG: Final = logging.getLogger(__name__)
-# No tenant has a name that begins like this: the names come from tokens.
-_THROTTLED_PREFIX: Final = "throttled#"
+# Earlier versions stored marks of throttled tenants beside the limits.
+_MARKS: Final = "throttled#"
 
 
 class SqliteLimitsStore:
-    """A `LimitsStore` with one row for each limited tenant, and one for each shard group that throttles."""
+    """A `LimitsStore` with one row for each limited tenant."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -23,17 +23,20 @@ class SqliteLimitsStore:
         with self._database.transaction() as connection:
             rows = connection.execute("SELECT name, content FROM limits").fetchall()
         tenants: dict[str, TenantLimits] = {}
-        throttled: dict[str, str] = {}
-        for name, content in rows:
+        for tenant, content in rows:
+            if tenant.startswith(_MARKS):
+                continue
             try:
-                if name.startswith(_THROTTLED_PREFIX):
-                    throttled |= registry_codec.throttled_of(content)
-                else:
-                    tenants[name] = registry_codec.limits_of(content)
+                tenants[tenant] = registry_codec.limits_of(content)
             except registry_codec.DAMAGED as error:
                 # One damaged row must not stop the runs of all tenants.
-                _LOG.error("limits_unreadable", extra={"item": name, "why": repr(error)})
-        return Limits(tenants, throttled)
+                _LOG.error("limits_unreadable", extra={"item": tenant, "why": repr(error)})
+        return Limits(tenants)
+
+    def find(self, tenant: str) -> TenantLimits | None:
+        with self._database.transaction() as connection:
+            row = connection.execute("SELECT content FROM limits WHERE name = ?", (tenant,)).fetchone()
+        return None if row is None else tenant_limits_or_stop(tenant, row["content"])
 
     def put(self, tenant: str, limits: TenantLimits | None) -> None:
         with self._database.transaction() as connection:
@@ -41,8 +44,3 @@ class SqliteLimitsStore:
             if limits is not None:
                 row = (tenant, registry_codec.limits_text(limits))
                 connection.execute("INSERT INTO limits VALUES (?, ?)", row)
-
-    def mark_throttled(self, group: int, throttled: Mapping[str, str]) -> None:
-        row = (f"{_THROTTLED_PREFIX}{group}", registry_codec.throttled_text(throttled))
-        with self._database.transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO limits VALUES (?, ?)", row)

@@ -132,13 +132,15 @@ def _letter(message: RunMessage, now: int) -> Letter:
     SQS delays by whole seconds, so the delay is rounded down.
     """
     seconds = min(max((message.fire_at - now) // 1000, 0), MAX_DELAY_SECONDS)
-    return Letter(json.dumps(dataclasses.asdict(message)), message.tenant, seconds * 1000)
+    body = {name: value for name, value in dataclasses.asdict(message).items() if value not in (None, ())}
+    return Letter(json.dumps(body), message.tenant, seconds * 1000)
 
 
 def _received(delivery: Delivery) -> Received | None:
     try:
         fields = json.loads(delivery.body)
-        message = RunMessage(**{**fields, "priority": Priority(fields["priority"])})
+        priority = Priority(fields["priority"])
+        message = RunMessage(**{**fields, "priority": priority, "gates": tuple(fields.get("gates", ()))})
     except (ValueError, KeyError, TypeError):
         _LOG.error("unreadable_message", extra={"message_id": delivery.message_id})
         return None

@@ -30,11 +30,14 @@ class SqliteShardStore:
             return True
 
     def slots(self, cursor: str | None = None) -> Page[str]:
-        query = "SELECT run_id, slot FROM runs WHERE slot IS NOT NULL AND run_id > ? ORDER BY run_id LIMIT ?"
+        query = (
+            "SELECT id, slot FROM (SELECT run_id AS id, slot FROM runs UNION ALL SELECT gate, slot FROM gate_states)"
+            " WHERE slot IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
+        )
         with self._database.transaction() as connection:
             rows = connection.execute(query, (cursor or "", self._page_size + 1)).fetchall()
         page = rows[: self._page_size]
-        return Page([row["slot"] for row in page], page[-1]["run_id"] if len(rows) > len(page) else None)
+        return Page([row["slot"] for row in page], page[-1]["id"] if len(rows) > len(page) else None)
 
 
 def _read(connection: sqlite3.Connection) -> ShardHistory:

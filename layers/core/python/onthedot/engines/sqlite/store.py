@@ -8,9 +8,9 @@ from typing import Any, Final
 from onthedot.codec import Scalar, decode, encode, encode_field, unreadable
 from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import FIELDS, SETS, Record
+from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record
 from onthedot.domain.runs.slots import aside_slot, slot_shard
-from onthedot.engines.entries import read_each, slot_entry
+from onthedot.engines.entries import gate_entry, read_each, slot_entry
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
 
@@ -88,13 +88,20 @@ class SqliteRunStore:
             changed = connection.execute(query, (aside_slot(slot_shard(slot)), now, why, run_id, slot))
         return bool(changed.rowcount)
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
-        query = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
+        size = min(limit or self._page_size, self._page_size)
+        runs = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
+        gates = (
+            "SELECT gate AS run_id, slot, fire_at, 'gate' AS kind FROM gate_states"
+            " WHERE slot = ? AND (fire_at, gate) > (?, ?) ORDER BY fire_at, gate LIMIT ?"
+        )
+        # One row more than the page shows whether there is another page.
+        bounds = (slot, *_position(cursor), size + 1)
         with self._database.transaction() as connection:
-            # One row more than the page shows whether there is another page.
-            rows = connection.execute(query, (slot, *_position(cursor), self._page_size + 1)).fetchall()
-        page = rows[: self._page_size]
-        entries, faulty = read_each(page, lambda row: slot_entry(_plain(row)))
+            rows = [*connection.execute(runs, bounds), *connection.execute(gates, bounds)]
+        rows.sort(key=lambda row: (row["fire_at"], row["run_id"]))
+        page = rows[:size]
+        entries, faulty = read_each(page, _entry)
         return Page(entries, _cursor(page[-1]) if len(rows) > len(page) else None, faulty)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
@@ -198,6 +205,12 @@ def _run(row: sqlite3.Row) -> Record:
     except ValueError as error:
         raise UnreadableRecord(unreadable(record, error)) from error
     return decode({**record, **sets})
+
+
+def _entry(row: sqlite3.Row) -> SlotEntry:
+    if row["kind"] == Kind.GATE:
+        return gate_entry(row["run_id"], row["slot"], row["fire_at"])
+    return slot_entry(_plain(row))
 
 
 def _cursor(last: sqlite3.Row) -> str:

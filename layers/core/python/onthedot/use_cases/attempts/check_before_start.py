@@ -1,6 +1,7 @@
-"""Check a stamped run before it starts: its job still schedules it, the pool is right, and it is its turn.
+"""Check a run before it starts: it is in time, its job still schedules it, the pool is right, and it is its turn.
 
-A run that may not start now is settled at once: skipped with a reason, sent to another pool, or postponed.
+The last three are checks of a stamped run. A run that may not start now is settled at once: skipped with a reason, sent
+to another pool, or postponed.
 """
 
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import TERMINAL, Definition, Record, Status
+from onthedot.domain.runs.start_window import is_over, why_expired
 from onthedot.domain.runs.still_scheduled import GONE_WHY, why_not_scheduled
 from onthedot.domain.schedules.recurrence import OverlapPolicy
 from onthedot.domain.workers.pools import missing, needs_of
 from onthedot.ports import Deadline, Engine, RunMessage
 from onthedot.use_cases import patience
+from onthedot.use_cases.attempts.skip_expired import skip_expired
 from onthedot.use_cases.dispatch.keep_jobs import keep_jobs
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.outcomes import current_record, is_record_written, is_written
@@ -30,6 +33,8 @@ class MayStart:
 
     definition: Definition | None
     """The job's present definition, without the payload of an event's run. None: the run carries its own definition."""
+    gates: tuple[str, ...] | None = None
+    """The gates that the job names now. None: the run names its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ def check_before_start(engine: Engine, message: RunMessage, *, assigned: bool = 
 
     `assigned`: the run is assigned to the worker that starts it, which may be of another pool than the job's.
     """
+    if message.start_by is not None and (late := _skip_expired(engine, message, message.start_by)) is not None:
+        return late
     if not is_stamped(message.run_id):
         return MayStart(None)
     job = engine.store.get(job_id_of(message.run_id))
@@ -54,8 +61,16 @@ def check_before_start(engine: Engine, message: RunMessage, *, assigned: bool = 
     if not assigned and _needs_other_workers(engine, job, message):
         return _reroute(engine, job, message)
     if job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW:
-        return MayStart(job.definition)
+        return MayStart(job.definition, job.gates)
     return _take_turn(engine, job, job.recurrence.overlap, message)
+
+
+def _skip_expired(engine: Engine, message: RunMessage, start_by: int) -> Settled | None:
+    """End the run if the time for its first start is over. None: it is not, or another process has moved the run."""
+    if not is_over(start_by, engine.clock.now()):
+        return None
+    run = _dispatched_run(engine, message)
+    return Settled(f"skipped: {why_expired(run)}") if run is not None and skip_expired(engine, run) else None
 
 
 def _needs_other_workers(engine: Engine, job: Record, message: RunMessage) -> bool:
@@ -105,7 +120,7 @@ def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: Run
         last_started_run = engine.store.get(job.last_started_run or "")
     if last_started_run is None or last_started_run.status in TERMINAL:
         if job.last_started_run == message.run_id or _name_last_started(engine, job, message.run_id):
-            return MayStart(job.definition)
+            return MayStart(job.definition, job.gates)
         return _postpone(engine, message, "another run takes its turn")
     if overlap is OverlapPolicy.SKIP and not _is_redriven(engine, message):
         return _skip(engine, message, f"overlap: run {last_started_run.run_id} has not ended (policy skip)")

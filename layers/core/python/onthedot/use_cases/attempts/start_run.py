@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
@@ -12,8 +13,14 @@ from onthedot.use_cases.attempts.check_before_start import Settled, check_before
 from onthedot.use_cases.attempts.lost_attempts import end_lost_attempt
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events.event_payloads import with_own_payload
+from onthedot.use_cases.gates.ask_gates import NEAR_MS, Denied, Permit, TooSoon, ask_gates
+from onthedot.use_cases.gates.give_back_places import give_back, give_back_places
+from onthedot.use_cases.gates.wait_at_gate import flag_again, pass_on, wait_at_gate, wait_for_rate
 from onthedot.use_cases.outcomes import current_record, is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
+
+ASK_AGAIN_MS: Final = 1_000
+"""When a message is delivered again whose run's gates were too busy to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +55,29 @@ FitCheck = Callable[[RunMessage, Definition | None], Verdict | None]
 
 
 def start_run(
-    engine: Engine, message: RunMessage, worker_id: str, check_fit: FitCheck | None = None, *, assigned: bool = False
+    engine: Engine,
+    message: RunMessage,
+    worker_id: str,
+    check_fit: FitCheck | None = None,
+    *,
+    assigned: bool = False,
+    near_ms: int = NEAR_MS,
 ) -> Started | Verdict:
     """Start the run that the message names, if it is still scheduled, is due, and no other attempt is alive.
 
-    `assigned`: the run is assigned to this worker, so the pool of its job does not count. Raise Unavailable.
+    `assigned`: the run is assigned to this worker, so the pool of its job does not count. `near_ms` is how long the
+    worker can wait for the rate of a gate. Raise Unavailable.
     """
     checked = check_before_start(engine, message, assigned=assigned)
     if isinstance(checked, Settled):
+        pass_on(engine, message)
         return Done(checked.what)
     refusal = None if check_fit is None else check_fit(message, checked.definition)
     if refusal is not None:
         return refusal
-    run = _start(engine, message, worker_id)
+    gates = message.gates if checked.gates is None else checked.gates
+    permit = ask_gates(engine, message, gates, fresh_generation(), near_ms)
+    run = _start_with(engine, message, worker_id, permit)
     if not isinstance(run, Record):
         return run
     return Started(run, with_own_payload(checked.definition or run.definition, run))
@@ -74,17 +91,55 @@ def definition_of(engine: Engine, run: Record) -> Definition | None:
     return None if job is None else job.definition
 
 
-def _start(engine: Engine, message: RunMessage, worker_id: str) -> Record | Verdict:
-    now = engine.clock.now()
-    attempt_token = fresh_generation()
-    move = lifecycle.start(message.run_id, message.generation, now=now, worker=worker_id, attempt_token=attempt_token)
+def _start_with(
+    engine: Engine, message: RunMessage, worker_id: str, permit: Permit | Denied | TooSoon | None
+) -> Record | Verdict:
+    """Start the run if its gates have places for it. Otherwise it waits at the gate that refuses it."""
+    if permit is None:
+        return Redeliver(ASK_AGAIN_MS, "its gates did not answer in time")
+    if not isinstance(permit, Permit):
+        return _wait(engine, message, permit)
+    run = _start(engine, message, worker_id, permit)
+    if not isinstance(run, Record) and permit.holder is not None:
+        give_back(engine, message.tenant, permit.held, permit.holder)
+    if isinstance(run, Done):
+        pass_on(engine, message)
+    return run
+
+
+def _wait(engine: Engine, message: RunMessage, refused: Denied | TooSoon) -> Verdict:
+    if isinstance(refused, TooSoon):
+        moved = wait_for_rate(engine, message, refused)
+    else:
+        moved = wait_at_gate(engine, message, refused)
+    if moved is None:
+        return Done(f"waits at gate {refused.at.gate.named}")
+    return _settle(engine, message, moved, engine.clock.now())
+
+
+def _start(engine: Engine, message: RunMessage, worker_id: str, permit: Permit) -> Record | Verdict:
+    move = lifecycle.start(
+        message.run_id,
+        message.generation,
+        now=permit.at,
+        worker=worker_id,
+        attempt_token=permit.token,
+        held=permit.held,
+    )
     current = current_record(engine.store.move(move))
+    if current is not None and current.status is Status.RUNNING and current.attempt_token == permit.token:
+        return current
+    return _settle(engine, message, current, permit.at)
+
+
+def _settle(engine: Engine, message: RunMessage, current: Record | None, now: int) -> Verdict:
+    """Decide about a message whose run could not be started, from the run as it is stored."""
     if current is not None and current.notify_pending is not None:
         notify_children(engine, current)  # the process that ended the run died before it notified them
     if current is None or current.generation != message.generation:
+        if current is not None:
+            flag_again(engine, current)
         return Done("stale")
-    if current.status is Status.RUNNING and current.attempt_token == attempt_token:
-        return current
     if current.status is Status.RUNNING and lifecycle.lease_is_over(current, now):
         return _take_over(engine, current, now)
     if current.status is Status.RUNNING:
@@ -101,6 +156,7 @@ def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
     lost = lifecycle.applied(run, move)
     outcome = engine.store.move(move)
     if is_record_written(lost, outcome):
+        give_back_places(engine, run)
         send_if_dispatched(engine, lost)
     current = current_record(outcome)
     if current is not None:

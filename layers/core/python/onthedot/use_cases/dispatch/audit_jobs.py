@@ -11,7 +11,17 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.errors import Unavailable, Unreadable
-from onthedot.domain.reports.audit import Finding, Report, audit, audited_times, no_range_reaches, window
+from onthedot.domain.gates.names import GateId
+from onthedot.domain.reports.audit import (
+    Finding,
+    Report,
+    audit,
+    audited_times,
+    is_watched,
+    no_range_reaches,
+    waits_long_at,
+    window,
+)
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Engine
@@ -39,6 +49,7 @@ def audit_job(engine: Engine, job: Record, after: int, until: int) -> Report:
     times = audited_times(job, after, until)
     report = Report()
     records: list[Record] = []
+    unwatched: set[GateId] = set()
     cursor: str | None = None
     # Most jobs fire seldom, and need less than a page.
     limit = min(2 * len(times) + 10, RECORDS_AT_ONCE)
@@ -46,10 +57,29 @@ def audit_job(engine: Engine, job: Record, after: int, until: int) -> Report:
         page = engine.store.runs_of(job.job_id, limit, cursor)
         records += page.items
         cursor, limit = page.cursor, RECORDS_AT_ONCE
-        report = audit(job, times, records, now)
+        unwatched |= _unwatched(engine, page.items, now)
+        report = audit(job, times, records, now, unwatched)
         if cursor is None or not report.holes or no_range_reaches(records, report.holes[0].time):
             return report
     return replace(report, holes=(), unread=len(report.holes))
+
+
+def _unwatched(engine: Engine, runs: Sequence[Record], now: int) -> set[GateId]:
+    """Return the gates at which some of these runs wait although no tick looks at them."""
+    found: set[GateId] = set()
+    watched: set[GateId] = set()
+    for run in runs:
+        gate = waits_long_at(run, now)
+        if gate is None or gate in found | watched:
+            continue
+        if all(is_watched(engine.gates.read(one), now, is_key=one.is_key) for one in {gate, gate.base}):
+            watched.add(gate)
+            continue
+        # A flag is taken away when no run waits any more. Then this one has left the list since it was read.
+        current = engine.store.get(run.run_id)
+        if current is not None and current.slot == run.slot:
+            found.add(gate)
+    return found
 
 
 def audit_recent(engine: Engine, job: Record) -> Report:

@@ -28,10 +28,10 @@ from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, buck
 from onthedot.domain.shard_history import UNUSED_AFTER
 from onthedot.ports import Deadline, Engine, ProgressStore, Tick, TickLease
 from onthedot.use_cases.dispatch.claim_slots import CLAIMS_PER_ROUND, Pass, claim_slot, send
-from onthedot.use_cases.dispatch.read_limits import mark_throttled
 from onthedot.use_cases.dispatch.set_aside import is_time_to_look, take_up
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
+from onthedot.use_cases.gates.waiting_runs import OLDEST
 
 _LOG: Final = logging.getLogger(__name__)
 CLAIMED_AHEAD: Final = 13
@@ -58,7 +58,6 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
         _send_claims_again(work)
     progress = {shard: _known(work, shard, before) or _first_progress(work, shard) for shard in tick.shards}
     after = _do_passes(work, progress)
-    _mark_throttled(work)
     work.counts["overtaken_progress"] += len(progress_store.finish(lease, before, after))
     return work.counts
 
@@ -183,18 +182,12 @@ def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
 
 
 def _sweep_slot(work: Pass, slot: str) -> bool:
-    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues)
+    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues, work.limits)
+    oldest = max(work.counts[OLDEST], swept.counts.pop(OLDEST, 0))
     work.counts.update(swept.counts)
+    if oldest:
+        work.counts[OLDEST] = oldest
     return swept.whole
-
-
-def _mark_throttled(work: Pass) -> None:
-    """Store which tenants and queues are throttled, for the API, which asks before it sends, and for `explain`.
-
-    It costs a write only if some are throttled now, or were before.
-    """
-    if work.quota.throttled or work.quota.limits.throttled:
-        work.counts["not_marked"] += not mark_throttled(work.engine, work.tick.group, work.quota.throttled)
 
 
 def _send_claims_again(work: Pass) -> None:

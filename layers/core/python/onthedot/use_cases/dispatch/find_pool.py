@@ -12,6 +12,7 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Definition, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
+from onthedot.domain.runs.start_window import has_expired
 from onthedot.domain.runs.still_scheduled import GONE_WHY
 from onthedot.domain.workers.records import WorkerRecord
 from onthedot.ports import Deadline, Engine, ReadRecords, SlotEntry, Undecided, WorkerRegistry
@@ -153,6 +154,8 @@ def end_without_job(run: Record, now: int, deployment: Deployment) -> Move:
 def _move(run: Record, pool: str | NoPool, now: int, deployment: Deployment) -> Move:
     if isinstance(pool, NoPool) and pool.for_ever:
         return end_without_job(run, now, deployment)
+    if isinstance(pool, NoPool) and has_expired(run, now):
+        return lifecycle.skip_expired(run, now, deployment)
     if isinstance(pool, NoPool):
         return lifecycle.wait_for_pool(run, now, pool.why, deployment)
     return lifecycle.change_pool(run, pool)

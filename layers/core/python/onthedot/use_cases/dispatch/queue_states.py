@@ -1,6 +1,7 @@
 """The run queues as one tick knows them. A queue that fails concerns only the runs that wait for it."""
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -26,6 +27,7 @@ class QueueStates(RunQueues):
     _visible: dict[_Queue, int | Unavailable] = field(default_factory=dict)
     _ages: dict[_Queue, int | None] = field(default_factory=dict)
     _closed: set[_Queue] = field(default_factory=set)
+    _sent: Counter[_Queue] = field(default_factory=Counter)
 
     def why_closed(self, pool: str, priority: Priority, limit: int) -> str | None:
         """Return why the queue takes no runs now: it has more than `limit` messages, or it fails.
@@ -41,6 +43,18 @@ class QueueStates(RunQueues):
             return None
         return f"backpressure: {visible} messages wait in {queue_key(pool, priority)} (limit {limit})"
 
+    def is_closed(self, pool: str, priority: Priority, limit: int) -> bool:
+        """Return whether the queue takes no runs now."""
+        return self.why_closed(pool, priority, limit) is not None
+
+    def room(self, pool: str, priority: Priority, limit: int) -> int | None:
+        """Return how many more messages an open queue may take after those of this tick: one at least.
+
+        None: it does not say.
+        """
+        visible = self._ask(pool, priority)
+        return None if isinstance(visible, Unavailable) else max(1, limit - visible - self._sent[pool, priority])
+
     def may_hold(self, run: Record, now: int) -> bool | None:
         """Return whether the run's queue may still hold its message. None: the queue fails, so this is unknown."""
         visible = self._ask(run.pool, run.priority)
@@ -53,9 +67,9 @@ class QueueStates(RunQueues):
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
         """Send the messages. Close the queues that took none."""
         unsent = self.queues.send(messages, deadline)
-        if unsent:
-            sent = set(messages) - set(unsent)
-            self._closed |= {_queue_of(message) for message in unsent} - {_queue_of(message) for message in sent}
+        sent = set(messages) - set(unsent)
+        self._sent.update(_queue_of(message) for message in sent)
+        self._closed |= {_queue_of(message) for message in unsent} - {_queue_of(message) for message in sent}
         return unsent
 
     def visible(self, pool: str, priority: Priority) -> int:

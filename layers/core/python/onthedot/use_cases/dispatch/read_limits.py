@@ -1,30 +1,19 @@
-"""Read tenants' limits, and mark throttled tenants and queues. Neither stops runs when the store of limits fails."""
+"""Read the limits of all tenants, for their weights."""
 
 import logging
-from collections.abc import Mapping
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.fairness import Limits
+from onthedot.domain.gates.limits import Limits
 from onthedot.ports import Engine
 
 _LOG: Final = logging.getLogger(__name__)
 
 
 def read_limits(engine: Engine) -> Limits:
-    """Return the limits, or none when they cannot be read: one tenant's limit must not stop the other tenants."""
+    """Return the limits, or none when they cannot be read: then each tenant has weight 1, and no run waits for it."""
     try:
         return engine.limits.read()
     except Unavailable as error:
         _LOG.warning("limits_unknown", extra={"error": str(error)})
         return Limits(known=False)
-
-
-def mark_throttled(engine: Engine, group: int, throttled: Mapping[str, str]) -> bool:
-    """Store which tenants and queues the group throttles. Return False when that fails: the next tick does it again."""
-    try:
-        engine.limits.mark_throttled(group, throttled)
-    except Unavailable as error:
-        _LOG.warning("throttled_not_marked", extra={"group": group, "error": str(error)})
-        return False
-    return True

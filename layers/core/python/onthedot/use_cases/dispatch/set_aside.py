@@ -12,9 +12,9 @@ from typing import Final
 from onthedot.domain.errors import Unavailable, Unreadable
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import DECISION_MS, aside_slot, bucket_of
-from onthedot.ports import Deadline, Engine, Moved, Refused, Undecided
+from onthedot.ports import Deadline, Engine, Moved, Refused, SlotEntry, Undecided
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 from onthedot.use_cases.outcomes import Outcome
 
@@ -61,6 +61,14 @@ def fault_of(outcome: Outcome, move: Move | None = None) -> str | None:
     if isinstance(outcome, Undecided) and outcome.permanent:
         return f"{UNHANDLED}{outcome.why}"
     return None
+
+
+def misplaced(entry: SlotEntry, outcome: Outcome) -> str | None:
+    """Say why a record is still in a slot of PENDING runs and refuses to leave it. None: it has left the slot."""
+    current = outcome.current if isinstance(outcome, Refused) else None
+    if current is None or current.slot != entry.slot or current.status is Status.PENDING:
+        return None
+    return f"it is {current.status} in a {entry.slot.partition('#')[0]} slot"
 
 
 def is_time_to_look(shard: int, bucket: int) -> bool:

@@ -1,7 +1,8 @@
-"""Read a slot of the due index page by page, and yield each run once."""
+"""Read a slot of the due index page by page, and yield each run and each gate once."""
 
 from collections.abc import Iterator
 
+from onthedot.domain.runs.records import Kind
 from onthedot.ports import Engine, Page, SlotEntry
 
 
@@ -26,5 +27,7 @@ def read_slot_pages(engine: Engine, slot: str, at_once: int) -> Iterator[Page[Sl
 
 
 def read_slot_entries(engine: Engine, slot: str, at_once: int) -> Iterator[list[SlotEntry]]:
-    """Yield the slot's entries that can be read, in lists of at most `at_once`, the earliest first."""
-    return (list(page.items) for page in read_slot_pages(engine, slot, at_once) if page.items)
+    """Yield the slot's runs and jobs that can be read, in lists of at most `at_once`, the earliest first. No gates."""
+    for page in read_slot_pages(engine, slot, at_once):
+        if entries := [entry for entry in page.items if entry.kind is not Kind.GATE]:
+            yield entries

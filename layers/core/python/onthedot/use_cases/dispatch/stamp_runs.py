@@ -15,16 +15,15 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import DECISION_MS
+from onthedot.domain.runs.slots import DECISION_MS, fire_slot, shard_of
 from onthedot.domain.runs.stamping import Stamping, has_missed, plan_stamps
 from onthedot.ports import Deadline, Engine, Page
 from onthedot.use_cases.dispatch.find_pool import has_pool
-from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, faults_of
 from onthedot.use_cases.dispatch.store_stamps import Chunk, records_since, store_stamps
+from onthedot.use_cases.gates.queue_lists import is_queue_closed
 from onthedot.use_cases.jobs.given_up import store_given_up
-from onthedot.use_cases.jobs.place_job import left_to_claim_pass
 
 JOBS_PER_READ: Final = 100
 WRITES_PER_CHUNK: Final = 400
@@ -35,7 +34,8 @@ SENDING_MS: Final = 3_000
 """The time to send the runs of a chunk, even after the deadline. Callers spare more than this."""
 _RECURRING: Final = (Status.ACTIVE, Kind.RECURRING)
 
-Allows = Callable[[Record], bool]
+IsOpen = Callable[[Record], bool]
+"""Returns whether the queue of a run takes runs now."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class _Work:
     engine: Engine
     claim_token: str
     deadline: Deadline
-    allows: Allows
+    is_open: IsOpen
     until: int | None
     result: Stamped = field(default_factory=Stamped)
 
@@ -74,16 +74,16 @@ def stamp_jobs(  # noqa: PLR0917
     job_ids: Sequence[str],
     claim_token: str,
     deadline: Deadline,
-    allows: Allows | None = None,
+    is_open: IsOpen | None = None,
     until: int | None = None,
 ) -> Stamped:
     """Stamp the runs of these jobs up to the horizon, or to `until` if that is later.
 
     A job whose stamps are undecided, or for which there is no time, stays in its fire slot. Jobs with missed times come
-    last. A near run that `allows` refuses is stamped into its fire slot, to wait for the claim pass. By default, runs
-    of tenants and queues that are throttled now are refused.
+    last. A near run whose queue is not open is stamped into its fire slot, where the claim pass decides about it. By
+    default, the flags of the queues say which are open.
     """
-    work = _Work(engine, claim_token, deadline, allows or _allows_by_limits(engine), until)
+    work = _Work(engine, claim_token, deadline, is_open or _is_not_closed(engine), until)
     behind: deque[Record] = deque()
     for first in range(0, len(job_ids), JOBS_PER_READ):
         if not work.has_time():
@@ -100,9 +100,8 @@ def stamp_jobs(  # noqa: PLR0917
     return work.result
 
 
-def _allows_by_limits(engine: Engine) -> Allows:
-    limits = read_limits(engine)
-    return lambda run: limits.why_throttled(run.tenant, run.pool, run.priority) is None
+def _is_not_closed(engine: Engine) -> IsOpen:
+    return lambda run: not is_queue_closed(engine, run.pool, run.priority, engine.clock.now())
 
 
 def _stamp_in_chunks(work: _Work, jobs: deque[Record]) -> None:
@@ -168,7 +167,8 @@ def _plan(work: _Work, job: Record, now: int) -> Stamping | None:
 
 
 def _with_slot(work: _Work, run: Record, now: int) -> Record:
-    """Return the run as it is placed: a run that may not be sent now, or whose pool is gone, waits in a fire slot."""
-    if run.status is not Status.DISPATCHED or (has_pool(work.engine, run) and work.allows(run)):
+    """Return the run as it is placed: a run whose queue is not open, or whose pool is gone, waits in a fire slot."""
+    if run.status is not Status.DISPATCHED or (has_pool(work.engine, run) and work.is_open(run)):
         return run
-    return left_to_claim_pass(work.engine, run, now)
+    slot = fire_slot(shard_of(run.job_id, work.engine.deployment.shards), run.fire_at, now)
+    return replace(run, status=Status.PENDING, slot=slot, claim_token=None)

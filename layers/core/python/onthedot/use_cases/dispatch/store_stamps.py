@@ -129,7 +129,7 @@ def _revive(chunk: Chunk, run: Record, stamp: Record) -> Move:
     It was skipped because of a pause or a change, and now the job has its time again.
     """
     now, deployment = chunk.engine.clock.now(), chunk.engine.deployment
-    return lifecycle.revive(run, stamp.fire_at, now, generation=fresh_generation(), deployment=deployment)
+    return lifecycle.revive(run, stamp, now, generation=fresh_generation(), deployment=deployment)
 
 
 def _refusing(outcome: Outcome) -> Record | None:

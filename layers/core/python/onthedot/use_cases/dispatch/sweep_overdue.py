@@ -1,4 +1,4 @@
-"""Sweep a watch slot: handle the runs that were sent and have not ended by the time of the slot."""
+"""Sweep a watch slot: handle the runs that were sent and have not ended by the time of the slot, and look at gates."""
 
 import logging
 from collections import Counter
@@ -8,13 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.gates.limits import Limits
+from onthedot.domain.gates.names import QUEUE, GateId
+from onthedot.domain.gates.state import GateChange
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import has_graph
-from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import DECISION_MS
+from onthedot.domain.runs.start_window import has_expired
 from onthedot.domain.runs.sweep import Act, Leave, Nothing, decide, waits_long
-from onthedot.ports import Deadline, Engine, Moved, Undecided
+from onthedot.ports import Deadline, Engine, Moved, SlotEntry, Undecided
 from onthedot.use_cases.attempts.lost_attempts import was_never_begun
 from onthedot.use_cases.attempts.start_run import definition_of
 from onthedot.use_cases.dispatch.find_pool import NoPool, end_without_job, find_pool, has_pool
@@ -23,11 +27,19 @@ from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.send_runs import message_for, send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
+from onthedot.use_cases.gates.flag_gate import next_look
+from onthedot.use_cases.gates.give_back_places import give_back_places
+from onthedot.use_cases.gates.look_at_gate import look_at_gate
+from onthedot.use_cases.gates.look_at_queue import QueueLook, look_at_queue
 from onthedot.use_cases.jobs.given_up import store_given_up
 from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
 
 _LOG: Final = logging.getLogger(__name__)
 RUNS_PER_ROUND: Final = 100
+LOOK_MS: Final = 20_000
+"""The longest look at one gate. The next look goes on."""
+FAILED_GATE_BUCKETS: Final = 5
+"""A gate that could not be looked at is tried again after this number of buckets."""
 _SWEPT: Final = (Status.DISPATCHED, Status.RUNNING)
 
 
@@ -40,8 +52,9 @@ class Sweep:
     claim_token: str
     deadline: Deadline
     queues: QueueStates
+    limits: Limits
     whole: bool = True
-    """Whether no run was left in the slot that needs another sweep."""
+    """Whether no run and no gate was left in the slot that needs another sweep."""
     counts: Counter[str] = field(default_factory=Counter)
 
     def leave(self) -> None:
@@ -54,19 +67,69 @@ class Sweep:
         self.whole = set_aside(self.engine, self.counts, self.slot, faults, self.deadline) and self.whole
 
 
-def sweep_slot(engine: Engine, slot: str, claim_token: str, deadline: Deadline, queues: QueueStates) -> Sweep:
-    """Check each run of a watch slot: resend it, move it to a later slot, declare its attempt lost, or end it."""
-    sweep = Sweep(engine, slot, claim_token, deadline, queues)
+def sweep_slot(  # noqa: PLR0917
+    engine: Engine, slot: str, claim_token: str, deadline: Deadline, queues: QueueStates, limits: Limits
+) -> Sweep:
+    """Check each run of a watch slot: resend it, move it to a later slot, declare its attempt lost, or end it.
+
+    Look at each gate of the slot.
+    """
+    sweep = Sweep(engine, slot, claim_token, deadline, queues, limits)
     for page in read_slot_pages(engine, slot, RUNS_PER_ROUND):
         if not deadline.allows(engine.clock.now()):
             sweep.whole = False
             return sweep
         sweep.set_aside(faults_of(page.unreadable))
-        read = engine.store.get_many([entry.run_id for entry in page.items], deadline)
+        gates = [entry for entry in page.items if entry.kind is Kind.GATE]
+        read = engine.store.get_many([e.run_id for e in page.items if e.kind is not Kind.GATE], deadline)
         sweep.whole = sweep.whole and not read.unread
         sweep.set_aside(faults_of(one for one in read.unreadable.values() if one.slot == slot))
         _sweep_runs(sweep, [run for run in read.found.values() if run.slot == slot])
+        _look_at_gates(sweep, gates)
     return sweep
+
+
+def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
+    """Look at each gate by itself, and at none for long: a gate must not stop the others, nor the runs of the tick."""
+    for entry in entries:
+        now = sweep.engine.clock.now()
+        if not sweep.deadline.allows(now):
+            sweep.whole = False
+            return
+        try:
+            whole = _look_at(sweep, GateId.read(entry.run_id), sweep.deadline.at_most(now + LOOK_MS))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with this gate, the others are looked at
+            sweep.counts["gate_failed"] += 1
+            traceback = None if isinstance(error, Unavailable) else error
+            extra = {"gate": entry.run_id, "slot": sweep.slot, "error": str(error)}
+            _LOG.error("gate_failed", extra=extra, exc_info=traceback)
+            whole = _look_later(sweep, entry)
+        sweep.whole = sweep.whole and whole
+
+
+def _look_at(sweep: Sweep, gate: GateId, deadline: Deadline) -> bool:
+    """Look at a gate. Return whether nothing is left to do in this slot now."""
+    engine, counts = sweep.engine, sweep.counts
+    if gate.name != QUEUE:
+        return look_at_gate(engine, gate, sweep.slot, deadline, counts)
+    look_at_queue(QueueLook(engine, sweep.queues, sweep.limits, sweep.claim_token, deadline, counts), gate, sweep.slot)
+    return True
+
+
+def _look_later(sweep: Sweep, entry: SlotEntry) -> bool:
+    """Move a gate that could not be looked at to a later slot. Return whether it is no longer in this one.
+
+    If it stayed, progress could not pass the slot, and each tick would read more slots.
+    """
+    try:
+        gate = GateId.read(entry.run_id)
+        sets = next_look(gate, sweep.engine.clock.now(), FAILED_GATE_BUCKETS, sweep.engine.deployment.shards)
+        sweep.engine.gates.change(gate, GateChange(equals={"slot": sweep.slot}, sets=sets))
+    except Unavailable:
+        return False
+    except Exception:  # noqa: BLE001 - this version cannot read its name, and must not stay at this slot
+        _LOG.exception("gate_not_moved", extra={"gate": entry.run_id, "slot": sweep.slot})
+    return True
 
 
 def _sweep_runs(sweep: Sweep, runs: Sequence[Record]) -> None:
@@ -101,7 +164,7 @@ def _act(sweep: Sweep, run: Record, now: int) -> Act | None:
     if run.status not in _SWEPT:
         sweep.set_aside({run.run_id: f"it is {run.status} in a watch slot"})
         return None
-    if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run):
+    if run.status is Status.DISPATCHED and not has_pool(sweep.engine, run) and not has_expired(run, now):
         return _reroute(sweep, run, now)
     decision = decide(
         run,
@@ -159,16 +222,22 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.whole = False
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
-            sweep.counts[act.what] += 1
-            if waits_long(run, sweep.engine.clock.now()):
-                sweep.counts["waiting_long"] += 1
-            _notify_children(sweep, lifecycle.applied(run, act.move))
+            _follow_up(sweep, run, act)
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     sweep.set_aside(faults)
     keep_jobs_of(sweep.engine, [run for run, _ in acts], deadline)
     if to_send:
         _send(sweep, to_send, deadline)
+
+
+def _follow_up(sweep: Sweep, run: Record, act: Act) -> None:
+    """Count a move that was applied, give back the places of an attempt that it ended, and notify the children."""
+    sweep.counts[act.what] += 1
+    sweep.counts["waiting_long"] += waits_long(run, sweep.engine.clock.now())
+    if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
+        give_back_places(sweep.engine, run)
+    _notify_children(sweep, lifecycle.applied(run, act.move))
 
 
 def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:

@@ -17,15 +17,14 @@ from onthedot.domain.events.index import lookup_keys
 from onthedot.domain.events.patterns import matches
 from onthedot.domain.ids import event_run_id
 from onthedot.domain.runs.endings import closed, cut
-from onthedot.domain.runs.fairness import Limits
+from onthedot.domain.runs.placement import Placement
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.stamping import new_run
 from onthedot.ports import Deadline, Engine, Moved, PatternEntry, Refused, Undecided
-from onthedot.use_cases.dispatch.read_limits import read_limits
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.events.event_payloads import Payloads, PayloadTooLarge
-from onthedot.use_cases.jobs.place_job import left_to_claim_pass
+from onthedot.use_cases.gates.queue_lists import LISTING_MS, place_near
 from onthedot.use_cases.outcomes import record_after_create
 
 _LOG: Final = logging.getLogger(__name__)
@@ -84,17 +83,17 @@ def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) 
     handler makes the missing runs.
     """
     handled = Handled()
-    limits = read_limits(engine)
     payloads = Payloads(engine.blobs, event.document)
     entries = _matching(engine, tenant, event, handled, deadline)
     while found := dict(islice(entries, JOBS_AT_ONCE)):
         _refuse_late(engine, event, handled, deadline)
+        placed_by = deadline.at_most(engine.clock.now() + LISTING_MS)
         runs: list[Record] = []
         for job in _jobs(engine, tenant, found, handled, deadline):
             with handled.apart(job.job_id):
                 if _waits_for(job, tenant, event):
-                    runs.append(_run(engine, job, event, payloads, limits))
-        _stamp(engine, event, runs, handled, deadline)
+                    runs.append(_run(engine, job, event, payloads))
+        _stamp(engine, event, runs, handled, placed_by)
     if handled.unreadable:
         some = dict(islice(handled.unreadable.items(), IN_LOG))
         _LOG.error("event_jobs_unreadable", extra={"count": len(handled.unreadable), "jobs": some})
@@ -146,7 +145,7 @@ def _waits_for(job: Record, tenant: str, event: Event) -> bool:
     return matches(pattern_index.read(job.pattern), event.document)
 
 
-def _run(engine: Engine, job: Record, event: Event, payloads: Payloads, limits: Limits) -> Record:
+def _run(engine: Engine, job: Record, event: Event, payloads: Payloads) -> Record:
     """Return the job's run for the event. It is due now, and its nominal time is that of the event."""
     now = engine.clock.now()
     run_id = event_run_id(job.job_id, event.time, event.event_id)
@@ -157,8 +156,10 @@ def _run(engine: Engine, job: Record, event: Event, payloads: Payloads, limits: 
         return replace(
             run, status=Status.SKIPPED, reason=str(error), claim_token=None, **closed(now, engine.deployment)
         )
-    throttled = run.status is Status.DISPATCHED and limits.why_throttled(run.tenant, run.pool, run.priority)
-    return left_to_claim_pass(engine, run, now) if throttled else run
+    placed = place_near(
+        engine, run_id, Placement(run.status, run.slot or ""), now, pool=run.pool, priority=run.priority
+    )
+    return replace(run, status=placed.status, slot=placed.slot)
 
 
 def _stamp(engine: Engine, event: Event, runs: Sequence[Record], handled: Handled, deadline: Deadline) -> None:

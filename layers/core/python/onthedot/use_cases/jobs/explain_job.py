@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
+from onthedot.domain.gates.names import gate_of_slot
 from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain, unreadable_reason
+from onthedot.domain.reports.explain_gates import name_gate
 from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record, Status
-from onthedot.domain.runs.slots import is_near
 from onthedot.domain.workers.pools import PoolKind, worker_needs
 from onthedot.ports import Deadline, Engine
-from onthedot.use_cases.dispatch.read_limits import read_limits
+from onthedot.use_cases.gates.explain_gates import explain_at_gate, explain_stopped_gates
 from onthedot.use_cases.jobs.list_runs import recent_runs
 from onthedot.use_cases.jobs.read_jobs import read_job
 
@@ -38,13 +39,14 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     unknown: list[str] = []
     latest = _known(unknown, "its runs", lambda: _latest_due(engine, job, now)) if job.kind in STAMPING else None
     run = latest or job
-    limit = _known(unknown, "the limits", lambda: _limit(engine, run, now))
+    at_gate = _known(unknown, "the gate", lambda: explain_at_gate(engine, run, now)) or name_gate(run)
+    ahead = _known(unknown, "its gates", lambda: _stopped_gates(engine, job, run)) or []
     definition = run.definition or job.definition
     workers = _known(unknown, "the workers", lambda: _workers(engine, run, definition, now)) or []
     waits = [*_pool(engine, run), *workers]
     backlog = _backlog(engine, run, now)
     parents = _known(unknown, "its parents", lambda: _parents(engine, job)) or []
-    reasons = explain(job, now, backlog, latest, limit, workers=waits, parents=parents)
+    reasons = explain(job, now, backlog, latest, at_gate=at_gate, ahead=ahead, workers=waits, parents=parents)
     return Explained(job, [*reasons, *(Reason("unknown", f"{what} cannot be read now") for what in unknown)])
 
 
@@ -82,15 +84,12 @@ def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
     return None
 
 
-def _limit(engine: Engine, run: Record, now: int) -> str | None:
-    """Say which limit throttles a run that could have been sent by now. Raise Unavailable."""
-    if run.status is not Status.PENDING or not is_near(run.fire_at, now, engine.deployment.lookahead):
-        return None
-    limits = read_limits(engine)
-    why = limits.why_throttled(run.tenant, run.pool, run.priority)
-    if why is None and not limits.known:
-        raise Unavailable("the limits cannot be read")
-    return why
+def _stopped_gates(engine: Engine, job: Record, run: Record) -> list[Reason]:
+    """Say at which stopped gates a run that is to come will have to wait. Raise Unavailable."""
+    if job.status is not Status.ACTIVE and run.status not in SCHEDULED:
+        return []
+    gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
+    return explain_stopped_gates(engine, job.tenant, job.gates, gate)
 
 
 def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:

@@ -1,8 +1,9 @@
 """Count a tenant's runs of the coming minutes from the entries of the slots.
 
 Counted are runs that wait in a fire slot, retries among them, runs that are sent and whose time is to come, and fire
-times of recurring jobs that are not stamped yet. Not counted are running and paused runs, runs on demand, and jobs that
-will be submitted. Overdue runs in the present fire slots count to the present minute.
+times of recurring jobs that are not stamped yet. Not counted are running and paused runs, runs that wait at a gate
+without an instant, runs on demand, and jobs that will be submitted. Overdue runs in the present fire slots count to the
+present minute.
 """
 
 from collections import Counter
@@ -90,8 +91,8 @@ def _count_waiting(survey: _Survey, buckets: Sequence[int]) -> list[str]:
 
 def _count_sent(survey: _Survey, buckets: Sequence[int]) -> None:
     for entry in _entries(survey, SlotKind.WATCH, [bucket + WATCH_DISTANCE for bucket in buckets]):
-        # Running runs are in these slots too, but no run starts before its time.
-        if entry.fire_at > survey.now:
+        # Running runs are in these slots too, but no run starts before its time. And so are gates.
+        if entry.fire_at > survey.now and entry.kind is not Kind.GATE:
             survey.count(entry.fire_at)
 
 

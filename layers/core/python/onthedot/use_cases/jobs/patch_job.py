@@ -13,9 +13,11 @@ from onthedot.domain.schedules.schedule import next_fire
 from onthedot.domain.schedules.time_window import check_start, fire_time_problems
 from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
 from onthedot.ports import Engine
+from onthedot.use_cases.gates.check_gates import GateCheck
 from onthedot.use_cases.jobs.change_job import change_job
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.place_job import choose_pool, smallest_pool
+from onthedot.use_cases.jobs.release_runs import release_runs
 
 _JOBS: Final = {
     Kind.ONE_OFF: "jobs that run once",
@@ -27,6 +29,7 @@ _WHERE: Final = frozenset({"target", "callback_url"})
 _CHOOSES_POOL: Final = _WHERE | {"requirements", "timeout_seconds"}
 _NOT_FOR_WORKFLOWS: Final = _CHOOSES_POOL | {"payload", "retry"}
 _DEFINES: Final = _NOT_FOR_WORKFLOWS | {"name", "description", "tags"}
+_OF_RUNS: Final = frozenset({"gates", "start_within_seconds"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,10 @@ class JobPatch:
     """The new pattern, as JSON."""
     event_problems: Sequence[Problem] = ()
     """Problems that the patch has only for a job that waits for events."""
+    gates: tuple[str, ...] = ()
+    """The new gates, if `fields` names them, in the order of the request."""
+    start_within_seconds: int | None = None
+    """The new value, if `fields` names it. None removes it."""
 
 
 def patch_job(engine: Engine, tenant: str, job_id: str, patch: JobPatch, if_match: int | None) -> Record:
@@ -62,7 +69,16 @@ def patch_job(engine: Engine, tenant: str, job_id: str, patch: JobPatch, if_matc
     """
     # A large payload is stored once, even when the job changes meanwhile and is decided upon again.
     payload = cache(lambda: store_payload(engine.blobs, Definition(HttpTarget(""), payload=patch.payload)))
-    return change_job(engine, tenant, job_id, lambda job, now: _job_change(engine, patch, job, payload, now), if_match)
+    gates = GateCheck(engine, tenant)
+
+    def decide(job: Record, now: int) -> JobChange:
+        gates.check(patch.gates)
+        return _job_change(engine, patch, job, payload, now)
+
+    job = change_job(engine, tenant, job_id, decide, if_match)
+    if "gates" in patch.fields:
+        release_runs(engine, job)
+    return job
 
 
 def _job_change(engine: Engine, patch: JobPatch, job: Record, payload: Callable[[], Definition], now: int) -> JobChange:
@@ -78,12 +94,18 @@ def _job_change(engine: Engine, patch: JobPatch, job: Record, payload: Callable[
         at=_at(patch, now),
         recurrence=_recurrence(job, patch, now),
         pattern=patch.pattern,
+        record=_record(patch),
     )
     if definition is None or "payload" not in patch.fields:
         return change
     # The payload is stored last, so that a change that is refused stores none.
     stored = payload()
     return replace(change, definition=replace(definition, payload=stored.payload, payload_ref=stored.payload_ref))
+
+
+def _record(patch: JobPatch) -> dict[str, Any]:
+    given = {"gates": tuple(sorted(patch.gates)), "start_within_seconds": patch.start_within_seconds}
+    return {name: value for name, value in given.items() if name in patch.fields}
 
 
 def _definition(job: Record, patch: JobPatch) -> Definition | None:
@@ -134,7 +156,7 @@ def _refuse_other_work(job: Record, patch: JobPatch) -> None:
     if job.definition is None or not isinstance(job.definition.target, WorkflowTarget):
         return
     advice = "is not for a workflow, whose jobs cannot be changed; submit a new one"
-    problems = [Problem(name, advice) for name in sorted(patch.fields & _NOT_FOR_WORKFLOWS)]
+    problems = [Problem(name, advice) for name in sorted(patch.fields & (_NOT_FOR_WORKFLOWS | _OF_RUNS))]
     if problems:
         raise InvalidRequest(*problems)
 

@@ -2,19 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.placement import Placement, place
-from onthedot.domain.runs.records import Definition, Priority, Record, Status
-from onthedot.domain.runs.slots import fire_slot, shard_of
+from onthedot.domain.runs.records import Definition, Priority
 from onthedot.domain.targets.allow_list import AllowList
 from onthedot.domain.targets.types import AwsTarget, LambdaTarget, Target
 from onthedot.domain.workers.pools import Pool, PoolKind, needs_of
 from onthedot.domain.workers.records import WorkerStatus
 from onthedot.ports import Engine
-from onthedot.use_cases.dispatch.read_limits import read_limits
+from onthedot.use_cases.gates.queue_lists import place_near
 
 MOST_NAMED: Final = 10
 _ADVICE: Final = {
@@ -60,23 +58,13 @@ def smallest_pool(engine: Engine, tenant: str, definition: Definition) -> str:
     raise InvalidRequest(*(Problem(lack.field, f"{lack.message}; {_ADVICE[lack.field]}") for lack in chosen))
 
 
-def place_run(
-    engine: Engine, job_id: str, fire_at: int, now: int, *, tenant: str, pool: str, priority: Priority
-) -> Placement:
+def place_run(engine: Engine, job_id: str, fire_at: int, now: int, *, pool: str, priority: Priority) -> Placement:
     """Choose the slot of a new run: a watch slot when it is near, so that it is sent at once, else its fire slot.
 
-    A near run whose tenant or queue is throttled waits in its fire slot too, where the claim pass decides.
+    A near run goes on the waiting list of its queue while the queue is closed.
     """
     placed = place(job_id, fire_at, now, engine.deployment)
-    if placed.status is Status.DISPATCHED and read_limits(engine).why_throttled(tenant, pool, priority):
-        return Placement(Status.PENDING, fire_slot(shard_of(job_id, engine.deployment.shards), fire_at, now))
-    return placed
-
-
-def left_to_claim_pass(engine: Engine, run: Record, now: int) -> Record:
-    """Return the run as it waits in its fire slot for the claim pass."""
-    slot = fire_slot(shard_of(run.job_id, engine.deployment.shards), run.fire_at, now)
-    return replace(run, status=Status.PENDING, slot=slot, claim_token=None)
+    return place_near(engine, job_id, placed, now, pool=pool, priority=priority)
 
 
 def _allowed_instead(allowed: Sequence[str], things: str, setting: str) -> str:

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import IdempotencyConflict, OnthedotError, Unavailable
-from onthedot.domain.runs.fairness import Limits
 from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.workers.records import WorkerRecord
-from onthedot.ports import Deadline, Engine, LimitsStore, WorkerRegistry
+from onthedot.ports import Deadline, Engine, WorkerRegistry
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.schedule_soon import schedule_all_soon
 from onthedot.use_cases.events import pattern_index
+from onthedot.use_cases.gates.check_gates import GateCheck
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.submit_job import JobRequest, pool_for, record_for
 from onthedot.use_cases.outcomes import Outcome, is_own, record_after_create
@@ -25,23 +25,6 @@ UPLOADS: Final = 16
 
 Accepted = Record | OnthedotError
 """The stored job, new or of an earlier request with the same key and body, or the error that refused it."""
-
-
-class _LimitsReadOnce:
-    """A limits store that is read once for a batch, though each run that is placed asks for the limits."""
-
-    def __init__(self, limits: LimitsStore) -> None:
-        self._limits = limits
-        self._known: Limits | None = None
-        self.put, self.mark_throttled = limits.put, limits.mark_throttled
-
-    def read(self) -> Limits:
-        if self._known is None:
-            try:
-                self._known = self._limits.read()
-            except Unavailable:
-                self._known = Limits(known=False)
-        return self._known
 
 
 class _WorkersReadOnce:
@@ -69,11 +52,12 @@ class _WorkersReadOnce:
 
 def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
     """Return one answer for each request, in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
-    engine = replace(engine, limits=_LimitsReadOnce(engine.limits), registry=_WorkersReadOnce(engine.registry))
-    stored = _with_stored_payloads(engine, [_with_pool(engine, tenant, request) for request in requests])
+    engine = replace(engine, registry=_WorkersReadOnce(engine.registry))
+    gates = GateCheck(engine, tenant)
+    stored = _with_stored_payloads(engine, [_with_pool(engine, tenant, request, gates) for request in requests])
     parents = ParentCheck(engine, tenant)
     made = [
-        request if isinstance(request, OnthedotError) else _record(engine, tenant, request, parents)
+        request if isinstance(request, OnthedotError) else _record(engine, tenant, request, parents, gates)
         for request in stored
     ]
     entered = _with_entered_patterns(engine, made)
@@ -86,8 +70,10 @@ def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) ->
     return [_accepted(record, stored_now) if isinstance(record, Record) else record for record in entered]
 
 
-def _with_pool(engine: Engine, tenant: str, request: JobRequest) -> JobRequest | OnthedotError:
+def _with_pool(engine: Engine, tenant: str, request: JobRequest, gates: GateCheck) -> JobRequest | OnthedotError:
+    """Choose the pool and check the gates first, so that a job that is refused stores no payload."""
     try:
+        gates.check(request.gates)
         return replace(request, pool=pool_for(engine, tenant, request))
     except OnthedotError as error:
         return error
@@ -110,9 +96,9 @@ def _with_stored_payloads(
         return list(uploads.map(store, requests))
 
 
-def _record(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck) -> Accepted:
+def _record(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck, gates: GateCheck) -> Accepted:
     try:
-        return record_for(engine, tenant, request, parents)
+        return record_for(engine, tenant, request, parents, gates)
     except OnthedotError as error:
         return error
 

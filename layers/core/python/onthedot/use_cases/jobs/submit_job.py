@@ -8,6 +8,7 @@ from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
 from onthedot.domain.runs.dependencies import OnParentFailure, waiting
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of
+from onthedot.domain.runs.start_window import last_start
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import next_fire
 from onthedot.domain.targets.types import WorkflowTarget
@@ -15,6 +16,7 @@ from onthedot.ports import Engine
 from onthedot.schema import listed_under
 from onthedot.use_cases.dispatch.schedule_soon import schedule_soon
 from onthedot.use_cases.events import pattern_index
+from onthedot.use_cases.gates.check_gates import GateCheck
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.place_job import choose_pool, place_run
 from onthedot.use_cases.outcomes import is_own
@@ -39,6 +41,9 @@ class JobRequest:
     parents: tuple[str, ...] = ()
     """Ids of jobs whose end this job waits for."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
+    gates: tuple[str, ...] = ()
+    """The gates that the job names, in the order of the request."""
+    start_within_seconds: int | None = None
 
 
 def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
@@ -63,13 +68,20 @@ def pool_for(engine: Engine, tenant: str, request: JobRequest) -> str:
     return request.pool or choose_pool(engine, tenant, request.definition)
 
 
-def record_for(engine: Engine, tenant: str, request: JobRequest, parents: ParentCheck | None = None) -> Record:
+def record_for(
+    engine: Engine,
+    tenant: str,
+    request: JobRequest,
+    parents: ParentCheck | None = None,
+    gates: GateCheck | None = None,
+) -> Record:
     """Return the record that the request makes, placed as of now. Raise InvalidRequest or Unavailable.
 
-    `parents` is the check of all jobs of a batch, if the request is one of them.
+    `parents` and `gates` are the checks of all jobs of a batch, if the request is one of them.
     """
     # The pool is chosen first, so that a job that cannot run stores no payload.
     pool = pool_for(engine, tenant, request)
+    (gates or GateCheck(engine, tenant)).check(request.gates)
     # The payload is stored before the clock is read, because a slot must be written soon after the clock was read for
     # it.
     definition = store_payload(engine.blobs, request.definition)
@@ -85,11 +97,13 @@ def record_for(engine: Engine, tenant: str, request: JobRequest, parents: Parent
         pool=pool,
         created_at=now,
         version=1,
-        **_position(engine, tenant, job_id, request, pool=pool, now=now),
+        **_position(engine, job_id, request, pool=pool, now=now),
         generation=fresh_generation(),
         fingerprint=request.fingerprint,
         listed_under=listed_under(tenant, job_id),
         workflow=job_id if isinstance(definition.target, WorkflowTarget) else None,
+        gates=tuple(sorted(request.gates)),
+        start_within_seconds=request.start_within_seconds,
     )
     if not request.parents:
         return record
@@ -97,7 +111,7 @@ def record_for(engine: Engine, tenant: str, request: JobRequest, parents: Parent
     return waiting(record, request.parents, request.on_parent_failure, now, engine.deployment)
 
 
-def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
+def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, now: int) -> dict[str, Any]:
     """Return the first slot and status: a recurring job is in the fire slot of its first time, an event job in none."""
     if request.pattern is not None:
         return {
@@ -110,8 +124,14 @@ def _position(engine: Engine, tenant: str, job_id: str, request: JobRequest, *, 
         }
     if request.recurrence is None:
         fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
-        placed = place_run(engine, job_id, fire_at, now, tenant=tenant, pool=pool, priority=request.priority)
-        return {"nominal_at": fire_at, "fire_at": fire_at, "status": placed.status, "slot": placed.slot}
+        placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=request.priority)
+        return {
+            "nominal_at": fire_at,
+            "fire_at": fire_at,
+            "status": placed.status,
+            "slot": placed.slot,
+            "start_by": last_start(fire_at, request.start_within_seconds),
+        }
     first = next_fire(request.recurrence.schedule, now)
     if first is None:
         raise InvalidRequest(Problem("end_at", "leaves no fire time; give a later one"))

@@ -16,6 +16,8 @@ from onthedot.ports import Engine, Received, RunMessage
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, start_run
 from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.use_cases.gates.ask_gates import NEAR_MS
+from onthedot.use_cases.gates.wait_at_gate import pass_on
 from onthedot.use_cases.workers.able_workers import HandOver
 from onthedot.use_cases.workers.give_back import delete, give_back
 from onthedot.use_cases.workers.lease_batch import (
@@ -105,6 +107,7 @@ def _lease(batch: LeaseBatch, received: Received) -> bool:
     elif isinstance(verdict, Done):
         delete(batch.engine, received)
     elif isinstance(verdict, ForOtherWorker):
+        pass_on(batch.engine, received.message)  # no worker may be able to run it, and another run can take its place
         give_back(batch.engine, received, _hand_over(batch, received, verdict))
     else:
         give_back(batch.engine, received, verdict.after_ms)
@@ -137,7 +140,14 @@ def _try_to_start(batch: LeaseBatch, message: RunMessage, *, assigned: bool = Fa
         return Redeliver(early, "early")
     clock.sleep_until(message.fire_at)
     try:
-        return start_run(batch.engine, message, batch.worker.worker_id, batch.check_fit, assigned=assigned)
+        return start_run(
+            batch.engine,
+            message,
+            batch.worker.worker_id,
+            batch.check_fit,
+            assigned=assigned,
+            near_ms=WAIT_BESIDE_MS if batch.leases else NEAR_MS,
+        )
     except OnthedotError as error:
         return Redeliver(UNAVAILABLE_MS, f"unavailable: {error}")
 

@@ -11,6 +11,7 @@ from onthedot.domain.schedules.time_window import fire_time_problems
 from onthedot.domain.targets.types import WorkflowTarget, type_of
 from onthedot.domain.workers.pools import Requirements
 from onthedot.ports import Engine
+from onthedot.use_cases.gates.check_gates import GateCheck
 from onthedot.use_cases.jobs.accept_jobs import check_times, submit_or_repeat
 from onthedot.use_cases.jobs.payloads import store_payload
 from onthedot.use_cases.jobs.place_job import refuse_forbidden, smallest_pool
@@ -83,10 +84,12 @@ def submit_workflow(engine: Engine, tenant: str, request: JobRequest, members: S
 
 def _with_pools(engine: Engine, tenant: str, members: Sequence[Member]) -> list[Member]:
     chooser = _PoolChooser(engine, tenant)
+    gates = GateCheck(engine, tenant)
     routed: list[Member] = []
     problems: list[Problem] = []
     for number, member in enumerate(members):
         try:
+            gates.check(member.gates)
             routed.append(replace(member, pool=chooser.pool(member.definition)))
         except InvalidRequest as error:
             problems += [Problem(f"jobs.{number}.{one.field}", one.message) for one in error.problems]

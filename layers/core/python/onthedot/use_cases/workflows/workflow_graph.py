@@ -12,6 +12,7 @@ from onthedot.domain.ids import fresh_generation, node_job_id
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.endings import cut
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
+from onthedot.domain.runs.start_window import last_start
 from onthedot.domain.workflows.graph import Graph, Node
 from onthedot.ports import Engine
 from onthedot.schema import listed_under
@@ -34,6 +35,9 @@ class Member:
     delay_ms: int | None = None
     """The delay after the moment at which the graph is made."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
+    gates: tuple[str, ...] = ()
+    """The gates that the job names, in the order of the request."""
+    start_within_seconds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -104,14 +108,17 @@ def _record(
         key=member.key,
         children=frozenset(ids[key] for key in workflow.graph.children_of(member.key)),
         listed_under=listed_under(run.tenant, job_id),
+        gates=tuple(sorted(member.gates)),
+        start_within_seconds=member.start_within_seconds,
     )
     if member.depends_on:
         parents = tuple(ids[key] for key in member.depends_on)
         policy = member.on_parent_failure
         asked = None if policy is OnParentFailure.FAIL else policy.value
         return replace(record, parents=parents, waits_for=frozenset(parents), on_parent_failure=asked)
-    placed = place_run(engine, job_id, fire_at, now, tenant=run.tenant, pool=pool, priority=member.priority)
-    return replace(record, status=placed.status, slot=placed.slot)
+    placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=member.priority)
+    start_by = last_start(fire_at, member.start_within_seconds)
+    return replace(record, status=placed.status, slot=placed.slot, start_by=start_by)
 
 
 def _stored(member: Member) -> dict[str, Any]:
@@ -124,6 +131,8 @@ def _stored(member: Member) -> dict[str, Any]:
         "at": member.at,
         "delay_ms": member.delay_ms,
         "on_parent_failure": member.on_parent_failure.value,
+        "gates": list(member.gates) or None,
+        "start_within_seconds": member.start_within_seconds,
     }
     return {name: value for name, value in whole.items() if value is not None}
 
@@ -138,4 +147,6 @@ def _member(stored: dict[str, Any]) -> Member:
         at=stored.get("at"),
         delay_ms=stored.get("delay_ms"),
         on_parent_failure=OnParentFailure(stored["on_parent_failure"]),
+        gates=tuple(stored.get("gates", ())),
+        start_within_seconds=stored.get("start_within_seconds"),
     )

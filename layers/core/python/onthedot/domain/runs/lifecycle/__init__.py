@@ -1,8 +1,8 @@
 """The moves of a run's life, as pure functions: each one takes the facts that the caller knows and returns a `Move`.
 
 The use cases decide which move to make and the store applies it. `attempts` has the moves of a worker's attempt,
-`sent` those of a run that no worker has started yet, `gated` those of a run at a gate, `ended` those of a run that has ended, `aside` those of a run that
-was set aside or whose pool is gone.
+`sent` those of a run that no worker has started yet, `gated` those of a run at a gate, `ended` those of a run that has
+ended, `aside` those of a run that was set aside or whose pool is gone.
 """
 
 from onthedot.domain.runs.lifecycle.aside import change_pool, put_back, wait_for_pool
@@ -38,7 +38,15 @@ from onthedot.domain.runs.lifecycle.ended import (
     resize_range,
     revive,
 )
-from onthedot.domain.runs.lifecycle.gated import fence, reserve, skip_waiting, wait, wait_for_queue, wake
+from onthedot.domain.runs.lifecycle.gated import (
+    fence,
+    leave_list,
+    release,
+    reserve,
+    wait,
+    wait_for_queue,
+    wake,
+)
 from onthedot.domain.runs.lifecycle.sent import (
     LONGEST_LOOK_MS,
     MAX_RESENDS,
@@ -51,6 +59,7 @@ from onthedot.domain.runs.lifecycle.sent import (
     reroute,
     resend,
     skip,
+    skip_expired,
     skip_missed,
     uncount_resend,
     undeliverable,
@@ -82,6 +91,7 @@ __all__ = [
     "is_redriven",
     "keep_for_run",
     "lease_is_over",
+    "leave_list",
     "look_later",
     "lose",
     "may_be_revived",
@@ -89,6 +99,7 @@ __all__ = [
     "postpone",
     "put_back",
     "redrive",
+    "release",
     "renew",
     "repark",
     "reroute",
@@ -98,8 +109,8 @@ __all__ = [
     "retry",
     "revive",
     "skip",
+    "skip_expired",
     "skip_missed",
-    "skip_waiting",
     "start",
     "stop",
     "succeed",

@@ -14,7 +14,10 @@ REDRIVEN_WHY: Final = "redriven from the dead letters"
 
 
 def redrive(run: Record, at: int, now: int, *, generation: str, deployment: Deployment) -> Move:
-    """Run a dead letter again. Its attempts stay on record, its counts of failures and losses begin again."""
+    """Run a dead letter again. Its attempts stay on record, its counts of failures and losses begin again.
+
+    It may start at any time, because a client asked for it.
+    """
     placed = place(run.job_id, at, now, deployment)
     return Move(
         run.run_id,
@@ -31,6 +34,7 @@ def redrive(run: Record, at: int, now: int, *, generation: str, deployment: Depl
             "failed_under": None,
             "finished_at": None,
             "expires_at": None,
+            "start_by": None,
         },
     )
 
@@ -62,14 +66,24 @@ def may_be_revived(run: Record) -> bool:
     return run.reason in (PAUSED_WHY, CHANGED_WHY)
 
 
-def revive(run: Record, fire_at: int, now: int, *, generation: str, deployment: Deployment) -> Move:
-    """Schedule a skipped run again, because its job's schedule contains its time again."""
-    placed = place(run.job_id, fire_at, now, deployment)
+def revive(run: Record, stamp: Record, now: int, *, generation: str, deployment: Deployment) -> Move:
+    """Schedule a skipped run again, because its job's schedule contains its time again.
+
+    `stamp` is the run as the job makes it now: it has the fire time, and the time for the first start.
+    """
+    placed = place(run.job_id, stamp.fire_at, now, deployment)
     return Move(
         run.run_id,
         Expect(frozenset({Status.SKIPPED}), {"generation": run.generation}),
         placed.status,
-        {**rescheduled(fire_at, generation, placed), "reason": None, "finished_at": None, "expires_at": None},
+        {
+            **rescheduled(stamp.fire_at, generation, placed),
+            "start_within_seconds": stamp.start_within_seconds,
+            "start_by": stamp.start_by,
+            "reason": None,
+            "finished_at": None,
+            "expires_at": None,
+        },
     )
 
 

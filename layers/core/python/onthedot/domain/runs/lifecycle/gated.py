@@ -25,6 +25,12 @@ def wait_for_queue(run_id: str, generation: str, fire_slot: str, slot: str) -> M
     return Move(run_id, expect, Status.PENDING, {"slot": slot})
 
 
+def leave_list(run_id: str, generation: str, slot: str, fire_slot: str) -> Move:
+    """Move a run from a waiting list to a fire slot, where the claim pass decides about it."""
+    expect = Expect(frozenset({Status.PENDING}), {"generation": generation, "slot": slot})
+    return Move(run_id, expect, Status.PENDING, {"slot": fire_slot})
+
+
 def wake(
     run_id: str,
     generation: str,
@@ -66,10 +72,17 @@ def fence(run: Record, now: int, *, fresh_generation: str, deployment: Deploymen
     return Move(run.run_id, _sent(run.generation), Status.DISPATCHED, changes)
 
 
-def skip_waiting(run: Record, now: int, why: str, ended: dict[str, Any]) -> Move:
-    """End a run that waits at a gate and must not start any more. `ended` are the fields of its end."""
+def release(run: Record, now: int, *, fresh_generation: str, deployment: Deployment) -> Move:
+    """Take a run off the waiting list of a gate that its job no longer names, to send it as a newcomer."""
+    changes = {
+        "slot": watch_slot(shard_of(run.job_id, deployment.shards), max(run.fire_at, now), now),
+        "generation": fresh_generation,
+        "claim_token": None,
+        "resends": 0,
+        "woken": None,
+    }
     expect = Expect(frozenset({Status.PENDING}), {"generation": run.generation, "slot": run.slot})
-    return Move(run.run_id, expect, Status.SKIPPED, {**ended, "reason": why})
+    return Move(run.run_id, expect, Status.DISPATCHED, changes)
 
 
 def _sent(generation: str) -> Expect:

@@ -18,6 +18,7 @@ from onthedot.domain.runs.slots import (
     slot_shard,
     watch_slot,
 )
+from onthedot.domain.runs.start_window import why_expired
 
 MAX_RESENDS: Final = 6
 QUEUE_AWAY_PART: Final = 4
@@ -123,6 +124,13 @@ def skip_missed(run: Record, now: int, why: str, deployment: Deployment) -> Move
     """End a stamped run that has not started, because its time was missed and the misfire policy does not run it."""
     expect = Expect(SCHEDULED, {"generation": run.generation})
     return Move(run.run_id, expect, Status.SKIPPED, {**closed(now, deployment), "reason": why})
+
+
+def skip_expired(run: Record, now: int, deployment: Deployment) -> Move:
+    """End a run that has not started within the time for its first start, PENDING or DISPATCHED."""
+    expect = Expect(frozenset({run.status}), {"generation": run.generation, **all_children(run)})
+    ended = {**concluded(run, now, deployment), "reason": why_expired(run)}
+    return Move(run.run_id, expect, Status.SKIPPED, ended)
 
 
 def name_last_started(job: Record, run_id: str) -> Move:

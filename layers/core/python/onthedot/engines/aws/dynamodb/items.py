@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from onthedot.codec import decode, encode
 from onthedot.domain.runs.records import Record
-from onthedot.engines.aws.dynamodb.keys import job_id_of, run_id_of, run_key
+from onthedot.engines.aws.dynamodb.keys import gate_of, job_id_of, run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import from_item, to_attribute
-from onthedot.engines.entries import slot_entry
+from onthedot.engines.entries import gate_entry, slot_entry
 from onthedot.ports import SlotEntry
 
 _IMPLIED_BY_KEY: Final = ("run_id", "job_id")
@@ -26,5 +26,8 @@ def to_run(item: Mapping[str, Any]) -> Record:
 def to_entry(item: Mapping[str, Any]) -> SlotEntry:
     """Read an item of the due index, which has only the projected attributes. Raise UnreadableRecord."""
     record = from_item(item)
+    gate = gate_of(item)
+    if gate is not None:
+        return gate_entry(gate, record["slot"], int(record["fire_at"]))
     record["run_id"] = run_id_of(item)
     return slot_entry(record)

@@ -16,6 +16,8 @@ WORKERS_PARTITION: Final = "workers"
 SIGNING_PREFIX: Final = "signing#"
 PATTERN_PREFIX: Final = "pattern#"
 EVENT_PREFIX: Final = "event#"
+GATE_PREFIX: Final = "gate#"
+GATES_PREFIX: Final = "gates#"
 
 Key = dict[str, Any]
 
@@ -84,3 +86,33 @@ def pattern_key(tenant: str, index_key: str, job_id: str, name: str) -> Key:
 def event_key(tenant: str, event_id: str) -> Key:
     digest = hashlib.sha256(event_id.encode("utf-8", "surrogatepass")).hexdigest()
     return _key(f"{EVENT_PREFIX}{len(tenant)}:{tenant}#{digest}", "event")
+
+
+def gate_partition(gate: str) -> str:
+    """Return the partition with the state and the pages of a gate, from its text."""
+    return GATE_PREFIX + gate
+
+
+def gate_key(gate: str, page: int) -> Key:
+    """Return the key of a page of a gate. Page 0 is a part of the state."""
+    return _key(gate_partition(gate), str(page))
+
+
+def gate_of(item: Mapping[str, Any]) -> str | None:
+    """Return the text of the gate whose state this is. None: it is another item."""
+    partition = str(item[PARTITION_KEY]["S"])
+    return partition.removeprefix(GATE_PREFIX) if partition.startswith(GATE_PREFIX) else None
+
+
+def gates_partition(tenant: str) -> str:
+    """Return the partition with the limits of all gates of a tenant."""
+    return GATES_PREFIX + tenant
+
+
+def gate_limits_key(tenant: str, name: str) -> Key:
+    # Without the prefix, a gate with the name `job` would look the same as a job.
+    return _key(gates_partition(tenant), GATE_PREFIX + name)
+
+
+def gate_name_of(item: Mapping[str, Any]) -> str:
+    return str(item[SORT_KEY]["S"]).removeprefix(GATE_PREFIX)

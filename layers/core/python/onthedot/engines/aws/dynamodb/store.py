@@ -88,7 +88,8 @@ class DynamoRunStore:
             unread: Mapping[str, Any] = reply["UnprocessedKeys"]
             return [run_id_of(key) for key in unread.get(self._table, {}).get("Keys", [])]
 
-        batches = _batches(list(dict.fromkeys(run_ids)), KEYS_PER_BATCH)
+        # DynamoDB rejects a whole batch with an empty key. No record has an empty id.
+        batches = _batches([run_id for run_id in dict.fromkeys(run_ids) if run_id], KEYS_PER_BATCH)
         unread = [run_id for batch in batches for run_id in retry_leftovers(batch, attempt, self._clock, deadline)]
         return ReadRecords(found, faulty, frozenset(unread))
 
@@ -202,7 +203,7 @@ class DynamoRunStore:
                 return [answer for statement in statements for answer in self._answers([statement])]
             return [{"Error": {"Code": code, "Message": str(error)}} for _ in statements]
 
-    def read_slot(self, slot: str, cursor: str | None = None) -> Page[SlotEntry]:
+    def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
         with translated("read_slot"):
             reply = self._client.query(
@@ -211,7 +212,7 @@ class DynamoRunStore:
                 KeyConditionExpression="#slot = :slot",
                 ExpressionAttributeNames={"#slot": DUE.partition_key},
                 ExpressionAttributeValues={":slot": {"S": slot}},
-                Limit=self._slot_page,
+                Limit=min(limit or self._slot_page, self._slot_page),
                 **start,
             )
         last = reply.get("LastEvaluatedKey")

@@ -191,16 +191,16 @@ def _group(tenant: str) -> str:
 
 
 def message_body(message: RunMessage) -> str:
-    return compact_json.to_text(
-        {
-            "run": message.run_id,
-            "generation": message.generation,
-            "fire_at": message.fire_at,
-            "tenant": message.tenant,
-            "priority": message.priority,
-            "pool": message.pool,
-        }
-    )
+    body = {
+        "run": message.run_id,
+        "generation": message.generation,
+        "fire_at": message.fire_at,
+        "tenant": message.tenant,
+        "priority": message.priority,
+        "pool": message.pool,
+    }
+    gated = {"gates": message.gates, "woken": message.woken, "start_by": message.start_by}
+    return compact_json.to_text({**body, **{name: value for name, value in gated.items() if value not in (None, ())}})
 
 
 def read_message(body: str) -> RunMessage:
@@ -213,4 +213,7 @@ def read_message(body: str) -> RunMessage:
         tenant=fields["tenant"],
         priority=Priority(fields["priority"]),
         pool=fields["pool"],
+        gates=tuple(fields.get("gates", ())),
+        woken=fields.get("woken"),
+        start_by=None if fields.get("start_by") is None else int(fields["start_by"]),
     )

@@ -1,0 +1,1 @@
+"""Limits: calls by which an admin limits the tenants of a stage."""

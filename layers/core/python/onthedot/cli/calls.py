@@ -1,0 +1,74 @@
+"""Calls of the API that commands make. Each failure ends in a sentence."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+import click
+
+from onthedot.cli.text import printable
+from onthedot.cli.where import ApiPlace
+from onthedot.domain.errors import OnthedotError, Unavailable
+from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
+
+SLOW_SECONDS: Final = 28.0
+"""For a call that answers when its effect is in force everywhere."""
+PAGE: Final = 100
+
+
+class NotThere(click.ClickException):
+    """The API has no such thing, or it belongs to another tenant."""
+
+    exit_code = 4
+
+
+class ApiCalls:
+    """The calls of a command, on the API at one place."""
+
+    def __init__(self, api: ApiPlace, missing: str = "there is no such thing") -> None:
+        self._api = api
+        self._client = RestClient(api.url, api.token, program="onthedot-cli")
+        self._missing = missing
+
+    def get(self, path: str) -> Reply:
+        """Return the reply to a GET. Raise click.ClickException."""
+        return self._in_a_sentence(lambda: self._client.get(path))
+
+    def put(self, path: str, body: Mapping[str, Any]) -> Reply:
+        """Return the reply to a PUT. Raise click.ClickException."""
+        return self._in_a_sentence(lambda: self._client.put(path, body, seconds=SLOW_SECONDS))
+
+    def delete(self, path: str) -> Reply:
+        """Return the reply to a DELETE. Raise click.ClickException."""
+        return self._in_a_sentence(lambda: self._client.delete(path, seconds=SLOW_SECONDS))
+
+    def entries(self, path: str, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the entries of a list, page by page. Raise click.ClickException."""
+        cursor: str | None = None
+        while True:
+            following = "" if cursor is None else f"&cursor={quote(cursor, safe='')}"
+            document = self.get(f"{path}?limit={PAGE}{following}").document
+            if not isinstance(document, dict) or not isinstance(document.get(name), list):
+                raise click.ClickException(f"{self._api.url} did not answer with {name}; is the URL right?")
+            yield from document[name]
+            cursor = document.get("next_cursor")
+            if cursor is None:
+                return
+
+    def _in_a_sentence(self, call: Callable[[], Reply]) -> Reply:
+        try:
+            return call()
+        except ApiRefused as error:
+            if error.status == 404 and error.code == "not_found":
+                raise NotThere(f"{self._missing} at {self._api.url}") from error
+            raise click.ClickException(printable(error.summary)) from error
+        except Unavailable as error:
+            hint = "; `onthedot up` starts the local stack" if self._api.is_local else ""
+            raise click.ClickException(printable(str(error)) + hint) from error
+        except OnthedotError as error:
+            raise click.ClickException(str(error)) from error
+
+
+def encoded(text: str) -> str:
+    """Return a text of the user as the last part of a path."""
+    return quote(text, safe=":", errors="replace")

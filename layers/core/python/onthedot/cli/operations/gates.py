@@ -1,0 +1,181 @@
+"""`onthedot gates`: limits that you give to your own jobs, over REST."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from onthedot.cli.calls import ApiCalls, encoded
+from onthedot.cli.limit_text import (
+    USE_COLUMNS,
+    burst_option,
+    in_flight_option,
+    json_option,
+    limits_text,
+    per_second_option,
+    print_next,
+    print_rows,
+    use_row,
+)
+from onthedot.cli.text import printable
+from onthedot.cli.where import api_options, find_api
+from onthedot.worker.rest_client import Reply
+
+LIMITS: Final = ("in_flight", "per_second", "burst", "paused")
+
+
+@click.group()
+def gates() -> None:
+    """Show, set, pause and delete gates, which limit your own jobs.
+
+    A job names its gates. `customer:42` is key 42 of gate customer: each key has the limits of the gate to itself.
+    Exit code 4: there is no such gate.
+
+    \b
+    Example:
+      onthedot gates set stripe --in-flight 5 --per-second 10
+    """
+
+
+@gates.command("set")
+@click.argument("name")
+@in_flight_option
+@per_second_option
+@burst_option
+@click.option("--paused", is_flag=True, help="Start nothing.")
+@api_options
+@json_option
+def set_gate(name: str, url: str | None, token: str | None, as_json: bool, **limits: Any) -> None:
+    """Make gate NAME, or replace all its limits.
+
+    It returns when the limits are in force everywhere, after some seconds.
+
+    \b
+    Examples:
+      onthedot gates set stripe --in-flight 5 --per-second 10 --burst 20
+      onthedot gates set customer --in-flight 1
+    """
+    if limits["in_flight"] is None and limits["per_second"] is None and not limits["paused"]:
+        raise click.UsageError("give --in-flight, --per-second or --paused; `onthedot gates delete` lifts all limits")
+    _report(name, _calls(name, url, token).put(_path(name), limits), as_json)
+
+
+@gates.command("pause")
+@click.argument("name")
+@api_options
+@json_option
+def pause(name: str, url: str | None, token: str | None, as_json: bool) -> None:
+    """Start nothing at gate NAME until it is resumed. Its limits stay.
+
+    \b
+    Example:
+      onthedot gates pause stripe
+    """
+    _report(name, _put_paused(name, url, token, paused=True), as_json)
+
+
+@gates.command("resume")
+@click.argument("name")
+@api_options
+@json_option
+def resume(name: str, url: str | None, token: str | None, as_json: bool) -> None:
+    """Let runs at gate NAME start again, within its limits.
+
+    \b
+    Example:
+      onthedot gates resume stripe
+    """
+    _report(name, _put_paused(name, url, token, paused=False), as_json)
+
+
+@gates.command("show")
+@click.argument("name")
+@api_options
+@json_option
+def show(name: str, url: str | None, token: str | None, as_json: bool) -> None:
+    """Show gate NAME, or one key of it as NAME:KEY, with its holders and the runs that wait.
+
+    \b
+    Examples:
+      onthedot gates show stripe
+      onthedot gates show customer:42 --json
+    """
+    reply = _calls(name, url, token).get(_path(name))
+    if as_json:
+        click.echo(reply.data)
+        return
+    gate = _gate(reply)
+    print_rows(("GATE", *USE_COLUMNS), [(gate["name"], *use_row(gate))], "")
+    holders = [(one["execution_id"], one["since"], one["worker_id"] or "-") for one in gate.get("holders", ())]
+    if holders:
+        print_rows(("HOLDER", "SINCE", "WORKER"), holders, "")
+    if gate.get("waiting_keys"):
+        more = "+" if gate.get("waiting_keys_is_more") else ""
+        print_rows(
+            (f"WAITING KEYS ({gate['waiting_keys']:,}{more})",), [(key,) for key in gate["first_waiting_keys"]], ""
+        )
+
+
+@gates.command("list")
+@api_options
+@json_option
+def list_gates(url: str | None, token: str | None, as_json: bool) -> None:
+    """Show all gates with their limits, the attempts that have places, and the runs that wait.
+
+    \b
+    Example:
+      onthedot gates list
+    """
+    found = ApiCalls(find_api(url, token)).entries("/v1/gates", "gates")
+    if as_json:
+        for gate in found:
+            click.echo(json.dumps(gate, ensure_ascii=False))
+        return
+    rows = [(str(gate["name"]), *use_row(gate)) for gate in found]
+    print_rows(("GATE", *USE_COLUMNS), rows, "There is no gate. Make one: onthedot gates set NAME --in-flight 5")
+
+
+@gates.command("delete")
+@click.argument("name")
+@api_options
+@json_option
+def delete(name: str, url: str | None, token: str | None, as_json: bool) -> None:
+    """Delete gate NAME. Runs that wait there, and jobs that name it, go on without it.
+
+    \b
+    Example:
+      onthedot gates delete stripe
+    """
+    reply = _calls(name, url, token).delete(_path(name))
+    click.echo(reply.data if as_json else f"Gate {printable(name)} is deleted.")
+
+
+def _put_paused(name: str, url: str | None, token: str | None, *, paused: bool) -> Reply:
+    """Read the gate's limits and set them again, paused or not."""
+    calls = _calls(name, url, token)
+    gate = _gate(calls.get(_path(name)))
+    return calls.put(_path(name), {**{limit: gate.get(limit) for limit in LIMITS}, "paused": paused})
+
+
+def _calls(name: str, url: str | None, token: str | None) -> ApiCalls:
+    return ApiCalls(find_api(url, token), f"there is no gate {printable(name)}")
+
+
+def _path(name: str) -> str:
+    return f"/v1/gates/{encoded(name)}"
+
+
+def _gate(reply: Reply) -> Mapping[str, Any]:
+    gate = reply.document
+    if not isinstance(gate, dict) or "name" not in gate:
+        raise click.ClickException("the answer is not a gate; is the URL right?")
+    return gate
+
+
+def _report(name: str, reply: Reply, as_json: bool) -> None:
+    if as_json:
+        click.echo(reply.data)
+        return
+    click.echo(f"Gate {printable(name)}: {limits_text(_gate(reply))}.")
+    print_next(f"onthedot gates show {printable(name)}", "onthedot gates list")

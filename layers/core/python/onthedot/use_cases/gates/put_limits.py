@@ -1,0 +1,36 @@
+"""Set and remove the limits of a tenant."""
+
+from dataclasses import replace
+
+from onthedot.domain.errors import InvalidRequest, Problem
+from onthedot.domain.gates.limits import TenantLimits, problems
+from onthedot.domain.gates.names import tenant_gate
+from onthedot.ports import Engine
+from onthedot.use_cases.access.issue_token import LONGEST_NAME
+from onthedot.use_cases.gates.change_limits import change_limits
+
+
+def put_limits(engine: Engine, tenant: str, limits: TenantLimits) -> None:
+    """Set all limits of a tenant. When this returns they are in force everywhere. Raise InvalidRequest, Unavailable."""
+    if found := [*_tenant_problems(tenant), *problems(limits)]:
+        raise InvalidRequest(*found)
+
+    def write() -> None:
+        engine.limits.put(tenant, replace(limits, put_at=engine.clock.now()))
+
+    change_limits(engine, tenant_gate(tenant), limits, write)
+
+
+def clear_limits(engine: Engine, tenant: str) -> bool:
+    """Remove the limits of a tenant. Return whether it had any. Raise InvalidRequest or Unavailable."""
+    if found := _tenant_problems(tenant):
+        raise InvalidRequest(*found)
+    had_limits = engine.limits.find(tenant) is not None
+    change_limits(engine, tenant_gate(tenant), None, lambda: engine.limits.put(tenant, None))
+    return had_limits
+
+
+def _tenant_problems(tenant: str) -> list[Problem]:
+    if 0 < len(tenant) <= LONGEST_NAME and tenant.isprintable():
+        return []
+    return [Problem("tenant", f"is not the name of a tenant; give 1 to {LONGEST_NAME} characters that can be printed")]

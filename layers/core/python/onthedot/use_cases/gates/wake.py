@@ -1,0 +1,274 @@
+"""Wake runs that wait at a gate: take them off the list and send them.
+
+A woken run holds no place on its way. It asks all its gates again, and passes the flag of each. So a run whose pool has
+no worker keeps no place from others. All this may fail at any point: a run that was taken off and not sent is in a
+watch slot, and a run that was not taken off is found by the next look.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
+from typing import Final
+
+from onthedot.domain.errors import Unavailable, UnreadableRecord
+from onthedot.domain.gates import places, rate
+from onthedot.domain.gates.names import GateId, keys_slot
+from onthedot.domain.gates.state import GateState
+from onthedot.domain.gates.turns import turns
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.records import Priority
+from onthedot.domain.runs.start_window import is_over
+from onthedot.domain.workers.pools import PoolKind
+from onthedot.domain.workers.records import WorkerStatus
+from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
+from onthedot.use_cases import patience
+from onthedot.use_cases.attempts.skip_expired import skip_expired
+from onthedot.use_cases.dispatch.set_aside import faults_of, set_aside
+from onthedot.use_cases.gates.flag_gate import FRESH_MS
+from onthedot.use_cases.gates.limited_gates import SeenGate, limits_of, see
+from onthedot.use_cases.gates.waiting_runs import SET_ASIDE_MS, first_waiting
+from onthedot.use_cases.outcomes import is_written
+
+AT_ONCE: Final = 100
+"""Most runs that are taken off a list together."""
+ALL: Final = 10_000
+"""Runs that are woken by one call at a gate that limits nothing any more."""
+LAG_MS: Final = 150
+"""How long to wait before a list that seems empty is read once more: the index may lag."""
+MOST_AMONG: Final = 10
+MOST_UNSERVED: Final = 10
+"""Most runs of pools without a worker that are woken for one place."""
+RESERVE_TRIES: Final = 5
+
+_CHANCE: Final = random.Random()  # noqa: S311 - it keeps processes apart that wake runs at the same moment
+
+HandOver = Callable[[RunMessage], bool]
+"""Takes a woken run instead of its queue, if the caller can run it at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How many runs to wake, and from how many of the first ones to choose them."""
+
+    count: int
+    among: int
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """A run that was taken off a list, and the instant for which it is sent."""
+
+    entry: SlotEntry
+    message: RunMessage
+
+
+def wake_next(engine: Engine, gate: GateId, state: GateState | None = None, hand_over: HandOver | None = None) -> bool:
+    """Wake one run if a place is free at the gate. Raise Unavailable.
+
+    `state` is the state after the caller has given a place back. Return False if no run is shown on the list although
+    one may have gone there just now: the index may lag, and the caller should try once more after `LAG_MS`.
+    """
+    state = engine.gates.read(gate) if state is None else state
+    if not state.is_flagged:
+        return True
+    seen = SeenGate(gate, limits_of(engine, gate), state)
+    free = free_places(engine, seen)
+    if not free:
+        return True
+    now = engine.clock.now()
+    # Attempts that end together wake different runs: each one takes any of the first, which all have a place.
+    wanted = Wanted(1, min(free, MOST_AMONG))
+    woken = _wake(engine, seen, wanted, Deadline.after(now, patience.SEND_MS), hand_over)
+    return bool(woken) or now - (state.flagged_at or 0) > FRESH_MS
+
+
+def wake_waiting(engine: Engine, gate: GateId, deadline: Deadline) -> int:
+    """Wake all runs that may go on at a gate and at its keys, because its limits were raised or it was deleted."""
+    woken = wake_free(engine, gate, deadline)
+    cursor: str | None = None
+    while not gate.is_key:
+        page = engine.store.read_slot(keys_slot(gate), cursor)
+        for entry in page.items:
+            if not deadline.allows(engine.clock.now()):
+                return woken
+            woken += wake_free(engine, GateId.read(entry.run_id), deadline)
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return woken
+
+
+def wake_free(engine: Engine, gate: GateId, deadline: Deadline) -> int:
+    """Wake as many runs as there are places. At a gate without limits all of them go on, until the time is over."""
+    total = 0
+    while deadline.allows(engine.clock.now()):
+        seen = see(engine, gate)
+        free = free_places(engine, seen) if seen.state.is_flagged else 0
+        woken = wake(engine, seen, free, deadline) if free else 0
+        total += woken
+        if not woken or seen.limits is not None:
+            break
+    return total
+
+
+def free_places(engine: Engine, seen: SeenGate) -> int:
+    """Return how many runs may be woken at the gate now."""
+    limits, state = seen.limits, seen.state
+    if limits is None:
+        return ALL
+    if limits.is_stopped:
+        return 0
+    free = ALL
+    if limits.per_second is not None:
+        free = min(free, rate.free_instants(limits, state, engine.clock.now()))
+    if limits.in_flight is not None and free:
+        held = len(state.holders)
+        if state.capacity is not None or places.layout(limits.in_flight) is not None:
+            held = sum(len(page) for page in engine.gates.pages(seen.gate))
+        free = min(free, limits.in_flight - held)
+    return max(free, 0)
+
+
+def wake(engine: Engine, seen: SeenGate, count: int, deadline: Deadline) -> int:
+    """Take up to `count` runs off the lists and send them. Return how many of them a worker can start.
+
+    A run of a pool without a worker is woken too, and the next one after it. The runs of each priority go in the order
+    of their fire times.
+    """
+    return _wake(engine, seen, Wanted(count, count), deadline)
+
+
+def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, hand_over: HandOver | None = None) -> int:
+    woken: list[Woken] = []
+    tried: set[str] = set()
+    unserved = 0
+    while len(woken) < wanted.count + unserved and unserved <= MOST_UNSERVED and deadline.allows(engine.clock.now()):
+        chosen = _choose(engine, seen, replace(wanted, count=wanted.count + unserved - len(woken)), tried)
+        if not chosen:
+            break
+        tried.update(entry.run_id for entry in chosen)
+        taken = _take_off(engine, seen, _not_expired(engine, chosen), deadline)
+        woken += taken
+        unserved += _unserved(engine, taken)
+    _send(engine, woken, hand_over, deadline)
+    return len(woken) - unserved
+
+
+def reserve_instants(engine: Engine, seen: SeenGate, count: int) -> Sequence[int] | None:
+    """Reserve instants of a gate with a rate, in milliseconds. None: the next ones are too far ahead."""
+    state = seen.state
+    for _ in range(RESERVE_TRIES):
+        change = None if seen.limits is None else rate.reserve(seen.limits, state, engine.clock.now(), count)
+        if seen.limits is None or change is None:
+            return None
+        answer = engine.gates.change(seen.gate, change)
+        if answer.done:
+            return rate.reserved(seen.limits, answer.state, count)
+        state = answer.state
+    return None
+
+
+def _unserved(engine: Engine, woken: Sequence[Woken]) -> int:
+    """Return how many of the runs are in pull pools without a live worker. An unknown pool counts as served."""
+    pools = engine.deployment.pools
+    pulled = [one.entry for one in woken if (p := pools.get(one.entry.pool)) is not None and p.kind is PoolKind.PULL]
+    if not pulled:
+        return 0
+    try:
+        workers = engine.registry.workers()
+    except Unavailable:
+        return 0
+    now = engine.clock.now()
+    serving = {(w.pool, w.tenant) for w in workers if w.status(now) is WorkerStatus.ACTIVE}
+    return sum(not {(entry.pool, None), (entry.pool, entry.tenant)} & serving for entry in pulled)
+
+
+def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> list[SlotEntry]:
+    """Choose runs from the lists in turns."""
+    most = min(max(wanted.count, wanted.among), AT_ONCE)
+    lists: dict[Priority, list[SlotEntry]] = {}
+    chosen: list[SlotEntry] = []
+    turn = cycle(turns(fresh_generation()))
+    left = set(seen.state.priorities)
+    while left and len(chosen) < most:
+        priority = next(turn)
+        if priority in left and priority not in lists:
+            found = first_waiting(engine, seen, priority, most + len(tried))
+            lists[priority] = [entry for entry in found if entry.run_id not in tried]
+        if lists.get(priority):
+            chosen.append(lists[priority].pop(0))
+        else:
+            left.discard(priority)
+    return chosen if wanted.count >= len(chosen) else _CHANCE.sample(chosen, wanted.count)
+
+
+def _not_expired(engine: Engine, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
+    """End the runs whose time to start is over. Return the others. A run that cannot be read is set aside."""
+    now = engine.clock.now()
+    expired = [entry for entry in entries if is_over(entry.start_by, now)]
+    for entry in expired:
+        try:
+            run = engine.store.get(entry.run_id)
+        except UnreadableRecord as error:
+            deadline = Deadline.after(engine.clock.now(), SET_ASIDE_MS)
+            set_aside(engine, Counter(), entry.slot, faults_of([error.record]), deadline)
+            continue
+        if run is not None:
+            skip_expired(engine, run)
+    return [entry for entry in entries if entry not in expired]
+
+
+def _take_off(engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], deadline: Deadline) -> list[Woken]:
+    """Take the entries off the list that are still on it. At a gate with a rate each one gets an instant."""
+    instants: Sequence[int | None] | None = [None] * len(entries)
+    if seen.limits is not None and seen.limits.per_second and entries:
+        instants = reserve_instants(engine, seen, len(entries))
+    if instants is None or not entries:
+        return []
+    now = engine.clock.now()
+    token = f"wake/{fresh_generation()}"
+    moves = [
+        lifecycle.wake(
+            entry.run_id,
+            entry.generation,
+            entry.slot,
+            fire_at=entry.fire_at,
+            now=now,
+            deployment=engine.deployment,
+            woken=seen.gate.named,
+            at=at,
+            claim_token=token,
+        )
+        for entry, at in zip(entries, instants, strict=True)
+    ]
+    outcomes = [engine.store.move(moves[0])] if len(moves) == 1 else engine.store.move_many(moves, deadline)
+    return [
+        Woken(entry, _message(entry, seen.gate, entry.fire_at if at is None else at))
+        for entry, at, outcome in zip(entries, instants, outcomes, strict=True)
+        if is_written(outcome, lambda current: current.claim_token == token)
+    ]
+
+
+def _message(entry: SlotEntry, gate: GateId, fire_at: int) -> RunMessage:
+    return RunMessage(
+        run_id=entry.run_id,
+        generation=entry.generation,
+        fire_at=fire_at,
+        tenant=entry.tenant,
+        priority=entry.priority,
+        pool=entry.pool,
+        gates=entry.gates,
+        woken=gate.named,
+        start_by=entry.start_by,
+    )
+
+
+def _send(engine: Engine, woken: Sequence[Woken], hand_over: HandOver | None, deadline: Deadline) -> None:
+    """Send the woken runs. A run that cannot be sent stays in its watch slot, for the sweep."""
+    kept = {one.message.run_id for one in woken if hand_over is not None and hand_over(one.message)}
+    messages = [one.message for one in woken if one.message.run_id not in kept]
+    if messages:
+        engine.queues.send(messages, deadline)

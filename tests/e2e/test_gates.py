@@ -1,0 +1,120 @@
+"""Gates on the deployed stack: never too many at once, no place unused while runs wait, and no other run delayed."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.e2e.deployment import Api, Deployment
+from tests.e2e.gate_times import (
+    Attempt,
+    an_api_of,
+    attempts_of,
+    gaps,
+    most_at_once,
+    p95,
+    put_gate,
+    put_limits,
+    share_in_use,
+    submit_all,
+)
+from tests.e2e.listener import Listener
+
+NEXT_SECONDS = 1.0
+"""The next run starts within this time of a free place."""
+
+
+def calls(listener: Listener, name: str, count: int, seconds: float, **job: Any) -> list[dict[str, Any]]:
+    """Jobs whose calls take this long."""
+    return [{"callback_url": f"{listener.url}/{name}/{n}?hang={seconds}", **job} for n in range(count)]
+
+
+@pytest.fixture(scope="module")
+def warm(api: Api, listener: Listener) -> None:
+    """Workers that have started: the slow stories have killed some."""
+    attempts_of(api, submit_all(api, calls(listener, "warm", 20, 0.2)))
+
+
+@pytest.mark.usefixtures("warm")
+def test_twelve_runs_of_half_a_second_with_two_places_take_three_seconds_not_minutes(
+    api: Api, listener: Listener
+) -> None:
+    put_gate(api, "twelve", in_flight=2)
+    began = time.time()
+    attempts = attempts_of(api, submit_all(api, calls(listener, "twelve", 12, 0.5, gates=["twelve"])))
+    assert most_at_once(attempts) <= 2
+    assert max(one.end for one in attempts) - began <= 5
+
+
+@pytest.mark.usefixtures("warm")
+def test_a_tenants_limits_hold_for_jobs_that_are_due_now(deployment: Deployment, api: Api, listener: Listener) -> None:
+    in_flight, per_second = 2, 3
+    tenant = an_api_of(deployment, "limited")
+    put_limits(api, "limited", in_flight=in_flight, per_second=per_second)
+    attempts = attempts_of(tenant, submit_all(tenant, calls(listener, "limited", 20, 0.5)))
+    assert most_at_once(attempts) <= in_flight
+    starts = [one.start for one in attempts]
+    for first, begin in enumerate(starts):
+        for more, end in enumerate(starts[first:]):
+            assert more <= per_second * (end - begin) + 1e-6, f"{more + 1} starts within {end - begin:.3f} s"
+
+
+@pytest.mark.usefixtures("warm")
+def test_places_are_in_use_while_runs_wait_and_the_next_run_starts_at_once(api: Api, listener: Listener) -> None:
+    places = 3
+    put_gate(api, "busy", in_flight=places)
+    ids = submit_all(api, calls(listener, "busy", 20 * places, 1, gates=["busy"]))
+    time.sleep(20)  # the questions below take time from the workers
+    attempts = attempts_of(api, ids)
+    assert most_at_once(attempts) <= places
+    assert share_in_use(attempts, places) >= 0.95, sorted(gaps(attempts, places))
+    assert p95(gaps(attempts, places)) <= NEXT_SECONDS
+
+
+@pytest.mark.usefixtures("warm")
+def test_a_full_key_delays_no_run_of_another_key_or_tenant_in_the_same_queue(
+    deployment: Deployment, api: Api, listener: Listener
+) -> None:
+    other = an_api_of(deployment, "other-tenant")
+    for each in (api, other):
+        put_gate(each, "customer", in_flight=1)
+    full = submit_all(api, calls(listener, "full", 12, 1, gates=["customer:full"]))
+    time.sleep(2)
+    groups = [
+        (api, [job for n in range(10) for job in calls(listener, f"key-{n}", 1, 0.1, gates=[f"customer:{n}"])]),
+        (api, calls(listener, "no-gate", 10, 0.1)),
+        (other, calls(listener, "other-key", 1, 0.1, gates=["customer:full"])),
+        (other, calls(listener, "other-tenant", 10, 0.1)),
+    ]
+    with ThreadPoolExecutor(len(groups)) as threads:
+        others = [one for found in threads.map(lambda group: _run_all(*group), groups) for one in found]
+    assert p95([one.late for one in others]) <= NEXT_SECONDS
+    waiting = attempts_of(api, full)
+    assert most_at_once(waiting) == 1
+    assert max(one.end for one in others) < max(one.start for one in waiting), "the key was not full all the time"
+
+
+def _run_all(api: Api, jobs: Sequence[dict[str, Any]]) -> list[Attempt]:
+    return attempts_of(api, submit_all(api, jobs))
+
+
+@pytest.mark.usefixtures("warm")
+def test_a_paused_gate_starts_nothing_and_goes_on_when_it_is_resumed(api: Api, listener: Listener) -> None:
+    put_gate(api, "pausing", in_flight=2)
+    ids = submit_all(api, calls(listener, "pausing", 14, 1, gates=["pausing"]))
+    time.sleep(2)
+    paused_at = time.time()
+    put_gate(api, "pausing", in_flight=2, paused=True)
+    time.sleep(max(paused_at + 15 - time.time(), 0))
+    resumed_at = time.time()
+    put_gate(api, "pausing", in_flight=2)
+    attempts = attempts_of(api, ids, seconds=120)
+    starts = [one.start for one in attempts]
+    assert min(starts) < paused_at, "nothing ran before the pause"
+    assert [at - paused_at for at in starts if paused_at + 10 < at < resumed_at] == []
+    after = [at for at in starts if at >= resumed_at]
+    assert after, "nothing was left for the time after the pause"
+    assert min(after) <= resumed_at + 60
+    assert most_at_once(attempts) <= 2

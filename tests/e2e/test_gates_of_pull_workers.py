@@ -1,0 +1,62 @@
+"""Gates at which pull workers have places: shared with Lambda, taken at once, and free again when a worker dies."""
+
+import time
+
+import pytest
+
+from tests.e2e.deployment import Api, Deployment
+from tests.e2e.gate_times import attempts_of, gaps, instant, most_at_once, p95, put_gate, share_in_use, submit_all
+from tests.e2e.killed_at_gates import WAYS
+from tests.e2e.listener import Listener
+from tests.e2e.worker_process import APP, a_pull_worker
+
+LEASE_SECONDS, TICK_SECONDS = 30, 60
+NAP = {"type": "python", "handler": "nap"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_place_of_a_killed_worker_is_free_within_a_lease_and_two_ticks(deployment: Deployment, way: str) -> None:
+    """Begun when the stack came up."""
+    story, api = deployment.killed_at_gates[way], deployment.api
+    api.wait_for(story.waiting["job_id"], "SUCCEEDED", seconds=LEASE_SECONDS + 3 * TICK_SECONDS)
+    _, run = api.call("GET", f"/v1/executions/{story.waiting['job_id']}")
+    started = instant(run["attempts"][0]["started_at"])
+    assert started - story.killed_at <= LEASE_SECONDS + 2 * TICK_SECONDS
+    _, lost = api.call("GET", f"/v1/executions/{story.lost['job_id']}")
+    assert lost["attempts"][0]["outcome"] == "lost"
+    assert instant(lost["attempts"][0]["ended_at"]) <= started, "its run was lost before its place was given away"
+    assert api.call("PUT", f"/v1/jobs/{story.lost['job_id']}/cancel")[0] == 200
+
+
+@pytest.mark.usefixtures("quiet_pool")
+@pytest.mark.parametrize("way", WAYS)
+def test_pull_workers_and_lambda_share_a_gate(deployment: Deployment, api: Api, listener: Listener, way: str) -> None:
+    gate, places = f"shared-{way}", 2
+    put_gate(api, gate, in_flight=places)
+    with a_pull_worker(deployment, *WAYS[way], "--app", APP, worker_id=f"sharing-{way}"):
+        jobs = [
+            job
+            for n in range(6)
+            for job in (
+                {"callback_url": f"{listener.url}/{gate}/{n}?hang=1", "gates": [gate]},
+                {"target": NAP, "payload": 1, "gates": [gate]},
+            )
+        ]
+        attempts = attempts_of(api, submit_all(api, jobs))
+    assert most_at_once(attempts) <= places
+    pulled = [one for one in attempts if one.worker == f"sharing-{way}"]
+    assert len(pulled) == len(attempts) / 2
+
+
+@pytest.mark.usefixtures("quiet_pool")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_pull_worker_takes_the_next_run_at_once(deployment: Deployment, api: Api, way: str) -> None:
+    gate, places = f"pulled-{way}", 2
+    put_gate(api, gate, in_flight=places)
+    with a_pull_worker(deployment, *WAYS[way], "--app", APP, "--concurrency", "4", worker_id=f"pulling-{way}"):
+        ids = submit_all(api, [{"target": NAP, "payload": 1, "gates": [gate]}] * 16)
+        time.sleep(8)  # the questions below take time from the worker
+        attempts = attempts_of(api, ids)
+    assert most_at_once(attempts) <= places
+    assert p95(gaps(attempts, places)) <= 1
+    print(way, share_in_use(attempts, places), sorted(gaps(attempts, places)))

@@ -1,0 +1,116 @@
+"""Bugs that are planted into the protocol of gates, to prove that the checks find them. Each is a context."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, Final
+from unittest import mock
+
+from onthedot.domain.gates import places
+from onthedot.domain.gates.state import GateChange
+from onthedot.engines.sqlite.gates import SqliteGateStore
+from onthedot.use_cases.attempts import start_run
+from onthedot.use_cases.gates import ask_gates, look_at_gate, wait_at_gate
+
+Plant = Callable[[], Any]
+
+
+def no_fence_before_free() -> Any:
+    """A look frees the place of an attempt that may still start or go on."""
+    return mock.patch.object(look_at_gate, "_fenced", lambda *_: True)
+
+
+@contextmanager
+def flag_after_park() -> Iterator[None]:
+    """A run goes on the list before the gate is flagged."""
+    flag = wait_at_gate.flag_gate
+
+    def only_later(engine: Any, gate: Any, priority: Any, now: int, state: Any = None, **more: Any) -> Any:
+        return flag(engine, gate, priority, now, **more) if state is None else replace(state, flagged_at=now)
+
+    with (
+        mock.patch.object(wait_at_gate, "flag_gate", only_later),
+        mock.patch.object(wait_at_gate, "is_in_time", lambda *_: False),
+    ):
+        yield
+
+
+def given_back_by_run() -> Any:
+    """A process gives back the place of its run, also if another attempt has it by now."""
+    give_back = SqliteGateStore.give_back
+
+    def by_run(self: Any, gate: Any, page: int, holder: Any) -> Any:
+        for one in [one for held in self.pages(gate) for one in held if one.run_id == holder.run_id]:
+            for number, held in enumerate(self.pages(gate)):
+                if one in held:
+                    give_back(self, gate, number, one)
+        return give_back(self, gate, page, holder)
+
+    return mock.patch.object(SqliteGateStore, "give_back", by_run)
+
+
+def one_place_too_many() -> Any:
+    """A page lets one holder more in than it has room for."""
+    take = SqliteGateStore.take
+
+    def one_more(self: Any, gate: Any, page: int, holder: Any, *, room: int, **more: Any) -> Any:
+        return take(self, gate, page, holder, room=room + 1, **more)
+
+    return mock.patch.object(SqliteGateStore, "take", one_more)
+
+
+def woken_stopped_by_flag() -> Any:
+    """A woken run counts as a newcomer, so that the runs that wait stop it again."""
+    ask = start_run.ask_gates
+
+    def as_newcomer(engine: Any, message: Any, *given: Any) -> Any:
+        return ask(engine, replace(message, woken=None), *given)
+
+    return mock.patch.object(start_run, "ask_gates", as_newcomer)
+
+
+def rate_counted_before_wait() -> Any:
+    """A start is counted at the time at which its rate was asked, and happens later."""
+    ask = start_run.ask_gates
+
+    def later(engine: Any, *given: Any) -> Any:
+        answer = ask(engine, *given)
+        if isinstance(answer, ask_gates.Permit) and not any(place[0].isdigit() for place in answer.held):
+            return replace(answer, at=engine.clock.now())
+        return answer
+
+    return mock.patch.object(start_run, "ask_gates", later)
+
+
+@contextmanager
+def settled_too_early() -> Iterator[None]:
+    """The pages are laid out for a lowered limit while they still have too many holders."""
+    hasty = SimpleNamespace(**{**vars(places), "fits": lambda *_: True})
+    with mock.patch.object(look_at_gate, "places", hasty):
+        yield
+
+
+def left_without_comparing() -> Any:
+    """A look takes the flag away though a run was flagged meanwhile."""
+    change = SqliteGateStore.change
+
+    def careless(self: Any, gate: Any, wanted: GateChange) -> Any:
+        return change(self, gate, replace(wanted, equals={}) if wanted.forget_priorities else wanted)
+
+    return mock.patch.object(SqliteGateStore, "change", careless)
+
+
+PLANTS: Final[Mapping[str, Plant]] = {
+    plant.__name__: plant
+    for plant in (
+        no_fence_before_free,
+        flag_after_park,
+        given_back_by_run,
+        one_place_too_many,
+        woken_stopped_by_flag,
+        rate_counted_before_wait,
+        settled_too_early,
+        left_without_comparing,
+    )
+}

@@ -1,0 +1,231 @@
+"""A one-off run that has not started within its time is skipped with that reason, on each of its paths."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.changes import JobChange
+from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
+from onthedot.ports import Answer, Moved, RunStore
+from onthedot.schema import DEFAULT_POOL
+from onthedot.use_cases.attempts.check_before_start import MayStart, check_before_start
+from onthedot.use_cases.attempts.start_run import Redeliver
+from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.use_cases.jobs.change_job import change_job, pause_job, resume_job
+from onthedot.use_cases.jobs.redrive import redrive
+from onthedot.use_cases.jobs.submit_batch import submit_batch
+from tests.builders import DEPLOYMENT, World, a_world, the_start_of
+from tests.scenarios.kits.faults import Crash
+from tests.scenarios.kits.simulation import Simulation
+from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, a_request, assert_skipped, submit_within
+
+FAR = 400
+FAILURE = Answer(ok=False, error="HTTP 503", retry_after_ms=600_000)
+
+
+def test_a_run_starts_at_the_last_instant_and_not_after_it(simulation: Simulation) -> None:
+    last, late = submit_within(simulation, 5), submit_within(simulation, 4.999)
+    simulation.clock.advance(5 + WITHIN)
+    simulation.work()
+    assert simulation.target.times_of(last.run_id) == [last.fire_at + WITHIN * 1000]
+    assert simulation.status(last) is Status.SUCCEEDED
+    assert_skipped(simulation, late)
+
+
+def test_a_run_without_a_limit_waits(simulation: Simulation) -> None:
+    run = submit_within(simulation, within=None)
+    simulation.clock.advance(30 * 86_400)
+    simulation.work()
+    assert simulation.status(run) is Status.SUCCEEDED
+
+
+def test_each_job_of_a_batch_has_its_own_limit(simulation: Simulation) -> None:
+    requests = [a_request(within=within, idempotency_key=f"{within}") for within in (WITHIN, 3_600, None)]
+    jobs = submit_batch(simulation.world.engine, "acme", requests)
+    short, longer, free = (job for job in jobs if isinstance(job, Record))
+    simulation.clock.advance(JUST_LATE)
+    simulation.work()
+    assert_skipped(simulation, short)
+    assert [simulation.status(longer), simulation.status(free)] == [Status.SUCCEEDED] * 2
+
+
+def test_a_claimed_run_that_waits_in_its_queue_too_long_is_skipped(simulation: Simulation) -> None:
+    run = submit_within(simulation, FAR)
+    simulation.let_pass(FAR - 10)
+    assert simulation.counts["claimed"] == 1
+    simulation.clock.advance(10 + JUST_LATE)
+    simulation.work()
+    assert_skipped(simulation, run)
+
+
+def test_a_run_that_is_claimed_late_after_an_outage_is_skipped(simulation: Simulation) -> None:
+    late, free = submit_within(simulation, FAR), submit_within(simulation, FAR, None)
+    simulation.clock.advance(FAR + 600)
+    simulation.let_pass(120)
+    assert simulation.counts["claimed"] == 2
+    assert_skipped(simulation, late)
+    assert simulation.status(free) is Status.SUCCEEDED
+
+
+RETRIES: dict[str, tuple[Any, float]] = {
+    "failed": (FAILURE, 660),
+    "handed back": (Answer(ok=False, error="stopping", handed_back=True, retry_after_ms=300_000), 360),
+    "lost": (Crash, 600),
+    "lost process": (Answer(ok=False, error="killed", lost=True), 60),
+}
+
+
+@pytest.mark.parametrize("how", RETRIES)
+def test_only_the_first_start_is_limited(how: str) -> None:
+    answer, seconds = RETRIES[how]
+    with a_world() as world:
+        simulation = Simulation(world, [answer])
+        run = submit_within(simulation, 5, within=1)
+        simulation.let_pass(5 + seconds)
+        first, second = simulation.target.times_of(run.run_id)
+        assert first <= run.fire_at + 1_000
+        assert how == "lost process" or second > run.fire_at + 1_000
+        assert (simulation.status(run), simulation.stored(run).start_by) == (Status.SUCCEEDED, None)
+
+
+def test_a_retry_that_is_changed_is_not_limited_again() -> None:
+    with a_world() as world:
+        simulation = Simulation(world, [FAILURE])
+        run = submit_within(simulation)
+        simulation.let_pass(5)
+        change(world, run, JobChange(record={"start_within_seconds": 1}, priority=Priority.HIGH))
+        simulation.let_pass(900)
+        assert simulation.status(run) is Status.SUCCEEDED
+
+
+def test_a_message_of_a_running_attempt_that_comes_late_ends_nothing(simulation: Simulation) -> None:
+    run = submit_within(simulation)
+    started = simulation.world.store.move(the_start_of(run, simulation.clock.now()))
+    assert isinstance(started, Moved)
+    assert started.run is not None
+    simulation.clock.advance(JUST_LATE)
+    simulation.world.store.move(lifecycle.extend_lease(started.run, simulation.clock.now()))
+    simulation.work()
+    assert simulation.status(run) is Status.RUNNING
+    assert isinstance(simulation.verdicts[0], Redeliver)
+
+
+def test_a_redriven_run_may_start_at_any_time() -> None:
+    with a_world() as world:
+        simulation = Simulation(world, [Answer(ok=False, error="HTTP 404", retryable=False)])
+        run = submit_within(simulation)
+        simulation.let_pass(5)
+        simulation.clock.advance(86_400)
+        assert len(redrive(world.engine, "acme", [run.run_id]).runs) == 1
+        simulation.clock.advance(3_600)
+        simulation.work()
+        assert simulation.status(run) is Status.SUCCEEDED
+
+
+def test_an_undeliverable_run_that_is_redriven_may_start_at_any_time(simulation: Simulation) -> None:
+    run = submit_within(simulation, within=86_400)
+    for _ in range(6 * 60):
+        simulation.world.queues.purge(DEFAULT_POOL, Priority.MEDIUM)
+        simulation.clock.advance(60)
+        simulation.plan_ticks()
+        simulation.dispatch()
+    assert simulation.status(run) is Status.FAILED
+    redrive(simulation.world.engine, "acme", [run.run_id])
+    simulation.clock.advance(2 * 86_400)
+    simulation.work()
+    assert simulation.status(run) is Status.SUCCEEDED
+
+
+def change(world: World, run: Record, wanted: JobChange) -> Record:
+    return change_job(world.engine, "acme", run.job_id, lambda _, __: wanted, None)
+
+
+def test_a_new_time_counts_and_so_does_a_new_limit(simulation: Simulation) -> None:
+    moved, shorter, longer, freed, limited = (
+        submit_within(simulation, within=within) for within in (WITHIN, 600, WITHIN, WITHIN, None)
+    )
+    world, now = simulation.world, simulation.clock.now()
+    change(world, moved, JobChange(at=now + 30_000))
+    change(world, shorter, JobChange(record={"start_within_seconds": WITHIN}))
+    change(world, longer, JobChange(record={"start_within_seconds": 600}))
+    change(world, freed, JobChange(record={"start_within_seconds": None}))
+    change(world, limited, JobChange(record={"start_within_seconds": WITHIN}))
+    simulation.clock.advance(JUST_LATE)
+    simulation.work()
+    runs = [moved, longer, freed]
+    assert [simulation.status(run) for run in runs] == [Status.SUCCEEDED] * 3
+    assert_skipped(simulation, shorter)
+    assert_skipped(simulation, limited)
+
+
+@pytest.mark.parametrize("delay", [0, FAR])
+def test_a_paused_run_is_not_late_and_has_its_time_after_the_resume(simulation: Simulation, delay: float) -> None:
+    engine = simulation.world.engine
+    in_time, late = submit_within(simulation, delay), submit_within(simulation, delay)
+    for run in (in_time, late):
+        pause_job(engine, "acme", run.job_id)
+    simulation.clock.advance(delay + 3_600)
+    for run in (in_time, late):
+        resume_job(engine, "acme", run.job_id)
+    change(simulation.world, late, JobChange(record={"start_within_seconds": WITHIN - 1}))
+    simulation.clock.advance(WITHIN)
+    simulation.work()
+    assert simulation.status(in_time) is Status.SUCCEEDED
+    assert_skipped(simulation, late, WHY.replace(f"{WITHIN} s", f"{WITHIN - 1} s"))
+
+
+def test_a_pause_that_ends_before_the_fire_time_changes_nothing(simulation: Simulation) -> None:
+    run = submit_within(simulation, FAR)
+    pause_job(simulation.world.engine, "acme", run.job_id)
+    resume_job(simulation.world.engine, "acme", run.job_id)
+    assert simulation.stored(run).start_by == run.fire_at + WITHIN * 1000
+
+
+class _NoReads:
+    """A store from which a start must not read."""
+
+    def get(self, run_id: str) -> Record | None:
+        raise AssertionError(f"{run_id} was read")
+
+
+@pytest.mark.parametrize("within", [None, WITHIN])
+def test_a_run_in_time_is_started_without_a_read(simulation: Simulation, within: int | None) -> None:
+    run = submit_within(simulation, within=within)
+    engine = replace(simulation.world.engine, store=cast(RunStore, _NoReads()))
+    assert check_before_start(engine, message_for(run)) == MayStart(None)
+
+
+def test_a_run_that_is_not_in_a_queue_any_more_is_ended_by_the_sweep_and_not_sent(simulation: Simulation) -> None:
+    run, free = submit_within(simulation), submit_within(simulation, within=None)
+    simulation.world.queues.purge(DEFAULT_POOL, Priority.MEDIUM)
+    simulation.let_pass(240)
+    assert_skipped(simulation, run)
+    assert simulation.status(free) is Status.SUCCEEDED
+    assert (simulation.counts["expired"], simulation.counts["resent"]) == (1, 1)
+
+
+def test_the_sweep_ends_a_run_whose_queue_is_backlogged(simulation: Simulation) -> None:
+    run = submit_within(simulation)
+    for _ in range(10):  # no worker takes a message
+        simulation.clock.advance(60)
+        simulation.plan_ticks()
+        simulation.dispatch()
+    assert (simulation.stored(run).status, simulation.stored(run).reason) == (Status.SKIPPED, WHY)
+    simulation.work()
+    assert simulation.target.calls == []
+    assert_skipped(simulation, run)
+
+
+@pytest.mark.parametrize("delay", [0, FAR])
+def test_a_run_that_no_pool_can_run_is_skipped_when_its_time_is_over(delay: float) -> None:
+    grpc_only = replace(DEFAULT_POOLS[0], capabilities=frozenset({"grpc"}))
+    with a_world(replace(DEPLOYMENT, pools=Pools((grpc_only,)))) as world:
+        simulation = Simulation(world)
+        run, free = (submit_within(simulation, delay, within, pool="gone") for within in (WITHIN, None))
+        simulation.let_pass(delay + 3_600)
+        stored = simulation.stored(run)
+        assert (stored.status, stored.reason, stored.slot) == (Status.SKIPPED, WHY, None)
+        assert simulation.status(free) in (Status.PENDING, Status.DISPATCHED)

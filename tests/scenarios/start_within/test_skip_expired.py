@@ -1,0 +1,101 @@
+"""Ending a run that was not started in time, while other processes move it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.gates.names import GateId, waiting_slot
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.use_cases.attempts.skip_expired import skip_expired
+from onthedot.use_cases.jobs.change_job import cancel_job
+from tests.builders import the_start_of
+from tests.scenarios.kits.faults import Fault, Faults
+from tests.scenarios.kits.simulation import Simulation
+from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, submit_within
+
+LIST = waiting_slot(GateId("acme", "stripe"), Priority.MEDIUM, 0)
+
+
+def waiting_at_gate(simulation: Simulation) -> Record:
+    """A run on the waiting list of a gate."""
+    run = submit_within(simulation)
+    simulation.world.store.move(lifecycle.wait(run.run_id, run.generation, LIST, fresh_generation="parked"))
+    return simulation.stored(run)
+
+
+def sent(simulation: Simulation) -> Record:
+    return submit_within(simulation)
+
+
+def wake(simulation: Simulation, run: Record) -> None:
+    now, deployment = simulation.clock.now(), simulation.world.deployment
+    simulation.world.store.move(
+        lifecycle.wake(
+            run.run_id, run.generation, LIST, fire_at=run.fire_at, now=now, deployment=deployment, woken="stripe"
+        )
+    )
+
+
+PLACES = pytest.mark.parametrize("made", [waiting_at_gate, sent])
+Made = Callable[[Simulation], Record]
+
+
+@PLACES
+def test_it_ends_only_a_run_that_is_too_late(simulation: Simulation, made: Made) -> None:
+    run = made(simulation)
+    simulation.clock.advance(WITHIN)
+    assert not skip_expired(simulation.world.engine, run)
+    simulation.clock.advance(0.001)
+    assert skip_expired(simulation.world.engine, run)
+    ended = simulation.stored(run)
+    assert (ended.status, ended.reason, ended.slot) == (Status.SKIPPED, WHY, None)
+    assert not simulation.world.store.read_slot(LIST).items
+
+
+@PLACES
+@pytest.mark.parametrize("fault", [Fault.LOST_REPLY, Fault.AWAY])
+def test_a_lost_reply_is_a_success_and_a_failure_is_raised(simulation: Simulation, made: Made, fault: Fault) -> None:
+    run = made(simulation)
+    simulation.clock.advance(JUST_LATE)
+    engine = simulation.engine(Faults(0, fault))
+    if fault is Fault.AWAY:
+        with pytest.raises(Unavailable):
+            skip_expired(engine, run)
+        assert simulation.status(run) is run.status
+    else:
+        assert skip_expired(engine, run)
+        assert simulation.status(run) is Status.SKIPPED
+
+
+def test_a_run_that_is_woken_or_started_meanwhile_is_left_alone(simulation: Simulation) -> None:
+    waiting, started = waiting_at_gate(simulation), sent(simulation)
+    simulation.clock.advance(JUST_LATE)
+    wakes = Faults(0, Fault.MEANWHILE, lambda: wake(simulation, waiting))
+    assert not skip_expired(simulation.engine(wakes), waiting)
+    assert simulation.status(waiting) is Status.DISPATCHED
+    starts = Faults(
+        0, Fault.MEANWHILE, lambda: simulation.world.store.move(the_start_of(started, simulation.clock.now()))
+    )
+    assert not skip_expired(simulation.engine(starts), started)
+    assert simulation.status(started) is Status.RUNNING
+
+
+@PLACES
+def test_a_run_that_is_cancelled_meanwhile_stays_cancelled(simulation: Simulation, made: Made) -> None:
+    run = made(simulation)
+    simulation.clock.advance(JUST_LATE)
+    cancels = Faults(0, Fault.MEANWHILE, lambda: cancel_job(simulation.world.engine, "acme", run.job_id))
+    assert not skip_expired(simulation.engine(cancels), run)
+    assert simulation.status(run) is Status.CANCELLED
+
+
+@pytest.mark.parametrize("status", [Status.RUNNING, Status.PAUSED, Status.SUCCEEDED, Status.WAITING])
+def test_a_run_that_does_not_wait_for_its_start_is_not_touched(simulation: Simulation, status: Status) -> None:
+    run = sent(simulation)
+    simulation.clock.advance(JUST_LATE)
+    counted = Faults()
+    assert not skip_expired(simulation.engine(counted), replace(run, status=status))
+    assert counted.seen == []

@@ -1,0 +1,37 @@
+"""Runs that wait at gates and attempts that have places there, as workers leave them."""
+
+from onthedot.domain.gates.names import GateId, waiting_slot
+from onthedot.domain.gates.state import Holder
+from onthedot.domain.ids import fresh_generation
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.records import Record
+from onthedot.ports import Moved
+from onthedot.use_cases.gates.flag_gate import flag_gate
+from tests.builders import World
+
+
+def park(world: World, run_id: str, named: str, tenant: str = "acme") -> Record:
+    """Put a run that was sent on the waiting list of a gate. Its message stays in the queue, and is void."""
+    run = world.store.get(run_id)
+    assert run is not None
+    gate = GateId.of(tenant, named)
+    flag_gate(world.engine, gate, run.priority, world.clock.now())
+    slot = waiting_slot(gate, run.priority, 0)
+    outcome = world.store.move(lifecycle.wait(run_id, run.generation, slot, fresh_generation=fresh_generation()))
+    assert isinstance(outcome, Moved)
+    assert outcome.run is not None
+    return outcome.run
+
+
+def hold(world: World, named: str, token: str = "t", run_id: str = "job_x", tenant: str = "acme") -> Holder:
+    """Give a place of a small gate to an attempt."""
+    holder = Holder(token, "g", world.clock.now(), run_id)
+    answer = world.engine.gates.take(GateId.of(tenant, named), 0, holder, room=8, newcomer=False, capacity=None)
+    assert answer.done
+    return holder
+
+
+def status_and_slot(world: World, run_id: str) -> tuple[str, str]:
+    run = world.store.get(run_id)
+    assert run is not None
+    return str(run.status), (run.slot or "").split("#")[0]

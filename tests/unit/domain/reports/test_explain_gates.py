@@ -1,0 +1,282 @@
+"""Why a run waits at a gate: which gate, how many run, how many wait before it, and about when it goes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.gates.limits import GateLimits, TenantLimits
+from onthedot.domain.gates.names import GateId, queue_gate, tenant_gate, waiting_slot
+from onthedot.domain.gates.state import GateState, Holder
+from onthedot.domain.gates.turns import share
+from onthedot.domain.reports.explain_gates import MOST_COUNTED, GateFacts, name_of, waits_at, will_wait_at
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.ports import Page, SlotEntry
+from onthedot.use_cases.gates.flag_gate import flag_gate
+from tests.builders import NOON, World, a_run, a_world
+from tests.unit.api.kit import Api
+
+STRIPE = GateId("acme", "stripe")
+YOU, OPERATOR = "change this with", "an operator can change this with"
+HIGH, MEDIUM, LOW = Priority.HIGH, Priority.MEDIUM, Priority.LOW
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+@pytest.fixture
+def api(world: World) -> Api:
+    return Api(world)
+
+
+def reasons(api: Api, job_id: str) -> list[tuple[str, str]]:
+    answer = api.get(f"/v1/jobs/{job_id}/explain")
+    assert answer.status == 200, answer.body
+    return [(reason["code"], reason["message"]) for reason in answer.body["reasons"]]
+
+
+def a_waiting_run(world: World, gate: GateId = STRIPE, *, before_s: float = 0, **fields: Any) -> Record:
+    """Store a run that waits at the gate since some seconds, and flag the gate."""
+    run = a_run(world.clock).due_in(-before_s).having(**fields).build()
+    flag_gate(world.engine, gate, run.priority, world.clock.now())
+    slot = waiting_slot(gate, run.priority, 0)
+    run = replace(run, status=Status.PENDING, slot=slot, gates=() if gate.name.startswith("@") else (gate.named,))
+    assert world.store.create(run) is None
+    return run
+
+
+def a_holder(world: World, gate: GateId, *, since_s: float, limit: int) -> Record:
+    """Store a run that runs since some seconds and has a place at the gate."""
+    run = a_run(world.clock).dispatched().stored_in(world.store)
+    at = world.clock.now() - round(since_s * 1000)
+    holder = Holder(f"token{run.run_id}", run.generation, at, run.run_id)
+    taken = world.gates.take(gate, 0, holder, room=limit, newcomer=False, capacity=None)
+    assert taken.done
+    start = lifecycle.start(
+        run.run_id, run.generation, now=max(at, run.fire_at), worker="w", attempt_token=holder.token, held=("0#stripe",)
+    )
+    world.store.move(start)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        (STRIPE, "gate stripe"),
+        (GateId("acme", "customer", "42"), "gate customer, key 42"),
+        (tenant_gate("acme"), "the limits of tenant acme"),
+        (queue_gate("default-high"), "queue default-high"),
+    ],
+)
+def test_a_gate_has_a_name_in_words(gate: GateId, words: str) -> None:
+    assert name_of(gate) == words
+
+
+def said(limits: GateLimits | None, gate: GateId = STRIPE, **facts: Any) -> tuple[str, str]:
+    found = {"state": GateState(), "in_use": 0, "before": 0, **facts}
+    reason = waits_at(gate, MEDIUM, GateFacts(limits=limits, **found), NOON)
+    return reason.code, reason.message
+
+
+@pytest.mark.parametrize(
+    ("limits", "facts", "message"),
+    [
+        (GateLimits(in_flight=2), {"in_use": 2}, "2 of 2 places are in use; no run waits before it"),
+        (GateLimits(in_flight=2), {"in_use": 2, "before": 1}, "2 of 2 places are in use; 1 run waits before it"),
+        (
+            GateLimits(in_flight=2),
+            {"in_use": 2, "before": 3, "running_ms": (4_000, 6_000)},
+            "2 of 2 places are in use; 3 runs wait before it; it starts in about 20 s",
+        ),
+        (
+            GateLimits(in_flight=2),
+            {"in_use": 2, "before": MOST_COUNTED + 1, "running_ms": (30_000,)},
+            "2 of 2 places are in use; more than 1,000 runs wait before it; it starts in more than about 8 h",
+        ),
+        (
+            GateLimits(per_second=0.5),
+            {"before": 9, "state": GateState(next_instant=(NOON + 120_000) * 1000)},
+            "0.5 starts a second; 9 runs wait before it; it starts in about 2 min",
+        ),
+        (
+            GateLimits(per_second=0.5, in_flight=1),
+            {"before": 1, "in_use": 1, "running_ms": (50_000,)},
+            "1 of 1 places are in use, 0.5 starts a second; 1 run waits before it; it starts in about 3 min",
+        ),
+        (
+            GateLimits(in_flight=2),
+            {
+                "in_use": 2,
+                "before": 2,
+                "state": GateState(priorities=frozenset({HIGH, MEDIUM})),
+                "running_ms": (10_000,),
+            },
+            "2 of 2 places are in use; 2 runs of priority MEDIUM wait before it; it starts in about 90 s",
+        ),
+    ],
+)
+def test_a_waiting_run_says_how_many_run_and_wait_and_about_when_it_goes(
+    limits: GateLimits, facts: dict[str, Any], message: str
+) -> None:
+    assert said(limits, **facts) == ("waits_at_gate", f"waits at gate stripe: {message}")
+
+
+def test_without_a_basis_no_time_is_said() -> None:
+    _, message = said(GateLimits(in_flight=1, per_second=5), in_use=1)
+    assert "about" not in message, "the holder has not started, so its time cannot be guessed"
+
+
+@pytest.mark.parametrize(
+    ("gate", "limits", "why"),
+    [
+        (
+            STRIPE,
+            GateLimits(paused=True),
+            f"gate stripe is paused, so nothing starts; {YOU} `onthedot gates resume stripe`",
+        ),
+        (
+            GateId("acme", "customer", "42"),
+            GateLimits(paused=True),
+            f"gate customer is paused, so nothing starts; {YOU} `onthedot gates resume customer`",
+        ),
+        (
+            STRIPE,
+            GateLimits(in_flight=0),
+            f"gate stripe has in_flight 0, so nothing starts; {YOU} `onthedot gates set stripe --in-flight N`",
+        ),
+        (
+            STRIPE,
+            GateLimits(per_second=0),
+            f"gate stripe has per_second 0, so nothing starts; {YOU} `onthedot gates set stripe --per-second N`",
+        ),
+        (
+            tenant_gate("acme"),
+            TenantLimits(paused=True),
+            f"tenant acme is paused, so nothing starts; {OPERATOR} `onthedot limits clear acme`",
+        ),
+        (
+            tenant_gate("acme"),
+            TenantLimits(in_flight=0),
+            f"tenant acme has in_flight 0, so nothing starts; {OPERATOR} `onthedot limits clear acme`",
+        ),
+    ],
+)
+def test_a_stopped_gate_says_who_can_let_it_go_on(gate: GateId, limits: GateLimits, why: str) -> None:
+    assert said(limits, gate, before=2) == ("gate_stopped", f"{why}; 2 runs wait before it")
+    ahead = will_wait_at(gate, limits)
+    assert ahead is not None
+    assert ahead.message == f"it will wait: {why}"
+
+
+def test_a_gate_that_is_not_stopped_makes_no_run_to_come_wait_for_sure() -> None:
+    assert will_wait_at(STRIPE, GateLimits(in_flight=1)) is None
+
+
+def test_a_deleted_gate_lets_the_run_go_on() -> None:
+    assert said(None) == ("waits_at_gate", "waits at gate stripe, which limits nothing any more: it goes on soon")
+
+
+def test_shares_of_turns() -> None:
+    assert share(LOW, [HIGH, MEDIUM]) == 0.1
+    assert share(LOW, [HIGH, LOW]) == pytest.approx(1 / 7)
+    assert share(HIGH, []) == 1
+
+
+def test_a_run_on_a_list_explains_itself(api: Api, world: World) -> None:
+    world.gates.put("acme", "stripe", GateLimits(in_flight=2))
+    for _ in range(2):
+        a_holder(world, STRIPE, since_s=0, limit=2)
+    first, second = a_waiting_run(world, before_s=2), a_waiting_run(world, before_s=1)
+    world.clock.advance(10)
+    message = "waits at gate stripe: 2 of 2 places are in use; {} before it; it starts in about {}"
+    assert reasons(api, first.run_id) == [("waits_at_gate", message.format("no run waits", "10 s"))]
+    assert reasons(api, second.run_id) == [("waits_at_gate", message.format("1 run waits", "20 s"))]
+
+
+def test_the_views_of_a_waiting_run_name_the_gate(api: Api, world: World) -> None:
+    run = a_waiting_run(world, GateId("acme", "customer", "42"))
+    for path in (f"/v1/jobs/{run.run_id}", f"/v1/jobs/{run.run_id}/status", f"/v1/executions/{run.run_id}"):
+        body = api.get(path).body
+        assert (body["status"], body["reason"]) == ("PENDING", "waits at gate customer, key 42"), path
+
+
+def test_a_run_of_a_closed_queue_names_the_queue(api: Api, world: World) -> None:
+    run = a_waiting_run(world, queue_gate("default-medium"))
+    ((code, message),) = reasons(api, run.run_id)
+    assert (code, message) == (
+        "waits_for_queue",
+        "queue default-medium has a backlog of 0 messages, or takes none now; no run waits before it",
+    )
+
+
+def test_a_run_with_an_instant_says_when(api: Api, world: World) -> None:
+    run = a_run(world.clock).due_in(30).dispatched().having(woken="stripe").stored_in(world.store)
+    assert reasons(api, run.run_id) == [
+        ("has_instant", "gate stripe lets it start at 2026-03-01T12:00:30.000Z, by its rate"),
+        ("not_due", "sent, not due until 2026-03-01T12:00:30.000Z"),
+    ]
+
+
+@pytest.mark.parametrize("fields", [{}, {"delay": 3600}, {"every": 60}], ids=["due", "far", "recurring"])
+def test_a_job_that_names_a_stopped_gate_says_so_before_its_runs_wait(
+    api: Api, world: World, fields: dict[str, Any]
+) -> None:
+    world.gates.put("acme", "stripe", GateLimits(paused=True))
+    codes = [code for code, _ in reasons(api, api.job(gates=["stripe"], **fields))]
+    assert codes[1:] == ["gate_stopped"]
+    assert "gate_stopped" not in [code for code, _ in reasons(api, api.job(**fields))]
+
+
+def test_a_run_that_waits_at_one_stopped_gate_says_that_the_next_one_is_stopped_too(api: Api, world: World) -> None:
+    world.limits.put("acme", TenantLimits(paused=True))
+    world.gates.put("acme", "stripe", GateLimits(paused=True))
+    run = a_waiting_run(world, tenant_gate("acme"))
+    run = replace(run, run_id="job_other", job_id="job_other", gates=("stripe",))
+    world.store.create(run)
+    (first, _), (second, message) = reasons(api, run.run_id)
+    assert (first, second) == ("gate_stopped", "gate_stopped")
+    assert message.startswith("it will wait: gate stripe is paused")
+
+
+def test_a_gate_that_cannot_be_read_is_named_all_the_same(
+    api: Api, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = a_waiting_run(world)
+
+    def fail(gate: GateId) -> GateState:
+        raise Unavailable("throttled")
+
+    monkeypatch.setattr(world.gates, "read", fail)
+    assert reasons(api, run.run_id) == [
+        ("waits_at_gate", "waits at gate stripe"),
+        ("unknown", "the gate cannot be read now"),
+    ]
+
+
+@pytest.mark.parametrize("parts", [None, 8])
+def test_the_reads_are_bounded_however_many_runs_wait(
+    api: Api, world: World, monkeypatch: pytest.MonkeyPatch, parts: int | None
+) -> None:
+    """Let every page of every part be full. A million runs wait, and explain reads a little more than 1,000 of them."""
+    run = a_waiting_run(world)
+    world.gates.put("acme", "stripe", GateLimits(in_flight=1))
+    entry = SlotEntry("job_a", "", 0, "g", "acme", MEDIUM, "default", run.kind)
+    read: list[int] = []
+
+    def endless(slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
+        number = min(limit or 500, 500)
+        read.append(number)
+        return Page([entry] * number, "more")
+
+    state = replace(world.gates.read(STRIPE), parts=parts)
+    monkeypatch.setattr(world.gates, "read", lambda _gate: state)
+    monkeypatch.setattr(world.store, "read_slot", endless)
+    ((_, message),) = reasons(api, run.run_id)
+    assert "more than 1,000 runs wait before it" in message
+    assert sum(read) <= MOST_COUNTED + 1

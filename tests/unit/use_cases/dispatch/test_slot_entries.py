@@ -1,0 +1,58 @@
+"""Slots with runs and gates: each pass gets what it handles."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from onthedot.domain.gates.names import GateId
+from onthedot.domain.gates.state import GateChange
+from onthedot.domain.runs.records import Kind, Status
+from onthedot.domain.runs.slots import aside_slot, slot_shard
+from onthedot.ports import Deadline
+from onthedot.use_cases.dispatch.set_aside import read_aside, take_up
+from onthedot.use_cases.dispatch.slot_entries import read_slot_entries, read_slot_pages
+from tests.builders import World, a_run, a_world
+
+SLOT = "watch#0#29539440"
+GATE = GateId("acme", "stripe")
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with a_world() as world:
+        yield world
+
+
+def flag(world: World, gate: GateId, slot: str) -> None:
+    sets = {"slot": slot, "fire_at": world.clock.now(), "flagged_at": 1}
+    assert world.gates.change(gate, GateChange(sets=sets)).done
+
+
+def test_runs_are_read_without_gates_and_pages_have_both(world: World) -> None:
+    runs = {a_run(world.clock).standing(Status.DISPATCHED, SLOT).stored_in(world.store).run_id for _ in range(3)}
+    for number in range(3):
+        flag(world, GateId("acme", "customer", f"{number}"), SLOT)
+    entries = [entry for some in read_slot_entries(world.engine, SLOT, 2) for entry in some]
+    assert {entry.run_id for entry in entries} == runs
+    pages = [entry.kind for page in read_slot_pages(world.engine, SLOT, 2) for entry in page.items]
+    assert Counter(pages)[Kind.GATE] == 3
+    assert len(pages) == 6
+
+
+def test_a_slot_of_gates_alone_has_no_runs(world: World) -> None:
+    flag(world, GATE, SLOT)
+    assert list(read_slot_entries(world.engine, SLOT, 2)) == []
+
+
+def test_a_gate_in_an_aside_slot_stops_no_run_from_being_taken_up(world: World) -> None:
+    """Nothing puts a gate there but a fault."""
+    run = a_run(world.clock).due_in(600).pending().stored_in(world.store)
+    assert world.store.set_aside(run.run_id, run.slot or "", "it was odd", world.clock.now())
+    deadline = Deadline.after(world.clock.now(), 10_000)
+    shard = slot_shard(run.slot or "")
+    flag(world, GATE, aside_slot(shard))
+    assert [one.run_id for one in read_aside(world.engine, shard, deadline)] == [run.run_id]
+    counts: Counter[str] = Counter()
+    take_up(world.engine, counts, shard, deadline)
+    assert counts["put_back"] == 1
