@@ -44,19 +44,29 @@ MIXED: Final = ((0, 1), (0,), (1,))
 BOTH: Final = ((0, 1), (0, 1))
 # Old messages have no effect then, which makes the graph several times smaller.
 DROPS_OLD: Final = Rules(read_first=True, again_flag=False)
+WAITING: Final = ("flag", "park", "look again", "flag again")
+TAKEN_OVER: Final[dict[str, Any]] = {
+    "takes_over": True,
+    "limits": (0,),
+    "workers": 1,
+    "stops": 1,
+    "crashes": 1,
+    "faults_at": ("park", "look again"),
+}
 
 SMALL: Final[dict[str, Model[Any]]] = {
     "two runs": _protocol(lag=2),
-    "two runs, a crash": _protocol(DROPS_OLD, crashes=1),
+    "two runs, a crash": _protocol(DROPS_OLD, crashes=1, lag=0),
     "a run is taken over": _protocol(takes_over=True),
+    "a stopped worker on the way to the list": _protocol(stops=1, faults_at=WAITING),
     "a newcomer overtakes": _protocol(overtakes=1),
     "a woken run is cancelled": _protocol(skips=1),
     "a gate is stopped and goes on": _protocol(DROPS_OLD, puts=((0, 0), (0, 1))),
     "a limit is raised and lowered": _protocol(DROPS_OLD, puts=((0, 2), (0, 1))),
     "a gate is deleted": _protocol(puts=((0, NO_LIMIT),)),
-    "a run gets other gates": _protocol(runs=((0,), (1,)), limits=(1, 1), patches=((0, (1,)),)),
-    "two gates": _protocol(DROPS_OLD, runs=BOTH, limits=(1, 1)),
-    "a retry": _protocol(retries=1),
+    "a run gets other gates": _protocol(DROPS_OLD, runs=((0,), (1,)), limits=(1, 1), patches=((0, (1,)),)),
+    "two gates": _protocol(DROPS_OLD, runs=BOTH, limits=(1, 1), lag=0),
+    "a retry": _protocol(DROPS_OLD, retries=1),
     "a pool without workers": _protocol(DROPS_OLD, runs=THREE, dead=(0,)),
     "pages: lower": _pages(limits=(2, 1), workers=3),
     "pages: lower, a stopped worker": _pages(limits=(2, 1), workers=2, stops=1),
@@ -72,6 +82,7 @@ SMALL: Final[dict[str, Model[Any]]] = {
 }
 
 LARGE: Final[dict[str, Model[Any]]] = {
+    "a run is taken over and waits": _protocol(puts=((0, 1), (0, 0), (0, 1)), **TAKEN_OVER),
     "two runs, a crash, old messages": _protocol(crashes=1),
     "a crash and a duplicate": _protocol(DROPS_OLD, crashes=1, duplicates=1),
     "two crashes": _protocol(DROPS_OLD, crashes=2),
@@ -133,9 +144,6 @@ PLANTED: Final[dict[str, Planted]] = {
     ),
     "a wake is not passed on": Planted(_protocol(Rules(pass_on=False), runs=THREE, skips=1, lag=0), "S4f"),
     "limits of any age": Planted(_protocol(Rules(checks_age=False), limits=(2,), puts=((0, 1),), stops=1), "S1"),
-    "a run that was taken over is parked": Planted(
-        _protocol(Rules(resends=False), takes_over=True, stops=1, crashes=1), "S4"
-    ),
     "a deleted gate keeps its runs": Planted(_protocol(Rules(wakes_all=False), puts=((0, NO_LIMIT),)), "S4b"),
     "pages: counted without a mark": Planted(
         _pages(PageRules(marks_counting=False), limits=(3, 4), workers=5, capacity=4, running=(0, 0, 3)), "S1"

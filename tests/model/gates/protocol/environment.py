@@ -45,7 +45,7 @@ def _created(world: World, state: State, number: int) -> Made:
     d.run(number, status="D", place=WATCH)
     d.messages.append(Message(number, True, NONE))
     yield f"run {number} is created and sent", PLAIN, d
-    if state.left.crashes:
+    if state.left.crashes and not world.config.faults_at:
         d = Draft(world, state)
         d.run(number, status="D", place=WATCH)
         d.left = d.left._replace(crashes=d.left.crashes - 1)
@@ -60,7 +60,7 @@ def _may_get_old(world: World, state: State, gate: int) -> bool:
 
 def faults(world: World, state: State, me: int, p: Process) -> Made:
     """Let a process crash, or be stopped."""
-    if p.pc == "idle":
+    if p.pc == "idle" or (world.config.faults_at and p.pc not in world.config.faults_at):
         return
     if state.left.crashes:
         d = Draft(world, state)

@@ -75,7 +75,7 @@ def wake(world: World, state: State, me: int, p: Process) -> Made:
 def _taken_over(world: World, state: State, me: int, number: int, gate: int) -> Draft:
     d = Draft(world, state)
     d.wake(number, gate)
-    d.processes[me] = Process(run=number, current=True, woken=gate)
+    d.processes[me] = Process(run=number, current=True, woken=gate, taken_over=True)
     ask(world, state, d, me, number)
     return d
 

@@ -68,6 +68,8 @@ class Config:
     duplicates: int = 0
     stops: int = 0
     """How often a worker is stopped beyond its lease."""
+    faults_at: tuple[str, ...] = ()
+    """The steps at which a process may crash or be stopped. Empty: all."""
     overtakes: int = 0
     """How often a newcomer passes a flagged gate, because another page than the flagged one gave it a place."""
     skips: int = 0

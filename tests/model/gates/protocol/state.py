@@ -68,6 +68,8 @@ class Process(NamedTuple):
     """The gates at which it has still to wake a run."""
     late: bool = False
     has_message: bool = False
+    taken_over: bool = False
+    """Whether it took its run over, so that the run has no message."""
     send: tuple[Message, ...] = ()
     order: tuple[int, ...] = ()
     """The gates that it asks, in order."""

@@ -126,7 +126,7 @@ def _refused(world: World, p: Process) -> str:
 
 
 def _after_give_back(world: World, p: Process) -> str:
-    if not p.has_message and not p.late and world.rules.resends:
+    if p.taken_over and world.rules.resends:
         return "return"
     return "flag" if world.rules.flag_first else "park"
 
