@@ -58,6 +58,10 @@ test: install check ## Check, then run every test that a laptop can run
 	$(side_by_side)
 	pytest -m stack
 
+.PHONY: model
+model: install ## Explore the large instances of the gates' model (ARGS="--list", or names); see tests/model/gates/README.md
+	$(VENV)/bin/python -m tests.model.gates $(or $(ARGS),--suite --ablate)
+
 .PHONY: check
 check: install ## Formatting, lint, types, layers of the code, packages
 	@$(MAKE) --jobs --keep-going $(CHECKS)
@@ -135,6 +139,6 @@ $(FUNCTION_ENV)/.synced: localstack/function-env.txt | $(VENV)/.synced
 
 .PHONY: bench
 bench: install ## Measure speed and cost against their bars (ARGS="imports load" for some only); see benchmarks/README.md
-	@missed=; for name in $(or $(ARGS),flatness dispatch_cost imports load midnight); do \
+	@missed=; for name in $(or $(ARGS),flatness dispatch_cost gates imports load midnight); do \
 		echo; echo "== $$name"; $(VENV)/bin/python -m benchmarks.$$name || missed="$$missed $$name"; \
 	done; if [ -n "$$missed" ]; then echo "bars missed in:$$missed" >&2; exit 1; fi

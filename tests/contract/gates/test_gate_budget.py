@@ -120,3 +120,20 @@ def test_a_write_changes_the_time_at_most_once_a_day(table: Table) -> None:
         times.add(table.kept_for() + table.clock.now() / 1000 / DAY)
         table.clock.advance(6 * 3600)
     assert len(times) <= 2
+
+
+def test_several_holders_take_and_give_back_their_places_with_one_unit_each_time(table: Table) -> None:
+    holders = [a_holder() for _ in range(PAGE)]
+
+    def take_all(some: list[Holder]) -> bool:
+        return table.gates.take_all(GATE, 0, some, room=PAGE, newcomer=True, capacity=None).done
+
+    with counted_units(table.client) as units:
+        assert take_all(holders[:5])
+        assert not take_all(holders[3:]), "all of them, or none"
+        assert table.gates.read(GATE).holders == set(holders[:5])
+        assert take_all(holders[5:])
+        assert take_all(holders), "again, after a lost reply"
+        assert table.gates.give_back_all(GATE, 0, holders[:7]).holders == {holders[7]}
+    assert set(units) == {1}
+    assert not take_all([a_holder() for _ in range(PAGE + 1)])

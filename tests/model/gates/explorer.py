@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
+from itertools import pairwise
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 S = TypeVar("S")
@@ -60,6 +61,7 @@ LOST = "S2"
 CIRCLE = "S5"
 """The property that no run goes on lists for ever."""
 BITS = 2
+FAULT, PARK = int(Kind.FAULT), int(Kind.PARK)
 
 
 @dataclass(slots=True)
@@ -91,14 +93,13 @@ def check(model: Model[S], *, most: int = 2_000_000, stop_at: Iterable[str] = ()
     """Explore a model. `stop_at`: properties of single states at which the exploration stops at once."""
     graph = explore(model, most, frozenset(stop_at))
     ways = {name: _way(model, graph, *found) for name, found in graph.broken.items()}
-    if graph.whole:
-        lost = first_lost(model, graph)
-        if lost is not None:
-            ways[LOST] = [*_way(model, graph, lost, ""), f"=> {graph.states[lost]}"]
-        circle = first_circle(graph)
-        if circle is not None:
-            lead = _way(model, graph, circle[0], "")
-            ways[CIRCLE] = [*lead, "-- and now again and again:", *_labels(model, graph, circle)]
+    lost = first_lost(model, graph) if graph.whole else None
+    if lost is not None:
+        ways[LOST] = [*_way(model, graph, lost, ""), f"=> {graph.states[lost]}"]
+    circle = first_circle(graph)
+    if circle is not None:
+        lead = _way(model, graph, circle[0], "")
+        ways[CIRCLE] = [*lead, "-- and now again and again:", *_labels(model, graph, circle)]
     return Outcome(len(graph.states), sum(map(len, graph.edges)), graph.whole, ways)
 
 
@@ -122,10 +123,11 @@ def explore(model: Model[S], most: int, stop_at: frozenset[str]) -> Graph[S]:
                     graph.broken.setdefault(name, (to, ""))
             for name in step.breaks:
                 graph.broken.setdefault(name, (at, step.label))
-            out.append(to << BITS | step.kind)
+            out.append(to << BITS | int(step.kind))
         graph.edges.append(out)
         if len(graph.states) > most or not stop_at.isdisjoint(graph.broken):
             graph.whole = False
+            graph.edges += [array("l")] * (len(graph.states) - len(graph.edges))
             break
     return graph
 
@@ -135,7 +137,7 @@ def first_lost(model: Model[S], graph: Graph[S]) -> int | None:
     back: list[Ints] = [array("l") for _ in graph.states]
     for at, out in enumerate(graph.edges):
         for edge in out:
-            if not edge & Kind.FAULT:
+            if not edge & FAULT:
                 back[edge >> BITS].append(at)
     todo = [number for number, state in enumerate(graph.states) if model.is_end(state)]
     good = bytearray(len(graph.states))
@@ -151,13 +153,13 @@ def first_lost(model: Model[S], graph: Graph[S]) -> int | None:
 
 def first_circle(graph: Graph[Any]) -> list[int] | None:
     """Return the shortest circle of steps without faults that begins with the first parking step that has one."""
-    if not any(edge & Kind.PARK for out in graph.edges for edge in out):
+    if not any(edge & PARK for out in graph.edges for edge in out):
         return None
     part = _parts(graph.edges)
     for at, out in enumerate(graph.edges):
         for edge in out:
             to = edge >> BITS
-            if edge & Kind.PARK and not edge & Kind.FAULT and part[to] == part[at]:
+            if edge & PARK and not edge & FAULT and part[to] == part[at]:
                 return _circle(graph.edges, part, at, to)
     return None
 
@@ -178,7 +180,7 @@ def _parts(edges: Sequence[Ints]) -> Ints:
                 count += 1
                 index[at] = low[at] = count
                 stack.append(at)
-            deeper = _deeper(edges[at], at, position, index, low, part)
+            deeper = _deeper(edges[at], at, position, index=index, low=low, part=part)
             if deeper is not None:
                 work += [(at, deeper), (edges[at][deeper - 1] >> BITS, 0)]
                 continue
@@ -190,13 +192,11 @@ def _parts(edges: Sequence[Ints]) -> Ints:
     return part
 
 
-def _deeper(
-    out: Ints, at: int, position: int, index: Ints, low: Ints, part: Ints
-) -> int | None:
+def _deeper(out: Ints, at: int, position: int, *, index: Ints, low: Ints, part: Ints) -> int | None:
     """Return the position after the next step to a state that was not visited yet. None: there is none."""
     for after, edge in enumerate(out[position:], position + 1):
         to = edge >> BITS
-        if edge & Kind.FAULT:
+        if edge & FAULT:
             continue
         if not index[to]:
             return after
@@ -220,7 +220,7 @@ def _circle(edges: Sequence[Ints], part: Ints, begin: int, second: int) -> list[
         at = queue.popleft()
         for edge in edges[at]:
             to = edge >> BITS
-            if not edge & Kind.FAULT and part[to] == part[begin] and to not in came:
+            if not edge & FAULT and part[to] == part[begin] and to not in came:
                 came[to] = at
                 queue.append(to)
     return [begin, *_back(came, begin)]
@@ -241,5 +241,5 @@ def _way(model: Model[S], graph: Graph[S], to: int, label: str) -> list[str]:
 def _labels(model: Model[S], graph: Graph[S], chain: Sequence[int]) -> list[str]:
     return [
         next(step.label for step in model.steps(graph.states[a]) if step.after == graph.states[b])
-        for a, b in zip(chain, chain[1:], strict=False)
+        for a, b in pairwise(chain)
     ]

@@ -12,7 +12,7 @@ five seconds as it is: in such time this is the same as a new flag, so the model
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tests.model.gates.explorer import Kind, Step
 
@@ -189,7 +189,11 @@ class Keys:
             started = _run(_key(state, mine.key, is_taken=True), mine.run, status="running", is_woken=False)
             return f"STARTS run {mine.run}", started, mine._replace(pc="run")
         asking = _run(state, mine.run, status="asking", is_woken=False)
-        return f"finds no place for run {mine.run}", asking, mine._replace(pc="gate" if self.rules.flags_gate else "key")
+        return (
+            f"finds no place for run {mine.run}",
+            asking,
+            mine._replace(pc="gate" if self.rules.flags_gate else "key"),
+        )
 
     def _run(self, state: KeyState, worker: Process) -> Moves:
         yield f"ends run {worker.run}", _run(_key(state, worker.key, is_taken=False), worker.run, status="ended"), IDLE
@@ -259,19 +263,22 @@ class Keys:
                     yield from self._look(state, number)
             if state.gate.slot == OLD or not self.rules.grace:
                 yield Step("T looks at the gate", state._replace(tick=Process("keys")))
-        elif look.pc == "list":
-            ended = IDLE if self._seen(state, look.key) else look._replace(pc="clear")
-            yield Step(f"T reads the list of key {look.key}", state._replace(tick=ended))
-        elif look.pc == "clear":
-            yield self._cleared(state, f"key {look.key}", _key(state, look.key, slot=0, lag=SEEN))
-        elif look.pc == "keys":
-            empty = not any(key.slot and key.lag == SEEN for key in state.keys) or not self.rules.keys_empty
-            ended = look._replace(pc="leave") if empty else IDLE
-            yield Step("T reads the slot of the keys", state._replace(tick=ended))
-        elif look.pc == "leave":
-            yield self._cleared(state, "the gate", state._replace(gate=Key()))
-        if look.pc != "idle" and state.crashes:
-            yield Step("T CRASHES", state._replace(tick=IDLE, crashes=state.crashes - 1), Kind.FAULT)
+        elif look.pc != "idle":
+            yield self._looked(state, look)
+            if state.crashes:
+                yield Step("T CRASHES", state._replace(tick=IDLE, crashes=state.crashes - 1), Kind.FAULT)
+
+    def _looked(self, state: KeyState, look: Process) -> Step[KeyState]:
+        if look.pc == "list":
+            after = IDLE if self._seen(state, look.key) else look._replace(pc="clear")
+            return Step(f"T reads the list of key {look.key}", state._replace(tick=after))
+        if look.pc == "clear":
+            return self._cleared(state, f"key {look.key}", _key(state, look.key, slot=0, lag=SEEN))
+        if look.pc == "leave":
+            return self._cleared(state, "the gate", state._replace(gate=Key()))
+        is_empty = not any(key.slot and key.lag == SEEN for key in state.keys) or not self.rules.keys_empty
+        after = look._replace(pc="leave") if is_empty else IDLE
+        return Step("T reads the slot of the keys", state._replace(tick=after))
 
     def _cleared(self, state: KeyState, name: str, cleared: KeyState) -> Step[KeyState]:
         if state.tick.is_same or not self.rules.compares:
@@ -294,12 +301,12 @@ class Keys:
             yield Step(f"T looks at key {number}", state._replace(tick=Process("list", key=number)))
 
 
-def _run(state: KeyState, number: int, **changes: object) -> KeyState:
+def _run(state: KeyState, number: int, **changes: Any) -> KeyState:
     run = state.runs[number]._replace(**changes)
     return state._replace(runs=(*state.runs[:number], run, *state.runs[number + 1 :]))
 
 
-def _key(state: KeyState, number: int, **changes: object) -> KeyState:
+def _key(state: KeyState, number: int, **changes: Any) -> KeyState:
     key = state.keys[number]._replace(**changes)
     return state._replace(keys=(*state.keys[:number], key, *state.keys[number + 1 :]))
 

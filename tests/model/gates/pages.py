@@ -237,7 +237,10 @@ class Pages:
             return
         running = sum(other.pc == "run" for other in state.workers) + 1
         started = Asking("run", page=worker.page)
-        yield ("STARTS", state, started, *(["S1"] if running > state.before else []))
+        if running > state.before:
+            yield "STARTS", state, started, "S1"
+        else:
+            yield "STARTS", state, started
 
     def _run(self, state: PageState, worker: Asking) -> "Moves":
         yield "ends", _add(state, worker.page, -1), IDLE

@@ -5,13 +5,16 @@ start, and that instant is the time of the start in the record. `next_instant` i
 reserved. It is advice: a run that comes too soon is sent again for its instant, and may come too soon again.
 
 Time goes in ticks. Cursors and instants are kept as ticks from now, so that the model has no absolute time. The gate
-has places too, one step takes one, and one step repairs the place and the run of a worker that crashed: other models
-show how.
+has places too. One step takes a place, and one step repairs the place and the run of a worker that crashed: the model
+of the protocol shows how.
+
+Properties: R: no window has more starts than the burst and the rate allow. H: a run with a reserved instant holds no
+place. O: a newcomer does not take the start of a run with a reserved instant. S1, S2 and S5 as in the protocol.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tests.model.gates.explorer import Kind, Step
 
@@ -47,8 +50,6 @@ class RateConfig:
     """Ticks ahead for which an instant may be reserved. A run that would get a later one goes on the waiting list."""
     workers: int = 2
     crashes: int = 0
-    moves: int = 0
-    """How often one run may go on the list or reserve an instant. 0: it is not counted."""
 
 
 class Run(NamedTuple):
@@ -58,7 +59,6 @@ class Run(NamedTuple):
     instant: int = 0
     is_sent: bool = False
     is_woken: bool = False
-    moves: int = 0
 
 
 class Asker(NamedTuple):
@@ -115,8 +115,7 @@ class Rates:
                     yield "R"
         if any(w.has_place and state.runs[w.run].status == "reserved" for w in state.workers):
             yield "H"
-        if self.config.moves and any(run.moves > self.config.moves for run in state.runs):
-            yield "M"
+
         if self._held(state) > self.config.places:
             yield "S1"
 
@@ -128,11 +127,17 @@ class Rates:
             if worker in state.workers[:me]:
                 continue
             for label, after, now in getattr(self, f"_{worker.pc}")(state, worker):
-                yield Step(f"W{me} {label}", _with(after, me, now), _kind(label))
+                breaks = ("O",) if now.pc == "place" and self._overtakes(state, worker) else ()
+                yield Step(f"W{me} {label}", _with(after, me, now), _kind(label), breaks)
             if worker.pc != "idle" and state.crashes:
                 yield Step(f"W{me} CRASHES (at {worker.pc})", _with(_crashed(state, worker), me, IDLE), Kind.FAULT)
         yield from self._tick(state)
         yield from self._environment(state)
+
+    def _overtakes(self, state: RateState, worker: Asker) -> bool:
+        """Return whether a worker may start a newcomer while runs with reserved instants are on their way."""
+        is_ahead = any(run.status == "reserved" and run.instant > 0 for run in state.runs)
+        return is_ahead and not state.runs[worker.run].is_woken
 
     def _environment(self, state: RateState) -> Iterator[Step[RateState]]:
         yield Step("time passes", _later(state, self.config))
@@ -190,12 +195,8 @@ class Rates:
         yield f"reserves an instant in {worker.at} ticks", after, worker._replace(pc="move", read=0)
 
     def _move(self, state: RateState, worker: Asker) -> Moves:
-        moves = self._moves(state, worker)
-        after = _run(state, worker.run, status="reserved", instant=worker.at, is_woken=True, moves=moves)
+        after = _run(state, worker.run, status="reserved", instant=worker.at, is_woken=True)
         yield f"RESCHEDULES run {worker.run}", after, worker._replace(pc="send", at=0)
-
-    def _moves(self, state: RateState, worker: Asker) -> int:
-        return state.runs[worker.run].moves + 1 if self.config.moves else 0
 
     def _send(self, state: RateState, worker: Asker) -> Moves:
         yield f"sends run {worker.run} for its instant", _run(state, worker.run, is_sent=True), IDLE
@@ -235,8 +236,7 @@ class Rates:
         yield f"ends run {worker.run}, wakes {waiting}", after, IDLE
 
     def _park(self, state: RateState, worker: Asker) -> Moves:
-        moves = self._moves(state, worker)
-        after = _run(state._replace(is_flagged=True), worker.run, status="listed", is_woken=False, moves=moves)
+        after = _run(state._replace(is_flagged=True), worker.run, status="listed", is_woken=False)
         yield f"PARKS run {worker.run}", after, IDLE
 
     def _tick(self, state: RateState) -> Iterator[Step[RateState]]:
@@ -276,10 +276,10 @@ def _kind(label: str) -> Kind:
     return Kind.PARK if label.startswith(("PARKS", "RESCHEDULES")) else Kind.PLAIN
 
 
-def _run(state: RateState, number: int, **changes: object) -> RateState:
+def _run(state: RateState, number: int, **changes: Any) -> RateState:
     run = state.runs[number]._replace(**changes)
     if run.status == "ended":
-        run = Run("ended", moves=run.moves)
+        run = Run("ended")
     return state._replace(runs=(*state.runs[:number], run, *state.runs[number + 1 :]))
 
 
@@ -292,7 +292,7 @@ def _started(state: RateState) -> RateState:
 
 
 def _crashed(state: RateState, worker: Asker) -> RateState:
-    """Return the state in which the worker's message is visible again, and its place is nobody's."""
+    """Return the state in which the worker's message is visible again, and its place has no worker."""
     after = state._replace(crashes=state.crashes - 1, orphans=state.orphans + worker.has_place)
     asking = state.runs[worker.run].status == "asking"
     return _run(after, worker.run, status="sent") if asking else after

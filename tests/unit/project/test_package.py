@@ -104,8 +104,9 @@ def test_the_preview_works(bare: Bare) -> None:
     assert output.count("09:00:00+0") == 10
 
 
-def test_the_command_for_one_job_reaches_for_the_api(bare: Bare) -> None:
-    code, output = bare.run("onthedot", "get", "job_a", "--url", "http://127.0.0.1:1")
+@pytest.mark.parametrize("command", ["get", "explain"])
+def test_the_commands_for_one_job_reach_for_the_api(bare: Bare, command: str) -> None:
+    code, output = bare.run("onthedot", command, "job_a", "--url", "http://127.0.0.1:1")
     assert (code, output) == (1, "Error: http://127.0.0.1:1 cannot be reached: NewConnectionError\n")
 
 

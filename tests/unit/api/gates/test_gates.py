@@ -14,7 +14,7 @@ from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Priority
 from onthedot.ports import GateStore, Moved
-from onthedot.use_cases.gates import change_limits
+from onthedot.use_cases.gates import change_limits, show_gates
 from onthedot.use_cases.gates.flag_gate import flag_gate
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import hold, park, status_and_slot
@@ -367,3 +367,17 @@ def test_a_gate_whose_use_cannot_be_read_hides_no_other(api: Api, world: World) 
     bad, good = troubled(world, "GET", "/v1/gates", b"", fails="read", gate="'bad'").body["gates"]
     assert {name: bad[name] for name in IDLE} == dict.fromkeys(IDLE)
     assert {name: good[name] for name in IDLE} == IDLE
+
+
+def test_slow_reads_do_not_hold_a_list_up(api: Api, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(show_gates, "READERS", 1)
+    for name in "abc":
+        put(api, name, in_flight=1)
+    real = show_gates.use_of
+
+    def slow(*arguments: Any) -> Any:
+        world.clock.advance(3)
+        return real(*arguments)
+
+    monkeypatch.setattr(show_gates, "use_of", slow)
+    assert [gate["in_use"] for gate in api.get("/v1/gates").body["gates"]] == [0, 0, None]

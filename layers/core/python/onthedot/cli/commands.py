@@ -16,6 +16,7 @@ class Entry(NamedTuple):
 SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
     "Jobs": {
         "get": Entry("jobs.get:get", "Show one job"),
+        "explain": Entry("jobs.explain:explain", "Say why a job has not run, or what it does now"),
         "preview": Entry("jobs.preview:preview", "Show when a schedule fires next"),
         "listen": Entry("jobs.listen:listen", "Receive the HTTP calls of jobs and show how late they are"),
     },

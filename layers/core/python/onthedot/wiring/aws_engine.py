@@ -16,6 +16,7 @@ from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
 from onthedot.engines.caches import CachedGates, CachedLimits, CachedSigning
+from onthedot.engines.grouped_gates import GroupedGates
 from onthedot.ports import Blobs, Clock, Engine
 from onthedot.settings import ApiSettings, StoreSettings, WorkerSettings
 
@@ -50,7 +51,7 @@ def aws_engine(
         signing=CachedSigning(DynamoSigningStore(dynamodb, table), clock),
         patterns=DynamoPatternStore(dynamodb, table, clock),
         shards=shards,
-        gates=CachedGates(DynamoGateStore(dynamodb, table, clock), clock),
+        gates=CachedGates(GroupedGates(DynamoGateStore(dynamodb, table, clock)), clock),
     )
 
 

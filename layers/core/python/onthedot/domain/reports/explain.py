@@ -52,8 +52,8 @@ def explain(
 
     `latest_run` is the latest due run of a recurring job or event job, and `backlog` is that of the queue in which this
     run, or the job itself, waits. `at_gate` says at which gate it waits, or when a gate lets it start. `ahead` says at
-    which gates it will have to wait. `workers` says which workers it waits for in its queue, and `parents` names the parents
-    that have not ended, with their statuses.
+    which gates it will have to wait. `workers` says which workers it waits for in its queue. `parents` names the
+    parents that have not ended, with their statuses.
     """
     if record.slot is not None and record.slot.startswith(f"{ASIDE}#"):
         return [_set_aside(record)]

@@ -222,18 +222,22 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.whole = False
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
-            sweep.counts[act.what] += 1
-            if waits_long(run, sweep.engine.clock.now()):
-                sweep.counts["waiting_long"] += 1
-            if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
-                give_back_places(sweep.engine, run)
-            _notify_children(sweep, lifecycle.applied(run, act.move))
+            _follow_up(sweep, run, act)
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     sweep.set_aside(faults)
     keep_jobs_of(sweep.engine, [run for run, _ in acts], deadline)
     if to_send:
         _send(sweep, to_send, deadline)
+
+
+def _follow_up(sweep: Sweep, run: Record, act: Act) -> None:
+    """Count a move that was applied, give back the places of an attempt that it ended, and notify the children."""
+    sweep.counts[act.what] += 1
+    sweep.counts["waiting_long"] += waits_long(run, sweep.engine.clock.now())
+    if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
+        give_back_places(sweep.engine, run)
+    _notify_children(sweep, lifecycle.applied(run, act.move))
 
 
 def _send(sweep: Sweep, runs: Sequence[Record], deadline: Deadline) -> None:

@@ -22,7 +22,12 @@ from onthedot.use_cases.gates.wake import reserve_instants
 TRIES: Final = 4
 NEAR_MS: Final = 1_000
 """A worker waits this long for the rate of a gate. For longer, the run gets an instant and holds no worker."""
+BATCH_MS: Final = 50
+"""The runs of a batch ask their gates within about this time."""
 _CHANCE: Final = random.Random()  # noqa: S311 - it spreads attempts over pages
+_OFFSET: Final = _CHANCE.random()
+_GOLDEN: Final = 0.6180339887498949
+"""Multiples of it, without their integers, are spread evenly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +207,7 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
 
 def _take_any_page(asking: Asking, each: LimitedGate, limit: int, state: GateState) -> tuple[int | None, GateState]:
     gates, gate, holder = asking.engine.gates, each.gate, asking.holder
-    page = places.page_of(limit, _CHANCE.random())
+    page = places.page_of(limit, _share(asking.now))
     for _ in range(TRIES):
         answer = gates.take(gate, page, holder, room=places.room(limit, page), newcomer=False, capacity=state.capacity)
         if answer.done:
@@ -214,6 +219,14 @@ def _take_any_page(asking: Asking, each: LimitedGate, limit: int, state: GateSta
             return None, state
         page = _CHANCE.choice(free)
     return None, state
+
+
+def _share(now: int) -> float:
+    """Return a number from 0 to 1 for the choice of a page.
+
+    The runs of one batch get one of two numbers, so that their places are asked for together.
+    """
+    return (_OFFSET + (now // BATCH_MS * 2 + _CHANCE.randrange(2)) * _GOLDEN) % 1
 
 
 def _note_waiting(asking: Asking, each: LimitedGate, state: GateState) -> None:

@@ -57,8 +57,8 @@ class QueueLook:
 def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
     """Wake runs, then move the gate of the queue to the slot of its next look, or take its flag away.
 
-    While the queue is open, near runs are sent directly, also if runs are left on the list. Otherwise a queue whose runs
-    come faster than looks can wake them would never be open again. While it is closed, near runs go on the list.
+    While the queue is open, near runs are sent directly, also if runs are left on the list. Otherwise a queue whose
+    runs come faster than looks can wake them would never be open again. While it is closed, near runs go on the list.
     Raise Unavailable.
     """
     engine = look.engine

@@ -116,9 +116,14 @@ def _is_possible(gate: GateId) -> bool:
 
 
 def _uses(engine: Engine, gates: Sequence[GateId]) -> list[GateUse | None]:
-    """Read the uses side by side. One that cannot be read stops no other."""
+    """Read the uses side by side. One that cannot be read stops no other, and slow ones do not take too long."""
+    deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
+
+    def read(gate: GateId) -> GateUse | None:
+        return use_of(engine, gate) if deadline.allows(engine.clock.now()) else None
+
     with ThreadPoolExecutor(READERS) as readers:
-        return list(readers.map(lambda gate: use_of(engine, gate), gates))
+        return list(readers.map(read, gates))
 
 
 def _holders(engine: Engine, gate: GateId, state: GateState) -> list[Holder]:

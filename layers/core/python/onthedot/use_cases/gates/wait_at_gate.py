@@ -1,7 +1,7 @@
 """Put a run that a gate refused on the waiting list of the gate.
 
 The gate is flagged first, so that a tick looks at it, and the run goes on the list within 30 seconds of the flag. Then
-the worker looks once more: a place that became free before the run was on the list has woken nobody.
+the worker looks once more: a place that became free before the run was on the list has woken no run.
 """
 
 import logging

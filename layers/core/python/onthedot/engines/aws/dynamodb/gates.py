@@ -87,23 +87,36 @@ class DynamoGateStore:
     def take(
         self, gate: GateId, page: int, holder: Holder, *, room: int, newcomer: bool, capacity: int | None
     ) -> GateAnswer:
-        if room < 1:  # the condition lets the first holder in
+        return self.take_all(gate, page, [holder], room=room, newcomer=newcomer, capacity=capacity)
+
+    def take_all(
+        self, gate: GateId, page: int, holders: Sequence[Holder], *, room: int, newcomer: bool, capacity: int | None
+    ) -> GateAnswer:
+        """Add all these holders to a page, or none of them."""
+        wanted = frozenset(holders)
+        if room < len(wanted):  # the condition lets the first holders in
             state = self._read(gate, page)
-            return GateAnswer(holder in state.holders, state)
+            return GateAnswer(wanted <= state.holders, state)
         update = _Update()
-        holders = update.name("holders")
-        update.tests.append(f"(attribute_not_exists({holders}) OR size({holders}) < {update.value(room)})")
+        of = update.name("holders")
+        fits = update.value(room - len(wanted) + 1)
+        update.tests.append(f"(attribute_not_exists({of}) OR size({of}) < {fits})")
         if page == 0:
             update.expect("capacity", capacity)
             if newcomer:
                 update.expect("slot", None)
-        update.add("holders", frozenset({holder.text}))
+        update.add("holders", frozenset(holder.text for holder in wanted))
         answer = self._update("take a place", gate, page, update)
-        return GateAnswer(answer.done or holder in answer.state.holders, answer.state)
+        return GateAnswer(answer.done or wanted <= answer.state.holders, answer.state)
 
     def give_back(self, gate: GateId, page: int, holder: Holder) -> GateState:
+        return self.give_back_all(gate, page, [holder])
+
+    def give_back_all(self, gate: GateId, page: int, holders: Sequence[Holder]) -> GateState:
+        """Remove these holders, and return the state after it."""
         update = _Update()
-        update.clauses["DELETE"] = [f"{update.name('holders')} {update.value(frozenset({holder.text}))}"]
+        texts = frozenset(holder.text for holder in holders)
+        update.clauses["DELETE"] = [f"{update.name('holders')} {update.value(texts)}"]
         return self._update("give a place back", gate, page, update).state
 
     def change(self, gate: GateId, change: GateChange) -> GateAnswer:
