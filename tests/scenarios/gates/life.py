@@ -40,6 +40,8 @@ LEAVES: Final = 10 * MINUTE
 TENANTS: Final = ("acme", "beta")
 NAMES: Final = ("alone", "both", "customer", "rate")
 KEYED: Final = "customer"
+QUICKLY: Final = (30, 50, 17, 3)
+SLOWLY: Final = (10, 20, 40, 30)
 LIVE: Final = frozenset(Status) - TERMINAL - {Status.COMPLETED}
 
 
@@ -59,7 +61,7 @@ class Life:
     """How long each attempt takes. None: by chance."""
     calm_since: int = 0
     """The time at which the last fault has struck."""
-    pace: tuple[int, ...] = (30, 50, 17, 3)
+    pace: tuple[int, ...] = QUICKLY
     """How many attempts are short or long."""
     acts: Counter[str] = field(default_factory=Counter)
 
@@ -70,7 +72,7 @@ class Life:
         """Plan the events of the story."""
         gated, chance = self.gated, self.chance
         gated.work = self._work
-        self.pace = chance.choice((self.pace, self.pace, (10, 20, 40, 30)))
+        self.pace = chance.choice((QUICKLY, QUICKLY, SLOWLY))
         gated.visibility_ms = chance.choice((40_000, 120_000, 900_000))
         if self.faulty:
             gated.duplicated = chance.choice((0.0, 0.05, 0.2))
@@ -278,6 +280,7 @@ class Life:
         gated.let_pass(STORY / 1000)
         gated.calm_down()
         self.calm_since = gated.clock.now()
+        self.pace = QUICKLY
         gated.clock.spawn(partial(gated.pull_worker, PULL, 6))
         gated.clock.spawn(partial(gated.pull_worker, LONELY, 6))
         # A client that was stopped may act when the story is over.

@@ -27,7 +27,7 @@ from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import continue_tick, plan_ticks
-from onthedot.use_cases.gates import ask_gates
+from onthedot.use_cases.gates import ask_gates, wake
 from onthedot.use_cases.workers.lease_batch import LeasedRun
 from onthedot.use_cases.workers.lease_runs import lease_runs
 from onthedot.use_cases.workers.report_run import complete_run
@@ -246,7 +246,9 @@ class GatedWorld:
     def pull_worker(self, pool: str, places: int = 4) -> None:
         """Be a pull worker for ever. When its process dies, another one begins after a while."""
         engine = self.machine()
-        offer = Offer(pool, frozenset({"http", "shell"}), Resources(concurrency=places, cpu=4, memory_mb=4096))
+        worker_id = f"worker_{self.chance.getrandbits(64):016x}"
+        resources = Resources(concurrency=places, cpu=4, memory_mb=4096)
+        offer = Offer(pool, frozenset({"http", "shell"}), resources, worker_id=worker_id)
         try:
             record = self._until_answered(lambda: register_worker(engine, None, offer))
             running: dict[str, None] = {}
@@ -329,6 +331,8 @@ def a_gated_world(seed: int, deployment: Deployment = DEPLOYMENT) -> Iterator[Ga
         Database() as database,
         mock.patch.object(ids, "secrets", secrets),
         mock.patch.object(ask_gates, "_CHANCE", pages),
+        mock.patch.object(ask_gates, "_OFFSET", pages.random()),
+        mock.patch.object(wake, "_CHANCE", pages),
     ):
         world = World.on(database, clock, deployment, page_size=10)
         index = LaggingIndex(world, random.Random(chance.random()), some_lag)
