@@ -34,6 +34,7 @@ def live_through(seed: int, *, faulty: bool = True, changing: bool = True) -> Ou
         lost = [f"without an outcome: {run}" for run in life.live()]
         life.fill(Checks(life.gated.journal).holders())
         lost += [f"without an outcome, at a place of the dead: {run}" for run in life.live() if not lost]
+        life.gated.awake = False
         life.gated.let_pass(LEAVES / 1000)
         checks = Checks(life.gated.journal)
         limited = {gate for gate in checks.holders() if (limits := checks.now(gate)) is not None and limits.in_flight}

@@ -123,6 +123,8 @@ class GatedWorld:
     errors: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     busy: int = 0
+    awake: bool = True
+    """Whether pull workers ask often for work."""
     _machines: list[Engine] = field(default_factory=list)
     _asked: tuple[int, bool] | None = None
     _found: int | None = None
@@ -264,7 +266,7 @@ class GatedWorld:
                         for lease in lease_runs(engine, known, most=places - len(running), idle=not running).leases:
                             running[lease.run.run_id] = None
                             self.clock.spawn(partial(self._complete, engine, lease, running))
-                self.clock.sleep_until(self.clock.now() + self.chance.randint(100, 600))
+                self.clock.sleep_until(self.clock.now() + self.chance.randint(100, 1_000) * (1 if self.awake else 10))
         except Crash:
             begins = self.clock.now() + self.chance.randrange(20_000)
             self.clock.spawn(partial(self.pull_worker, pool, places), at=begins)
