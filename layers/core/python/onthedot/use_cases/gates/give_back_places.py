@@ -9,7 +9,7 @@ from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import Holder
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Engine
-from onthedot.use_cases.gates.wake import LAG_MS, HandOver, wake_next
+from onthedot.use_cases.gates.wake import LAG_MS, HandOver, ReturnedPlace, wake_next
 
 _LOG: Final = logging.getLogger(__name__)
 NO_PAGE: Final = "-"
@@ -50,8 +50,10 @@ def give_back(
         page, _, named = place.partition("#")
         gate = GateId.of(tenant, named)
         try:
-            state = None if page == NO_PAGE else engine.gates.give_back(gate, int(page), holder)
-            if not wake_next(engine, gate, state if page == "0" else None, hand_over):
+            returned = None
+            if page != NO_PAGE:
+                returned = ReturnedPlace(int(page), engine.gates.give_back(gate, int(page), holder))
+            if not wake_next(engine, gate, returned, hand_over):
                 late.append(gate)
         except OnthedotError as error:
             _LOG.warning("place_not_given_back", extra={"gate": gate.text, "run": holder.run_id, "error": str(error)})

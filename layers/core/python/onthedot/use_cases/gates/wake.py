@@ -50,6 +50,15 @@ HandOver = Callable[[RunMessage], bool]
 
 
 @dataclass(frozen=True, slots=True)
+class ReturnedPlace:
+    """A place that was given back, and its page after that."""
+
+    page: int
+    state: GateState
+    """Of a page other than 0 it has the holders only."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """How many runs to wake, and from how many of the first ones to choose them."""
 
@@ -65,17 +74,19 @@ class Woken:
     message: RunMessage
 
 
-def wake_next(engine: Engine, gate: GateId, state: GateState | None = None, hand_over: HandOver | None = None) -> bool:
+def wake_next(
+    engine: Engine, gate: GateId, returned: ReturnedPlace | None = None, hand_over: HandOver | None = None
+) -> bool:
     """Wake one run if a place is free at the gate. Raise Unavailable.
 
-    `state` is the state after the caller has given a place back. Return False if no run is shown on the list although
+    `returned` is the place that the caller has given back just now. Return False if no run is shown on the list although
     one may have gone there just now: the index may lag, and the caller should try once more after `LAG_MS`.
     """
-    state = engine.gates.read(gate) if state is None else state
+    state = returned.state if returned is not None and returned.page == 0 else engine.gates.read(gate)
     if not state.is_flagged:
         return True
     seen = SeenGate(gate, limits_of(engine, gate), state)
-    free = free_places(engine, seen)
+    free = free_places(engine, seen, returned)
     if not free:
         return True
     now = engine.clock.now()
@@ -114,8 +125,11 @@ def wake_free(engine: Engine, gate: GateId, deadline: Deadline) -> int:
     return total
 
 
-def free_places(engine: Engine, seen: SeenGate) -> int:
-    """Return how many runs may be woken at the gate now."""
+def free_places(engine: Engine, seen: SeenGate, returned: ReturnedPlace | None = None) -> int:
+    """Return how many runs may be woken at the gate now.
+
+    After a place was given back, one page shows enough. So the end of an attempt does not read all pages of a gate.
+    """
     limits, state = seen.limits, seen.state
     if limits is None:
         return ALL
@@ -125,10 +139,12 @@ def free_places(engine: Engine, seen: SeenGate) -> int:
     if limits.per_second is not None:
         free = min(free, rate.free_instants(limits, state, engine.clock.now()))
     if limits.in_flight is not None and free:
-        held = len(state.holders)
-        if state.capacity is not None or places.layout(limits.in_flight) is not None:
-            held = sum(len(page) for page in engine.gates.pages(seen.gate))
-        free = min(free, limits.in_flight - held)
+        capacity = places.layout(limits.in_flight)
+        if returned is not None and capacity is not None and state.capacity == capacity:
+            return min(free, max(0, places.room(capacity, returned.page) - len(returned.state.holders)))
+        has_pages = state.capacity is not None or capacity is not None
+        pages = engine.gates.pages(seen.gate) if has_pages else [state.holders]
+        free = min(free, places.free(limits.in_flight, pages))
     return max(free, 0)
 
 
