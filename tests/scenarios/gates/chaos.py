@@ -19,7 +19,7 @@ MOST_WAITS = 60
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one life."""
+    """The result of one life."""
 
     seed: int
     problems: Sequence[str]
