@@ -9,7 +9,7 @@ from onthedot.domain.gates.names import GateId, gate_of_slot, waiting_slot
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.ports import Received, RunMessage
+from onthedot.ports import Received
 from onthedot.use_cases.attempts.start_run import Done, start_run
 from onthedot.use_cases.gates.give_back_places import give_back
 from onthedot.use_cases.gates.put_gate import put_gate
