@@ -8,7 +8,7 @@ watch slot, and a run that was not taken off is found by the next look.
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Final
 
@@ -39,6 +39,8 @@ ALL: Final = 10_000
 LAG_MS: Final = 150
 """How long to wait before a list that seems empty is read once more: the index may lag."""
 MOST_AMONG: Final = 10
+WIDER: Final = 4
+"""How many times as many runs to choose from, after the chosen ones were gone."""
 MOST_UNSERVED: Final = 10
 """Most runs of pools without a worker that are woken for one place."""
 RESERVE_TRIES: Final = 5
@@ -161,12 +163,15 @@ def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, ha
     woken: list[Woken] = []
     tried: set[str] = set()
     unserved = 0
+    among = wanted.among
     while len(woken) < wanted.count + unserved and unserved <= MOST_UNSERVED and deadline.allows(engine.clock.now()):
-        chosen = _choose(engine, seen, replace(wanted, count=wanted.count + unserved - len(woken)), tried)
+        chosen = _choose(engine, seen, Wanted(wanted.count + unserved - len(woken), among), tried)
         if not chosen:
             break
         tried.update(entry.run_id for entry in chosen)
         taken = _take_off(engine, seen, _not_expired(engine, chosen), deadline)
+        if not taken:
+            among *= WIDER  # others wake runs here too, and the index does not show yet which
         woken += taken
         unserved += _unserved(engine, taken)
     _send(engine, woken, hand_over, deadline)
