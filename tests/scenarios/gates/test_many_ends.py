@@ -67,7 +67,7 @@ def test_a_hundred_ends_wake_a_hundred_runs_with_few_refused_writes(world: World
     runs = [a_run(world.clock).due_in(number - 500).standing(Status.PENDING, slot) for number in range(300)]
     waiting = [run.having(gates=("stripe",)).stored_in(world.store).run_id for run in runs]
     store = FrozenIndex(world, slot)
-    engine: Engine = replace(world.engine, store=store)  # type: ignore[arg-type]
+    engine: Engine = replace(world.engine, store=store)
     for page, holder in running:
         give_back(engine, "acme", [f"{page}#stripe"], holder)
     woken = [number for number, run_id in enumerate(waiting) if world.store.get(run_id).woken]  # type: ignore[union-attr]
