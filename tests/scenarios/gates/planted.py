@@ -72,15 +72,12 @@ def woken_stopped_by_flag() -> Any:
 
 def rate_counted_before_wait() -> Any:
     """A start is counted at the time at which its rate was asked, and happens later."""
-    ask = ask_gates.ask_gates
+    count = ask_gates._count_starts
 
-    def later(engine: Any, *given: Any) -> Any:
-        answer = ask(engine, *given)
-        if isinstance(answer, ask_gates.Permit) and not any(place[0].isdigit() for place in answer.held):
-            return replace(answer, at=engine.clock.now())
-        return answer
+    def earlier(asking: Any, _: int) -> bool:
+        return count(asking, asking.now)
 
-    return mock.patch.object(start_run, "ask_gates", later)
+    return mock.patch.object(ask_gates, "_count_starts", earlier)
 
 
 @contextmanager

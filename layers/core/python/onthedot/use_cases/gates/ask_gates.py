@@ -14,7 +14,7 @@ from onthedot.domain.gates import places, rate
 from onthedot.domain.gates.limits import LONGEST_ASK_MS
 from onthedot.domain.gates.state import GateState, Holder
 from onthedot.ports import Engine, RunMessage
-from onthedot.use_cases.gates.give_back_places import NO_PAGE, give_back
+from onthedot.use_cases.gates.give_back_places import NO_PAGE, asked_at, give_back
 from onthedot.use_cases.gates.limited_gates import LimitedGate, SeenGate, limited_gates
 from onthedot.use_cases.gates.waiting_runs import is_list_empty
 from onthedot.use_cases.gates.wake import reserve_instants
@@ -104,8 +104,11 @@ def ask_gates(
             continue
         if refusal is not None:
             return refusal
-        if engine.clock.now() - began <= LONGEST_ASK_MS and _count_starts(asking):
-            return Permit(asking.now, token, tuple(asking.held), asking.holder)
+        # The start is later than the end of each attempt whose place this one has got.
+        starts_at = engine.clock.now()
+        if starts_at - began <= LONGEST_ASK_MS and _count_starts(asking, starts_at):
+            held = (*asking.held, asked_at(asking.now)) if asking.held else ()
+            return Permit(starts_at, token, held, asking.holder)
         asking.give_back()
     return None
 
@@ -235,16 +238,16 @@ def _note_waiting(asking: Asking, each: LimitedGate, state: GateState) -> None:
         asking.held.append(f"{NO_PAGE}#{each.gate.named}")
 
 
-def _count_starts(asking: Asking) -> bool:
-    """Count a start at each gate with a rate. Return False when another start came first."""
+def _count_starts(asking: Asking, at: int) -> bool:
+    """Count a start at this time at each gate with a rate. Return False when another start came first."""
     for each in asking.gates:
         if each.limits.per_second is None:
             continue
         state = asking.engine.gates.read(each.gate)
         for _ in range(TRIES):
-            if rate.too_soon(each.limits, state, asking.now, newcomer=False) is not None:
+            if rate.too_soon(each.limits, state, at, newcomer=False) is not None:
                 return False
-            answer = asking.engine.gates.change(each.gate, rate.start(each.limits, state, asking.now))
+            answer = asking.engine.gates.change(each.gate, rate.start(each.limits, state, at))
             if answer.done:
                 _note_waiting(asking, each, answer.state)
                 break
