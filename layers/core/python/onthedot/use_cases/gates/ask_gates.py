@@ -197,8 +197,12 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
         state = gates.read(gate)
     if newcomer and state.is_flagged:
         return None, state
-    if places.is_larger(state.capacity, limit):
+    for _ in range(TRIES):
+        if not places.is_larger(state.capacity, limit):
+            break
         state = gates.change(gate, places.lay_out(state, limit)).state
+    else:
+        return None, state  # another process lays the pages out for other limits at the same time
     # If the limit was lowered, the pages may have too many holders for it.
     pages = [] if state.capacity == capacity else gates.pages(gate)
     if places.fits(limit, pages):
