@@ -188,6 +188,8 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
     """Take a place of some page. Return the page, or None with the state that refused it."""
     gates, gate, holder = asking.engine.gates, each.gate, asking.holder
     capacity = places.layout(limit)
+    if gate.is_key and (full := _full_key(asking, each, limit, newcomer=newcomer)) is not None:
+        return None, full
     if capacity is None:
         answer = gates.take(gate, 0, holder, room=limit, newcomer=newcomer, capacity=None)
         if answer.done or answer.state.capacity is None:
@@ -210,6 +212,16 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
     room = places.room_on_first_page(limit, pages)
     answer = gates.take(gate, 0, holder, room=room, newcomer=newcomer, capacity=state.capacity)
     return (0 if answer.done else None), answer.state
+
+
+def _full_key(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> GateState | None:
+    """Return the state of a key at which the run must wait. None: there may be a place.
+
+    A run that waits at a key flags the gate and the key. A read here saves it the refused write.
+    """
+    state = asking.engine.gates.read(each.gate)
+    is_full = state.capacity is None and len(state.holders) >= limit
+    return state if is_full or (newcomer and state.is_flagged) else None
 
 
 def _take_any_page(asking: Asking, each: LimitedGate, limit: int, state: GateState) -> tuple[int | None, GateState]:
