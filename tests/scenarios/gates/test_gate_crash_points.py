@@ -1,11 +1,15 @@
 """Kill a worker or a look at each effect at a gate, lose each reply, let each call fail: nothing is lost or leaks."""
 
 from collections.abc import Callable
+from typing import Any
+from unittest import mock
 
 import pytest
 
 from onthedot.domain.runs.records import Record, Status
-from onthedot.use_cases.attempts.start_run import Done, Started
+from onthedot.use_cases.attempts import start_run
+from onthedot.use_cases.attempts.check_before_start import check_before_start
+from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started
 from tests.scenarios.gates.one_place import OnePlace, one_place
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.one_off.test_crash_points import each_point
@@ -200,6 +204,23 @@ def test_a_worker_that_was_stopped_longer_than_its_lease_gives_back_its_own_plac
         gate.finish(again)
         gate.let_all_end()
         assert gate.attempts(first) == [2]
+
+
+def test_a_worker_that_was_stopped_after_it_read_the_job_asks_the_gates_that_the_job_names_then() -> None:
+    with one_place() as gate:
+        run = gate.submit()
+
+        def stopped(*given: Any, **named: Any) -> Any:
+            checked = check_before_start(*given, **named)
+            gate.simulation.clock.advance(60)
+            return checked
+
+        with mock.patch.object(start_run, "check_before_start", stopped):
+            assert isinstance(gate.start(run), Redeliver)
+        assert gate.held_by() == []
+        gate.work(run)
+        gate.let_all_end()
+        assert gate.attempts(run) == [1]
 
 
 def test_a_duplicate_message_takes_no_second_place() -> None:

@@ -21,6 +21,8 @@ from onthedot.use_cases.workflows.notify_children import notify_children
 
 ASK_AGAIN_MS: Final = 1_000
 """When a message is delivered again whose run's gates were too busy to answer."""
+LONGEST_CHECK_MS: Final = 5_000
+"""The gates that a job named when it was read count for this long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ def start_run(
     `assigned`: the run is assigned to this worker, so the pool of its job does not count. `near_ms` is how long the
     worker can wait for the rate of a gate. Raise Unavailable.
     """
+    began = engine.clock.now()
     checked = check_before_start(engine, message, assigned=assigned)
     if isinstance(checked, Settled):
         return _dropped(engine, message, checked.what)
@@ -76,6 +79,8 @@ def start_run(
         return _dropped(engine, message, refusal.what)
     if refusal is not None:
         return refusal
+    if engine.clock.now() - began > LONGEST_CHECK_MS:
+        return Redeliver(ASK_AGAIN_MS, "the worker was stopped, and the job may name other gates by now")
     gates = message.gates if checked.gates is None else checked.gates
     permit = ask_gates(engine, message, gates, fresh_generation(), near_ms)
     run = _start_with(engine, message, worker_id, permit)
