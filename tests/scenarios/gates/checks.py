@@ -17,8 +17,6 @@ from tests.scenarios.kits.gate_journal import GateWrite, Journal, RunWrite
 
 IN_FORCE_MS: Final = 12_500
 """A limit that became stricter counts so long after it was written: a PUT returns after 2.5 s, and 10 s are allowed."""
-UNSTARTED_MS: Final = 32_000
-"""A run that is not running has a place for so long at most, unless its process died."""
 LEAK_MS: Final = 32_000 + 2 * 60_000 + 30_000
 """Places of the dead are free after a lease and two ticks, of which the second may take half a minute."""
 

@@ -16,7 +16,7 @@ def test_gates_keep_their_rules_whatever_happens(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(100, 104))
-def test_without_faults_and_changes_few_runs_wait_twice(seed: int) -> None:
+def test_gates_keep_their_rules_without_faults_and_changes(seed: int) -> None:
     outcome = live_through(seed, faulty=False, changing=False)
     assert outcome.problems == []
     assert outcome.counts["crash"] == outcome.counts["away"] == 0
