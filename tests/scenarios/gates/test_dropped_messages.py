@@ -9,7 +9,7 @@ from onthedot.domain.gates.names import GateId, gate_of_slot, waiting_slot
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.ports import Received, RunMessage
+from onthedot.ports import Received
 from onthedot.use_cases.attempts.start_run import Done, start_run
 from onthedot.use_cases.gates.give_back_places import give_back
 from onthedot.use_cases.gates.put_gate import put_gate
@@ -113,13 +113,14 @@ def test_a_pull_worker_passes_the_wake_of_a_stopped_run_on(api: Api, world: Worl
 
 
 def test_the_wake_of_a_run_that_was_stopped_and_is_refused_at_another_gate_is_passed_on(api: Api, world: World) -> None:
-    world.gates.put("acme", "other", GateLimits(in_flight=1))
     holder = hold(world, "stripe")
-    first, second = api.job(gates=["stripe", "other"]), api.job(gates=["stripe"])
+    world.gates.put("acme", "other", GateLimits(in_flight=1))
+    first = api.job(gates=["stripe", "other"])
+    world.clock.advance(1)
+    second = api.job(gates=["stripe"])
     for received in world.received():
         assert isinstance(start_run(world.engine, received.message, "worker"), Done)
         world.queues.delete(received)
-        world.clock.advance(0.01)
     give_back(world.engine, "acme", ["0#stripe"], holder)
     assert stored(world, first).woken == "stripe"
     put_gate(world.engine, "acme", "other", GateLimits(paused=True))

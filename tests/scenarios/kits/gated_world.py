@@ -116,7 +116,7 @@ class GatedWorld:
     work: Work = _fine
     visibility_ms: int = 120_000
     """For how long the queue hides a message from other push workers."""
-    push_workers: int = 60
+    push_workers: int = 300
     """Most push workers at work at once."""
     duplicated: float = 0.0
     """How likely the queue delivers a message twice."""

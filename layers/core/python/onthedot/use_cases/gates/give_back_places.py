@@ -16,9 +16,19 @@ NO_PAGE: Final = "-"
 """Stands for the page of a gate that has no places, because it limits the rate only."""
 
 
+ASKED: Final = "@"
+"""Stands before the time at which the attempt asked for its places. The time is a part of its holder."""
+
+
+def asked_at(at: int) -> str:
+    """Return the time at which an attempt asked for its places, as the run keeps it beside them."""
+    return f"{ASKED}{at}"
+
+
 def holder_of(run: Record) -> Holder:
-    """Return the holder that stands for the running attempt at its gates."""
-    return Holder(run.attempt_token or "", run.generation, run.started_at or 0, run.run_id)
+    """Return the holder that stands for the running attempt at its gates. It asked for them before it started."""
+    asked = next((int(one.removeprefix(ASKED)) for one in run.held if one.startswith(ASKED)), run.started_at or 0)
+    return Holder(run.attempt_token or "", run.generation, asked, run.run_id)
 
 
 def give_back_places(engine: Engine, run: Record, hand_over: HandOver | None = None) -> Sequence[GateId]:
@@ -48,6 +58,8 @@ def give_back(
     late = []
     for place in held:
         page, _, named = place.partition("#")
+        if page.startswith(ASKED):
+            continue
         gate = GateId.of(tenant, named)
         try:
             returned = None
