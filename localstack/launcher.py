@@ -21,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
+from urllib.parse import quote
 
 from localstack.bounded_processes import bounded
 from localstack.enforced_iam import adjust_iam
@@ -34,6 +35,8 @@ POLL_SECONDS = 0.025
 POLL_GAP_SECONDS = 0.01
 LOG_WAIT_SECONDS = 0.004
 SCHEDULE_TICK_SECONDS = 1
+PATH_CHARACTERS = "/:@!$&'()*+,;=~"
+"""Characters that a path may have as they are, besides letters, digits, `_`, `.` and `-`."""
 
 # Removes the variables of the process that started a function. The function's own variables are set after this.
 FORGET_THE_HOST = """
@@ -164,6 +167,19 @@ def adjust_schedules() -> None:
     replace_value(scheduler, "_SCHEDULE_TICK_INTERVAL", SCHEDULE_TICK_SECONDS)
 
 
+def adjust_paths() -> None:
+    """Give the path of a request to a function as a REST API of AWS does: percent-encoded. MiniStack decodes it."""
+    api_gateway = import_module("ministack.services.apigateway_v1")
+    parameters = ["api_id", "stage_name", "method", "path", "headers", "body", "query_params"]
+    execute = with_parameters(api_gateway, "handle_execute", parameters)
+
+    @functools.wraps(execute)
+    def encoded(api_id: str, stage_name: str, method: str, path: str, *others: Any) -> Any:
+        return execute(api_id, stage_name, method, quote(path, safe=PATH_CHARACTERS), *others)
+
+    replace_value(api_gateway, "handle_execute", encoded)
+
+
 def adjust(function_python: Path) -> None:
     """Make every adjustment.
 
@@ -176,6 +192,7 @@ def adjust(function_python: Path) -> None:
     adjust_process_pool()
     adjust_log_wait()
     adjust_schedules()
+    adjust_paths()
     if os.environ.get("AUTH") == "true":
         adjust_iam(with_parameters, replace_value)
     adjust_streams(with_parameters, replace_value)

@@ -75,7 +75,10 @@ def test_a_limit_that_makes_no_sense_is_refused_by_its_option() -> None:
         result = by_table("set", "acme", option, value)
         assert result.exit_code == 2
         assert option in result.stderr
-    assert by_table("set", "acme", "--burst", "2").stderr == "Error: burst: needs per_second\n"
+    assert (
+        by_table("set", "acme", "--burst", "2").stderr
+        == "Error: burst: works only with per_second; add it, or remove burst\n"
+    )
     assert json.loads(by_table("list", "--json").stdout)["tenants"] == {}
 
 

@@ -135,7 +135,10 @@ def test_a_wrong_option_is_refused_by_its_name(server: ApiServer, arguments: lis
     [
         (["set", "Stripe", "--in-flight", "1"], "name: is not the name of a gate"),
         (["set", "customer:42", "--in-flight", "1"], "so change customer"),
-        (["set", "stripe", "--in-flight", "1", "--burst", "2"], "burst: needs per_second"),
+        (
+            ["set", "stripe", "--in-flight", "1", "--burst", "2"],
+            "burst: works only with per_second; add it, or remove burst",
+        ),
         (["set", "stripe", "--per-second", "0.00001"], "per_second: must be 0, or from"),
     ],
 )

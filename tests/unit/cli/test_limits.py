@@ -62,6 +62,16 @@ def test_zero_stops_a_tenant(server: ApiServer) -> None:
     assert found.is_stopped
 
 
+def test_a_set_without_options_lets_no_stopped_tenant_go_on(server: ApiServer) -> None:
+    limits("set", "acme", "--in-flight", "0")
+    result = limits("set", "acme")
+    assert result.exit_code == 2
+    assert "give at least one option; `onthedot limits clear` lifts all limits" in result.stderr
+    found = stored(server, "acme")
+    assert found is not None
+    assert found.is_stopped
+
+
 def test_json_everywhere(server: ApiServer) -> None:
     made = json.loads(limits("set", "acme", "--in-flight", "3", "--paused", "--json").stdout)
     assert (made["tenant"], made["in_flight"], made["paused"], made["waiting"]) == ("acme", 3, True, 0)
@@ -99,7 +109,10 @@ def test_a_limit_that_makes_no_sense_is_refused_by_its_option(server: ApiServer,
 
 def test_a_refusal_of_the_api_is_shown_in_a_sentence() -> None:
     result = limits("set", "acme", "--burst", "2")
-    assert (result.exit_code, result.stderr) == (1, "Error: burst: needs per_second\n")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "Error: burst: works only with per_second; add it, or remove burst\n",
+    )
     assert "is not the name of a tenant" in limits("set", "a" * 101, "--in-flight", "1").stderr
 
 

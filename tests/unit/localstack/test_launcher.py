@@ -9,6 +9,7 @@ import zipfile
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,8 @@ assert "onthedot-wake" in {thread.name for thread in threading.enumerate()}
 worker = lambda_runtime.Worker("f", {}, b"")
 assert worker._drain_stderr_bounded() == ""
 assert lambda_svc._esm_wake.wait(1)
+from ministack.services import apigateway_v1
+assert apigateway_v1.handle_execute.__wrapped__.__module__ == "ministack.services.apigateway_v1"
 """
 
 
@@ -50,6 +53,24 @@ def test_every_adjustment_fits_the_pinned_ministack(tmp_path: Path) -> None:
     environment = {**ministack_environment(Home(tmp_path, 4999)), "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_functions_get_paths_percent_encoded_as_on_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths: list[str] = []
+
+    def handle_execute(  # noqa: PLR0917 - as in MiniStack
+        api_id: str, stage_name: str, method: str, path: str, headers: Any, body: Any, query_params: Any
+    ) -> None:
+        del api_id, stage_name, method, headers, body, query_params
+        paths.append(path)
+
+    api_gateway = ModuleType("ministack.services.apigateway_v1")
+    api_gateway.handle_execute = handle_execute  # type: ignore[attr-defined]
+    monkeypatch.setattr(launcher, "import_module", lambda _: api_gateway)
+    launcher.adjust_paths()
+    for path in ("/v1/jobs/job_1", "/v1/gates/customer:100%25 é/#"):
+        api_gateway.handle_execute("api", "stage", "GET", path, {}, b"", {})
+    assert paths == ["/v1/jobs/job_1", "/v1/gates/customer:100%2525%20%C3%A9/%23"]
 
 
 def test_another_version_of_ministack_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

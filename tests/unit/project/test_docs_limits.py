@@ -140,7 +140,7 @@ def test_the_recipe_that_stops_a_tenant(reader: Reader) -> None:
     assert reader.work() == [running], "it goes on, and no other starts"
     code, message = reader.explained(jobs[0])
     assert code == "gate_stopped"
-    assert "an operator can change this with `onthedot limits clear acme`" in message
+    assert "an admin can change this with `onthedot limits clear acme`" in message
     reader.finish()
     assert reader.work() == []
     show, clear = show_and_clear.splitlines()

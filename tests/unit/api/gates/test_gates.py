@@ -80,7 +80,7 @@ def test_the_body_replaces_all_limits(api: Api) -> None:
         ({"per_second": 201}, "per_second", "must be 0, or from"),
         ({"per_second": "1"}, "per_second", "number"),
         ({"per_second": 10**400}, "per_second", ""),
-        ({"burst": 2}, "burst", "needs per_second"),
+        ({"burst": 2}, "burst", "works only with per_second; add it, or remove burst"),
         ({"per_second": 1, "burst": 0}, "burst", "from 1 to 10,000"),
         ({"per_second": 1, "burst": 10_001}, "burst", "from 1 to 10,000"),
         ({"paused": "yes"}, "paused", "true nor false"),
@@ -381,3 +381,18 @@ def test_slow_reads_do_not_hold_a_list_up(api: Api, world: World, monkeypatch: p
 
     monkeypatch.setattr(show_gates, "use_of", slow)
     assert [gate["in_use"] for gate in api.get("/v1/gates").body["gates"]] == [0, 0, None]
+
+
+@pytest.mark.parametrize(
+    ("model", "field", "least", "most"),
+    [
+        ("GateFields", "in_flight", 0, 1_000),
+        ("GateFields", "per_second", 0, 200),
+        ("GateFields", "burst", 1, 10_000),
+        ("TenantLimitsFields", "in_flight", 0, 1_000),
+        ("TenantLimitsFields", "weight", 1, 1_000),
+    ],
+)
+def test_openapi_has_the_bounds_of_limits(api: Api, model: str, field: str, least: float, most: float) -> None:
+    schema = api.call("GET", "/openapi.json").body["components"]["schemas"][model]["properties"][field]
+    assert (schema["minimum"], schema["maximum"]) == (least, most)

@@ -56,7 +56,7 @@ def test_the_body_replaces_all_limits(api: Api, world: World) -> None:
         ({"weight": 1.5}, "weight", "whole number"),
         ({"in_flight": -1}, "in_flight", "from 0 to 1,000"),
         ({"per_second": 1_000}, "per_second", "must be 0, or from"),
-        ({"burst": 2}, "burst", "needs per_second"),
+        ({"burst": 2}, "burst", "works only with per_second; add it, or remove burst"),
         ({"tenant": "x"}, "tenant", "unknown field"),
     ],
 )

@@ -20,7 +20,7 @@ from tests.builders import NOON, World, a_run, a_world
 from tests.unit.api.kit import Api
 
 STRIPE = GateId("acme", "stripe")
-YOU, OPERATOR = "change this with", "an operator can change this with"
+YOU, OPERATOR = "change this with", "an admin can change this with"
 HIGH, MEDIUM, LOW = Priority.HIGH, Priority.MEDIUM, Priority.LOW
 
 
@@ -125,6 +125,22 @@ def test_a_waiting_run_says_how_many_run_and_wait_and_about_when_it_goes(
     limits: GateLimits, facts: dict[str, Any], message: str
 ) -> None:
     assert said(limits, **facts) == ("waits_at_gate", f"waits at gate stripe: {message}")
+
+
+@pytest.mark.parametrize("limits", [GateLimits(per_second=0.05), GateLimits(in_flight=1), GateLimits(paused=True)])
+def test_a_run_whose_time_to_start_is_over_says_that_it_is_skipped(limits: GateLimits) -> None:
+    _, message = said(limits, in_use=1, running_ms=[1_000], start_by=NOON - 1)
+    over = "its time to start was over at 2026-03-01T11:59:59.999Z"
+    assert message.endswith(f"; {over}, so it ends SKIPPED when its turn comes (start_within_seconds)")
+    assert "it starts in" not in message
+    assert "SKIPPED" not in said(limits, start_by=NOON)[1]
+
+
+def test_a_run_on_a_list_whose_time_to_start_is_over_explains_itself(api: Api, world: World) -> None:
+    world.gates.put("acme", "stripe", GateLimits(paused=True))
+    run = a_waiting_run(world, start_within_seconds=1, start_by=NOON - 1)
+    (only,) = reasons(api, run.run_id)
+    assert "so it ends SKIPPED" in only[1]
 
 
 def test_without_a_basis_no_time_is_said() -> None:

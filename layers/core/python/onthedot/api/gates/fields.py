@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
 from onthedot.api.core.body import read_object
 from onthedot.api.core.fields import Fields, describe_nulls, printable
 from onthedot.api.core.reading import SMALL_BODY, read_without_nulls
 from onthedot.domain.errors import Problem
-from onthedot.domain.gates.limits import GateLimits
+from onthedot.domain.gates.limits import LEAST_PER_SECOND, MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, GateLimits
 from onthedot.domain.gates.names import MOST_GATES, MOST_KEY_CHARACTERS, NAME
 
 NO_LIMIT: Final = frozenset({"in_flight", "per_second", "burst", "paused"})
@@ -37,6 +37,11 @@ StartWithinSeconds = Annotated[
 ]
 
 
+def describe_bounds(least: float, most: float) -> dict[str, JsonValue]:
+    """Return the bounds of a number for the OpenAPI document. The domain checks them."""
+    return {"minimum": least, "maximum": most}
+
+
 def _with_nulls(schema: dict[str, Any]) -> None:
     describe_nulls(schema, NO_LIMIT)
 
@@ -46,9 +51,27 @@ class GateFields(Fields):
 
     model_config = ConfigDict(json_schema_extra=_with_nulls)
 
-    in_flight: Annotated[int | None, Field(description="most attempts that run at a time; 0 stops the gate")] = None
-    per_second: Annotated[float | None, Field(description="most starts a second; 0 stops the gate")] = None
-    burst: Annotated[int | None, Field(description="starts at once after a quiet time (1); needs per_second")] = None
+    in_flight: Annotated[
+        int | None,
+        Field(
+            description="most attempts that run at a time; 0 stops the gate",
+            json_schema_extra=describe_bounds(0, MOST_IN_FLIGHT),
+        ),
+    ] = None
+    per_second: Annotated[
+        float | None,
+        Field(
+            description=f"most starts a second; 0 stops the gate, and more than that is {LEAST_PER_SECOND} or more",
+            json_schema_extra=describe_bounds(0, MOST_PER_SECOND),
+        ),
+    ] = None
+    burst: Annotated[
+        int | None,
+        Field(
+            description="starts at once after a quiet time (1); only with per_second",
+            json_schema_extra=describe_bounds(1, MOST_BURST),
+        ),
+    ] = None
     paused: Annotated[bool | None, Field(description="whether nothing starts")] = None
 
     def limits(self) -> GateLimits:

@@ -7,8 +7,8 @@ from pydantic import ConfigDict, Field
 from onthedot.api.core.body import read_object
 from onthedot.api.core.fields import describe_nulls
 from onthedot.api.core.reading import SMALL_BODY, read_without_nulls
-from onthedot.api.gates.fields import NO_LIMIT, GateFields
-from onthedot.domain.gates.limits import TenantLimits
+from onthedot.api.gates.fields import NO_LIMIT, GateFields, describe_bounds
+from onthedot.domain.gates.limits import MOST_WEIGHT, TenantLimits
 
 DEFAULTS: Final = NO_LIMIT | {"weight"}
 """Fields that may be null."""
@@ -23,7 +23,13 @@ class TenantLimitsFields(GateFields):
 
     model_config = ConfigDict(json_schema_extra=_with_nulls)
 
-    weight: Annotated[int | None, Field(description="share of the tenant beside tenants of weight 1 (1)")] = None
+    weight: Annotated[
+        int | None,
+        Field(
+            description="share of the tenant beside tenants of weight 1 (1)",
+            json_schema_extra=describe_bounds(1, MOST_WEIGHT),
+        ),
+    ] = None
 
     def limits(self) -> TenantLimits:
         """Return the limits."""

@@ -45,9 +45,7 @@ def limits() -> None:
 @click.option(
     "--weight",
     type=click.IntRange(1, MOST_WEIGHT),
-    default=1,
-    show_default=True,
-    help="Runs claimed for each run of a tenant with weight 1.",
+    help="Runs claimed for each run of a tenant with weight 1.  [1]",
 )
 @place_options
 @json_option
@@ -62,7 +60,9 @@ def set_limits(tenant: str, as_json: bool, **options: Any) -> None:
       onthedot limits set acme --in-flight 0
     """
     values = {name: options.pop(name) for name in ("in_flight", "per_second", "burst", "paused", "weight")}
-    shown = find_limits(**options).put(tenant, values)
+    if not any(value is not None and value is not False for value in values.values()):
+        raise click.UsageError("give at least one option; `onthedot limits clear` lifts all limits")
+    shown = find_limits(**options).put(tenant, {**values, "weight": values["weight"] or 1})
     if as_json:
         click.echo(json.dumps(shown, ensure_ascii=False))
         return

@@ -89,19 +89,19 @@ class Limits:
 def problems(limits: GateLimits) -> Iterator[Problem]:
     """Yield what cannot be kept strictly, or makes no sense."""
     if limits.in_flight is not None and not 0 <= limits.in_flight <= MOST_IN_FLIGHT:
-        yield Problem("in_flight", f"must be from 0 to {MOST_IN_FLIGHT:,}: more cannot be counted strictly")
+        yield Problem("in_flight", f"must be from 0 to {MOST_IN_FLIGHT:,}; more cannot be counted strictly")
     if limits.per_second is not None and not (
         limits.per_second == 0 or LEAST_PER_SECOND <= limits.per_second <= MOST_PER_SECOND
     ):
         yield Problem(
-            "per_second", f"must be 0, or from {LEAST_PER_SECOND} to {MOST_PER_SECOND:g}: more cannot be kept strictly"
+            "per_second", f"must be 0, or from {LEAST_PER_SECOND} to {MOST_PER_SECOND:g}; more cannot be kept strictly"
         )
     if limits.burst is not None and limits.per_second is None:
-        yield Problem("burst", "needs per_second")
+        yield Problem("burst", "works only with per_second; add it, or remove burst")
     if limits.burst is not None and not 1 <= limits.burst <= MOST_BURST:
         yield Problem("burst", f"must be from 1 to {MOST_BURST:,}")
-    elif limits.burst and limits.per_second and limits.burst > limits.per_second * MOST_QUIET_SECONDS:
-        yield Problem("burst", "must be at most the starts of 30 days at this per_second")
+    elif limits.burst and limits.per_second and limits.burst > (most := int(limits.per_second * MOST_QUIET_SECONDS)):
+        yield Problem("burst", f"must be at most the starts of 30 days at this per_second; give {most:,} or less")
     if isinstance(limits, TenantLimits) and not 1 <= limits.weight <= MOST_WEIGHT:
         yield Problem("weight", f"must be from 1 to {MOST_WEIGHT:,}")
 

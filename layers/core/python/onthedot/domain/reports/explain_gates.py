@@ -12,6 +12,7 @@ from onthedot.domain.gates.turns import share
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.explain import Reason
 from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.domain.runs.start_window import is_over
 
 MOST_COUNTED: Final = 1_000
 """Most waiting runs that are counted."""
@@ -34,6 +35,8 @@ class GateFacts:
     """How long the present attempts have been running."""
     backlog: int | None = None
     """Of a queue: its messages. None: not known."""
+    start_by: int | None = None
+    """The last instant for the first start of the run. None: it may start at any time."""
 
 
 def name_of(gate: GateId) -> str:
@@ -54,12 +57,10 @@ def waits_at(gate: GateId, priority: Priority, facts: GateFacts | None, now: int
     if facts.limits is None:
         return Reason("waits_at_gate", f"waits at {name_of(gate)}, which limits nothing any more: it goes on soon")
     stopped = why_stopped(gate, facts.limits)
+    late = _too_late(facts, now)
     if stopped is not None:
-        return Reason("gate_stopped", f"{stopped}; {_before(facts, priority)}")
-    parts = [_use(facts, facts.limits), _before(facts, priority)]
-    at = _about(facts, facts.limits, priority, now)
-    if at is not None:
-        parts.append(at)
+        return Reason("gate_stopped", "; ".join([stopped, _before(facts, priority), *late]))
+    parts = [_use(facts, facts.limits), _before(facts, priority), *(late or _about(facts, facts.limits, priority, now))]
     return Reason("waits_at_gate", f"waits at {name_of(gate)}: {'; '.join(parts)}")
 
 
@@ -95,7 +96,7 @@ def why_stopped(gate: GateId, limits: GateLimits) -> str | None:
         command = (
             f"onthedot limits clear {gate.tenant}" if is_tenant else f"onthedot gates set {gate.name} --{option} N"
         )
-    actor = "an operator can change this" if is_tenant else "change this"
+    actor = "an admin can change this" if is_tenant else "change this"
     return f"{what}, so nothing starts; {actor} with `{command}`"
 
 
@@ -110,7 +111,7 @@ def _use(facts: GateFacts, limits: GateLimits) -> str:
     if limits.in_flight is not None:
         said.append(f"{facts.in_use} of {limits.in_flight:,} places are in use")
     if limits.per_second is not None:
-        said.append(f"{limits.per_second:g} starts a second")
+        said.append(f"{limits.per_second:g} {'start' if limits.per_second == 1 else 'starts'} a second")
     return ", ".join(said)
 
 
@@ -127,10 +128,18 @@ def _waiting(number: int, of_priority: str = "") -> str:
     return f"{number:,} {'run' if number == 1 else 'runs'}{of_priority} {'waits' if number == 1 else 'wait'}"
 
 
-def _about(facts: GateFacts, limits: GateLimits, priority: Priority, now: int) -> str | None:
+def _too_late(facts: GateFacts, now: int) -> list[str]:
+    """Say that the run cannot start any more, if so."""
+    if facts.start_by is None or not is_over(facts.start_by, now):
+        return []
+    over = f"its time to start was over at {format_instant(facts.start_by)}"
+    return [f"{over}, so it ends SKIPPED when its turn comes (start_within_seconds)"]
+
+
+def _about(facts: GateFacts, limits: GateLimits, priority: Priority, now: int) -> list[str]:
     """Say about when the run goes, from the rate and from how long the present attempts have been running.
 
-    An attempt that is found running has run for half its time on average. None: there is no basis.
+    An attempt that is found running has run for half its time on average. Without a basis, say nothing.
     """
     # The runs of other priorities that may wait have their turns too.
     turn = (facts.before + 1) / share(priority, facts.state.priorities)
@@ -140,14 +149,14 @@ def _about(facts: GateFacts, limits: GateLimits, priority: Priority, now: int) -
         waits.append(first - now + (turn - 1) * rate.interval(limits) / 1000)
     if limits.in_flight:
         if facts.in_use >= limits.in_flight and not facts.running_ms:
-            return None
+            return []
         if facts.running_ms:
             whole = 2 * sum(facts.running_ms) / len(facts.running_ms)
             waits.append(turn * whole / limits.in_flight)
     if not waits:
-        return None
+        return []
     more = "more than " if facts.before > MOST_COUNTED else ""
-    return f"it starts in {more}about {_duration(max(waits) / 1000)}"
+    return [f"it starts in {more}about {_duration(max(waits) / 1000)}"]
 
 
 def _duration(seconds: float) -> str:

@@ -46,7 +46,7 @@ def _facts(engine: Engine, gate: GateId, run: Record, now: int) -> GateFacts:
     holders = [holder for page in pages for holder in page]
     has_places = limits is not None and limits.in_flight is not None
     running = _running_ms(engine, holders, now) if has_places else []
-    return GateFacts(limits, state, len(holders), before, running)
+    return GateFacts(limits, state, len(holders), before, running, start_by=run.start_by)
 
 
 def _count_before(engine: Engine, gate: GateId, state: GateState, run: Record) -> int:
