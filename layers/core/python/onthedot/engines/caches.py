@@ -83,7 +83,7 @@ class CachedLimits:
         return self._limits
 
     def find(self, tenant: str) -> TenantLimits | None:
-        """Return the limits of the tenant. While the store fails, return the last known ones for a minute."""
+        """Return the limits of the tenant. While the store fails, return the last known ones for five seconds."""
         return self._found.find(tenant)
 
     def put(self, tenant: str, limits: TenantLimits | None) -> None:
@@ -100,7 +100,7 @@ class CachedGates:
         self._found: _Found[tuple[str, str], GateLimits | None] = _Found(lambda gate: store.find(*gate), clock)
 
     def find(self, tenant: str, name: str) -> GateLimits | None:
-        """Return the limits of the gate. While the store fails, return the last known ones for a minute."""
+        """Return the limits of the gate. While the store fails, return the last known ones for five seconds."""
         return self._found.find((tenant, name))
 
     def put(self, tenant: str, name: str, limits: GateLimits | None) -> None:

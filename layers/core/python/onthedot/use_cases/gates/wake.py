@@ -26,7 +26,7 @@ from onthedot.domain.workers.records import WorkerStatus
 from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
 from onthedot.use_cases import patience
 from onthedot.use_cases.attempts.skip_expired import skip_expired
-from onthedot.use_cases.dispatch.set_aside import faults_of, set_aside
+from onthedot.use_cases.dispatch.set_aside import fault_of, misplaced, set_aside
 from onthedot.use_cases.gates.flag_gate import FRESH_MS
 from onthedot.use_cases.gates.limited_gates import SeenGate, limits_of, see
 from onthedot.use_cases.gates.waiting_runs import SET_ASIDE_MS, first_waiting
@@ -150,10 +150,13 @@ def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, ha
         if not chosen:
             break
         tried.update(entry.run_id for entry in chosen)
-        taken = _take_off(engine, seen, _not_expired(engine, chosen), deadline)
+        taken = _take_off(engine, seen, _not_expired(engine, chosen, deadline), deadline)
+        if taken is None:
+            break
+        # Each round is sent by itself: so a process that dies leaves few runs unsent, and none is sent late.
+        _send(engine, taken, hand_over, deadline)
         woken += taken
         unserved += _unserved(engine, taken)
-    _send(engine, woken, hand_over, deadline)
     return len(woken) - unserved
 
 
@@ -205,29 +208,35 @@ def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> 
     return chosen if wanted.count >= len(chosen) else _CHANCE.sample(chosen, wanted.count)
 
 
-def _not_expired(engine: Engine, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
+def _not_expired(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline) -> list[SlotEntry]:
     """End the runs whose time to start is over. Return the others. A run that cannot be read is set aside."""
     now = engine.clock.now()
     expired = [entry for entry in entries if is_over(entry.start_by, now)]
     for entry in expired:
+        if not deadline.allows(engine.clock.now()):
+            break
         try:
             run = engine.store.get(entry.run_id)
         except UnreadableRecord as error:
-            deadline = Deadline.after(engine.clock.now(), SET_ASIDE_MS)
-            set_aside(engine, Counter(), entry.slot, faults_of([error.record]), deadline)
+            _set_aside(engine, entry, error.record.why)
             continue
         if run is not None:
             skip_expired(engine, run)
     return [entry for entry in entries if entry not in expired]
 
 
-def _take_off(engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], deadline: Deadline) -> list[Woken]:
-    """Take the entries off the list that are still on it. At a gate with a rate each one gets an instant."""
-    instants: Sequence[int | None] | None = [None] * len(entries)
-    if seen.limits is not None and seen.limits.per_second and entries:
-        instants = reserve_instants(engine, seen, len(entries))
-    if instants is None or not entries:
+def _take_off(engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], deadline: Deadline) -> list[Woken] | None:
+    """Take the entries off the list that are still on it. At a gate with a rate each one gets an instant.
+
+    None: all instants that are near are taken.
+    """
+    if not entries:
         return []
+    instants: Sequence[int | None] | None = [None] * len(entries)
+    if seen.limits is not None and seen.limits.per_second:
+        instants = reserve_instants(engine, seen, len(entries))
+    if instants is None:
+        return None
     now = engine.clock.now()
     token = f"wake/{fresh_generation()}"
     moves = [
@@ -245,11 +254,20 @@ def _take_off(engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], dead
         for entry, at in zip(entries, instants, strict=True)
     ]
     outcomes = [engine.store.move(moves[0])] if len(moves) == 1 else engine.store.move_many(moves, deadline)
+    for entry, move, outcome in zip(entries, moves, outcomes, strict=True):
+        # A record that can never leave the list would make the gate look as if runs waited, for ever.
+        if (why := fault_of(outcome, move) or misplaced(entry, outcome)) is not None:
+            _set_aside(engine, entry, why)
     return [
         Woken(entry, _message(entry, seen.gate, entry.fire_at if at is None else at))
         for entry, at, outcome in zip(entries, instants, outcomes, strict=True)
         if is_written(outcome, lambda current: current.claim_token == token)
     ]
+
+
+def _set_aside(engine: Engine, entry: SlotEntry, why: str) -> None:
+    deadline = Deadline.after(engine.clock.now(), SET_ASIDE_MS)
+    set_aside(engine, Counter(), entry.slot, {entry.run_id: why}, deadline)
 
 
 def _message(entry: SlotEntry, gate: GateId, fire_at: int) -> RunMessage:
