@@ -59,6 +59,10 @@ class GateLimits:
             or (self.per_second is not None and (self.burst or 1) < (before.burst or 1))
         )
 
+    def is_faster_than(self, before: "GateLimits | None") -> bool:
+        """Return whether starts may follow each other faster than under the limits before."""
+        return bool(before and self.per_second and before.per_second and self.per_second > before.per_second)
+
 
 @dataclass(frozen=True, slots=True)
 class TenantLimits(GateLimits):

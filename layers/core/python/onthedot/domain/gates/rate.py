@@ -16,6 +16,11 @@ from onthedot.domain.gates.state import GateChange, GateState
 LONGEST_AHEAD_MS: Final = 150_000
 """How far ahead an instant is reserved: until after the next look. Runs beyond it wait on the list."""
 
+KNOWN_FOR_SURE_MS: Final = 10_000
+"""So long after limits were put, every process knows them, also one that could not read them for a while."""
+MOST_AT_ONCE: Final = 200
+"""More instants than this are not reserved beyond the longest time."""
+
 
 def interval(limits: GateLimits) -> int:
     """Return the time between two starts that are spread evenly."""
@@ -24,19 +29,19 @@ def interval(limits: GateLimits) -> int:
 
 def too_soon(limits: GateLimits, state: GateState, now: int, *, newcomer: bool) -> int | None:
     """Return the millisecond before which the run must not start. None: it may start at `now`, a millisecond."""
-    first = _first(limits, state) if newcomer else _strict(limits, state)
+    first = _first(limits, state, now) if newcomer else _strict(limits, state, now)
     return None if first <= now * 1000 else ceil(first / 1000)
 
 
 def start(limits: GateLimits, state: GateState, now: int) -> GateChange:
     """Return the change that counts a start at this millisecond."""
-    following = max(state.next_start or 0, now * 1000) + interval(limits)
+    following = max(_next_start(limits, state, now), now * 1000) + interval(limits)
     return GateChange(equals={"next_start": state.next_start}, sets={"next_start": following})
 
 
 def reserve(limits: GateLimits, state: GateState, now: int, count: int) -> GateChange | None:
     """Return the change that reserves the next `count` instants. None: they are too far ahead."""
-    first = max(_first(limits, state), now * 1000)
+    first = max(_first(limits, state, now), now * 1000)
     if first > (now + LONGEST_AHEAD_MS) * 1000:
         return None
     step = count * interval(limits)
@@ -55,18 +60,40 @@ def reserved(limits: GateLimits, after: GateState, count: int) -> list[int]:
 
 def free_instants(limits: GateLimits, state: GateState, now: int) -> int:
     """Return how many instants can be reserved now."""
-    first = max(_first(limits, state), now * 1000)
+    first = max(_first(limits, state, now), now * 1000)
     return max(0, ((now + LONGEST_AHEAD_MS) * 1000 - first) // interval(limits) + 1)
 
 
-def first_instant(limits: GateLimits, state: GateState) -> int:
+def first_instant(limits: GateLimits, state: GateState, now: int) -> int:
     """Return the next instant that no run has reserved, in milliseconds."""
-    return ceil(_first(limits, state) / 1000)
+    return ceil(_first(limits, state, now) / 1000)
 
 
-def _strict(limits: GateLimits, state: GateState) -> int:
-    return (state.next_start or 0) - ((limits.burst or 1) - 1) * interval(limits)
+def forget_instants(state: GateState, now: int) -> GateChange | None:
+    """Return the change after which instants of a slower rate keep no run waiting. None: there are none."""
+    if (state.next_instant or 0) <= now * 1000:
+        return None
+    return GateChange(equals={"next_instant": state.next_instant}, sets={"next_instant": None})
 
 
-def _first(limits: GateLimits, state: GateState) -> int:
-    return max(_strict(limits, state), state.next_instant or 0)
+def _next_start(limits: GateLimits, state: GateState, now: int) -> int:
+    """Return `next_start` for these limits. One that they cannot have made is of a slower rate, which was raised.
+
+    All starts at the slower rate were before the raised one was in force. At most they used up its burst.
+    """
+    whole_burst = (limits.burst or 1) * interval(limits)
+    following = state.next_start or 0
+    if following <= now * 1000 + whole_burst:
+        return following
+    return min(following, (limits.put_at + KNOWN_FOR_SURE_MS) * 1000 + whole_burst)
+
+
+def _strict(limits: GateLimits, state: GateState, now: int) -> int:
+    return _next_start(limits, state, now) - ((limits.burst or 1) - 1) * interval(limits)
+
+
+def _first(limits: GateLimits, state: GateState, now: int) -> int:
+    instant = state.next_instant or 0
+    if instant > (now + LONGEST_AHEAD_MS) * 1000 + MOST_AT_ONCE * interval(limits):
+        instant = 0  # of a slower rate
+    return max(_strict(limits, state, now), instant)

@@ -152,7 +152,7 @@ def _buckets(engine: Engine, seen: SeenGate, now: int) -> int:
     """Return the buckets until the next look. The list of a slow rate needs one when its next instant is near."""
     if seen.limits is None or not seen.limits.per_second:
         return WATCH_DISTANCE
-    ahead = rate.first_instant(seen.limits, engine.gates.read(seen.gate)) - rate.LONGEST_AHEAD_MS - now
+    ahead = rate.first_instant(seen.limits, engine.gates.read(seen.gate), now) - rate.LONGEST_AHEAD_MS - now
     return min(max(WATCH_DISTANCE, ahead // BUCKET_MS), STOPPED_BUCKETS)
 
 

@@ -85,8 +85,18 @@ def wake_next(engine: Engine, gate: GateId, state: GateState | None = None, hand
     return bool(woken) or now - (state.flagged_at or 0) > FRESH_MS
 
 
-def wake_waiting(engine: Engine, gate: GateId, deadline: Deadline) -> int:
-    """Wake all runs that may go on at a gate and at its keys, because its limits were raised or it was deleted."""
+def forget_instants(engine: Engine, gate: GateId) -> None:
+    """Forget the instants that were reserved at a slower rate. Raise Unavailable."""
+    change = rate.forget_instants(engine.gates.read(gate), engine.clock.now())
+    if change is not None:
+        engine.gates.change(gate, change)
+
+
+def wake_waiting(engine: Engine, gate: GateId, deadline: Deadline, *, faster: bool = False) -> int:
+    """Wake all runs that may go on at a gate and at its keys, because its limits were raised or it was deleted.
+
+    `faster`: the rate was raised.
+    """
     woken = wake_free(engine, gate, deadline)
     cursor: str | None = None
     while not gate.is_key:
@@ -94,7 +104,10 @@ def wake_waiting(engine: Engine, gate: GateId, deadline: Deadline) -> int:
         for entry in page.items:
             if not deadline.allows(engine.clock.now()):
                 return woken
-            woken += wake_free(engine, GateId.read(entry.run_id), deadline)
+            key = GateId.read(entry.run_id)
+            if faster:
+                forget_instants(engine, key)
+            woken += wake_free(engine, key, deadline)
         cursor = page.cursor
         if cursor is None:
             break
