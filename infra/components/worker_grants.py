@@ -63,6 +63,11 @@ def deleting_gates(data: DataStack) -> iam.PolicyStatement:
     return _allow(["dynamodb:DeleteItem"], [data.table.table_arn], _only_under([f"{GATES_PREFIX}*", LIMITS_PARTITION]))
 
 
+def auditing(data: DataStack) -> iam.PolicyStatement:
+    """Allow to read the number of shards that writers have used, and the gates at which runs wait."""
+    return _allow(["dynamodb:GetItem"], [data.table.table_arn], _only_under([SHARDS_PARTITION, f"{GATE_PREFIX}*"]))
+
+
 def reading_shards(data: DataStack) -> iam.PolicyStatement:
     """Allow to read the number of shards that writers have used."""
     return _allow(["dynamodb:GetItem"], [data.table.table_arn], _only_under([SHARDS_PARTITION]))

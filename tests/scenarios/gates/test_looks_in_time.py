@@ -212,3 +212,21 @@ def test_a_raised_rate_is_in_force_within_a_minute(world: World, named: str) -> 
     put_gate(world.engine, "acme", "stripe", GateLimits(per_second=1))
     simulation.let_pass(60)
     assert len(simulation.target.calls) == 5
+
+
+def test_a_resumed_gate_wakes_the_runs_of_all_its_keys_and_one_that_fails_stops_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_gate(world.engine, "acme", "stripe", GateLimits(in_flight=1, paused=True))
+    keys = flag_keys(world, 40)
+    read = SqliteGateStore.read
+
+    def failing(gates: SqliteGateStore, gate: GateId) -> GateState:
+        if gate == keys[0]:
+            raise Unavailable("throttled")
+        return read(gates, gate)
+
+    monkeypatch.setattr(SqliteGateStore, "read", failing)
+    put_gate(world.engine, "acme", "stripe", GateLimits(in_flight=1))
+    waiting = [key for key in keys if world.store.read_slot(waiting_slot(key, MEDIUM, 0)).items]
+    assert waiting == keys[:1]

@@ -36,6 +36,8 @@ JOBS_AT_ONCE: Final = 100
 RECORDS_AT_ONCE: Final = 500
 MOST_PAGES: Final = 20
 TIMES_IN_LOG: Final = 10
+READ_AGAIN_MS: Final = 10_000
+"""For reading a run a second time. One that cannot be read counts as gone: the next audit looks again."""
 
 OnReport = Callable[[Record, Report], None]
 """Receives each audited job with its report."""
@@ -76,7 +78,7 @@ def _unwatched(engine: Engine, runs: Sequence[Record], now: int) -> set[GateId]:
             watched.add(gate)
             continue
         # A flag is taken away when no run waits any more. Then this one has left the list since it was read.
-        current = engine.store.get(run.run_id)
+        current = engine.store.get_many([run.run_id], Deadline.after(now, READ_AGAIN_MS)).found.get(run.run_id)
         if current is not None and current.slot == run.slot:
             found.add(gate)
     return found

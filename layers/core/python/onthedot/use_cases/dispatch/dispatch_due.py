@@ -92,7 +92,13 @@ def _do_passes(work: Pass, progress: dict[int, ShardProgress]) -> dict[int, Shar
     after = dict(progress)
     now = work.engine.clock.now()
     work.look_until = work.deadline.at_most(now + (work.deadline.at - now) // LOOKS_PART)
-    steps: tuple[Callable[[Pass, int, ShardProgress, int], ShardProgress], ...] = (_sweep, _past, _deep, _early, _look_on)
+    steps: tuple[Callable[[Pass, int, ShardProgress, int], ShardProgress], ...] = (
+        _sweep,
+        _past,
+        _deep,
+        _early,
+        _look_on,
+    )
     for step in steps:
         for shard in shards:
             after[shard] = step(work, shard, after[shard], present)
@@ -193,9 +199,7 @@ def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
 
 
 def _sweep_slot(work: Pass, slot: str) -> bool:
-    swept = sweep_slot(
-        work.engine, slot, work.claim_token, work.deadline, work.queues, work.limits, work.look_until
-    )
+    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues, work.limits, work.look_until)
     if swept.gates_left:
         work.gates_left.add(slot_shard(slot))
     add_counts(work.counts, swept.counts)

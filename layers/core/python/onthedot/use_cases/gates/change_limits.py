@@ -27,7 +27,8 @@ def change_limits(
 ) -> None:
     """Write new limits of a gate, wait until they are in force, and wake the runs that may start now.
 
-    `before` are the limits that were in force. The gate is flagged first. So a tick looks at it soon after a crash at any point here. Raise Unavailable.
+    `before` are the limits that were in force. The gate is flagged first. So a tick looks at it soon after a crash at
+    any point here. Raise Unavailable.
     """
     state = engine.gates.read(gate)
     if _may_wait(engine, gate, state):

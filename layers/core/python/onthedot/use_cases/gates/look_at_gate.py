@@ -6,7 +6,6 @@ A look is the safety net below the wakes of workers. It works from the stored st
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from typing import Final
 
@@ -25,7 +24,7 @@ from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.gates.flag_gate import next_look
 from onthedot.use_cases.gates.limited_gates import SeenGate, see
 from onthedot.use_cases.gates.waiting_runs import add_counts, count_waiting, note_oldest
-from onthedot.use_cases.gates.wake import wake_free
+from onthedot.use_cases.gates.wake import visit_keys, wake_free
 from onthedot.use_cases.outcomes import is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
@@ -38,9 +37,6 @@ STOPPED_BUCKETS: Final = 60
 """A gate at which nothing may start is looked at this seldom. A change of its limits brings the look nearer."""
 KEYS_MS: Final = 10_000
 """How long one look visits the keys of a gate. The next look goes on with the keys that are left."""
-FEW_KEYS: Final = 10
-"""More keys than this are visited side by side."""
-VISITORS: Final = 16
 FAILED_BUCKETS: Final = 5
 """A gate or key that could not be looked at is tried again after this number of buckets."""
 
@@ -89,16 +85,12 @@ def _visit_keys(engine: Engine, gate: GateId, deadline: Deadline, counts: Counte
 
 
 def _visit_some(engine: Engine, keys: Sequence[GateId], deadline: Deadline, counts: Counter[str]) -> bool:
-    """Look after these keys, many of them side by side. Return whether there was time for all."""
+    """Look after these keys. Return whether there was time for all."""
 
     def visit(key: GateId) -> Counter[str] | None:
         return _visit_key(engine, key, deadline) if deadline.allows(engine.clock.now()) else None
 
-    if len(keys) <= FEW_KEYS:
-        visits = [visit(key) for key in keys]
-    else:
-        with ThreadPoolExecutor(VISITORS) as visitors:
-            visits = list(visitors.map(visit, keys))
+    visits = visit_keys(keys, visit)
     for one in visits:
         add_counts(counts, one or Counter())
     return None not in visits
@@ -131,9 +123,7 @@ def look_after_failure(engine: Engine, gate: GateId, slot: str) -> bool:
     return True
 
 
-def _look(
-    engine: Engine, seen: SeenGate, deadline: Deadline, counts: Counter[str], keys: Keys = Keys.NONE
-) -> bool:
+def _look(engine: Engine, seen: SeenGate, deadline: Deadline, counts: Counter[str], keys: Keys = Keys.NONE) -> bool:
     """Repair the holders, wake runs, and choose the time of the next look. A gate stays for its keys."""
     _repair(engine, seen.gate, deadline, counts)
     counts["woken"] += wake_free(engine, seen.gate, deadline)

@@ -5,14 +5,16 @@ no worker keeps no place from others. All this may fail at any point: a run that
 watch slot, and a run that was not taken off is found by the next look.
 """
 
+import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import cycle
-from typing import Final
+from typing import Final, TypeVar
 
-from onthedot.domain.errors import Unavailable, UnreadableRecord
+from onthedot.domain.errors import OnthedotError, Unavailable, UnreadableRecord
 from onthedot.domain.gates import places, rate
 from onthedot.domain.gates.names import GateId, keys_slot
 from onthedot.domain.gates.state import GateState
@@ -42,7 +44,12 @@ MOST_AMONG: Final = 10
 MOST_UNSERVED: Final = 10
 """Most runs of pools without a worker that are woken for one place."""
 RESERVE_TRIES: Final = 5
+FEW_KEYS: Final = 10
+"""More keys than this are visited side by side."""
+VISITORS: Final = 16
 
+Visited = TypeVar("Visited")
+_LOG: Final = logging.getLogger(__name__)
 _CHANCE: Final = random.Random()  # noqa: S311 - it keeps processes apart that wake runs at the same moment
 
 HandOver = Callable[[RunMessage], bool]
@@ -97,21 +104,35 @@ def wake_waiting(engine: Engine, gate: GateId, deadline: Deadline, *, faster: bo
 
     `faster`: the rate was raised.
     """
-    woken = wake_free(engine, gate, deadline)
-    cursor: str | None = None
-    while not gate.is_key:
-        page = engine.store.read_slot(keys_slot(gate), cursor)
-        for entry in page.items:
-            if not deadline.allows(engine.clock.now()):
-                return woken
-            key = GateId.read(entry.run_id)
+
+    def wake_key(key: GateId) -> int:
+        if not deadline.allows(engine.clock.now()):
+            return 0
+        try:
             if faster:
                 forget_instants(engine, key)
-            woken += wake_free(engine, key, deadline)
+            return wake_free(engine, key, deadline)
+        except OnthedotError as error:
+            _LOG.warning("left_to_a_pass", extra={"gate": key.text, "error": str(error)})
+            return 0
+
+    woken = wake_free(engine, gate, deadline)
+    cursor: str | None = None
+    while not gate.is_key and deadline.allows(engine.clock.now()):
+        page = engine.store.read_slot(keys_slot(gate), cursor)
+        woken += sum(visit_keys([GateId.read(entry.run_id) for entry in page.items], wake_key))
         cursor = page.cursor
         if cursor is None:
             break
     return woken
+
+
+def visit_keys(keys: Sequence[GateId], visit: Callable[[GateId], Visited]) -> list[Visited]:
+    """Visit keys, many of them side by side. Return what the visits return."""
+    if len(keys) <= FEW_KEYS:
+        return [visit(key) for key in keys]
+    with ThreadPoolExecutor(VISITORS) as visitors:
+        return list(visitors.map(visit, keys))
 
 
 def wake_free(engine: Engine, gate: GateId, deadline: Deadline) -> int:
