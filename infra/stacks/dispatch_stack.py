@@ -16,7 +16,7 @@ from components.schedule_role import schedule_role
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
 from components.timing import DISPATCHER_TIMEOUT, TICK_MAX_AGE
-from components.worker_grants import auditing, reading_shards
+from components.worker_grants import reading_shards
 from onthedot import schema
 from onthedot.observability import NAMESPACE
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings
@@ -128,7 +128,7 @@ class DispatchStack(Stack):
         table = self._data.table.table_arn
         allow(auditor, ["dynamodb:Query"], [table, self._data.index_arn(schema.DUE)])
         allow(auditor, ["dynamodb:BatchGetItem"], [table])
-        auditor.add_to_role_policy(auditing(self._data))
+        auditor.add_to_role_policy(reading_shards(self._data, and_gates=True))
         auditor.configure_async_invoke(retry_attempts=1, max_event_age=AUDIT_MAX_AGE)
         return auditor
 

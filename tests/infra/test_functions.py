@@ -192,13 +192,10 @@ def test_the_authorizer_reads_tokens_and_nothing_else(prod: Assembly) -> None:
     assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["token#*"]}}
 
 
-@pytest.mark.parametrize(("name", "under"), [("planner", ["shards"]), ("auditor", ["shards", "gate#*"])])
-def test_planner_and_auditor_get_the_number_of_shards_and_no_record(
-    prod: Assembly, name: str, under: list[str]
-) -> None:
-    """The auditor reads whether a tick looks at the gates at which runs wait."""
+@pytest.mark.parametrize(("name", "keys"), [("planner", ["shards"]), ("auditor", ["shards", "gate#*"])])
+def test_planner_and_auditor_get_the_number_of_shards_and_no_record(prod: Assembly, name: str, keys: list[str]) -> None:
     [reading] = [s for s in granted(prod, name) if s["Action"] == "dynamodb:GetItem"]
-    assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": under}}
+    assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": keys}}
 
 
 @pytest.mark.parametrize("name", ["api", "events", "worker", "dispatcher"])

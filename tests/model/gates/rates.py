@@ -136,7 +136,7 @@ class Rates:
 
     def _overtakes(self, state: RateState, worker: Asker) -> bool:
         """Return whether a worker may start a newcomer while runs with reserved instants are on their way."""
-        is_ahead = any(run.status == "reserved" and run.instant > 0 for run in state.runs)
+        is_ahead = state.next_instant > 0 and any(run.status == "reserved" for run in state.runs)
         return is_ahead and not state.runs[worker.run].is_woken
 
     def _environment(self, state: RateState) -> Iterator[Step[RateState]]:

@@ -1,4 +1,4 @@
-"""Names of gates: what a user writes, what is stored, and the slots that belong to them."""
+"""Names of gates: as users write them, as they are stored, and the slots that belong to them."""
 
 import pytest
 

@@ -58,7 +58,7 @@ class _Found(Generic[Key, Value]):
 
 
 class CachedLimits:
-    """A `LimitsStore` that reads all limits, and those of one tenant, at most every two seconds."""
+    """A `LimitsStore` that reads all limits, and those of one tenant, at most every second."""
 
     def __init__(self, store: LimitsStore, clock: Clock) -> None:
         self._store = store
@@ -93,7 +93,7 @@ class CachedLimits:
 
 
 class CachedGates:
-    """A `GateStore` that reads the limits of a gate at most every two seconds. It remembers no state."""
+    """A `GateStore` that reads the limits of a gate at most every second. It remembers no state."""
 
     def __init__(self, store: GateStore, clock: Clock) -> None:
         self._store = store

@@ -10,16 +10,13 @@ newcomer does not start before the instants that are reserved.
 from math import ceil
 from typing import Final
 
-from onthedot.domain.gates.limits import GateLimits
+from onthedot.domain.gates.limits import IN_FORCE_MS, GateLimits
 from onthedot.domain.gates.state import GateChange, GateState
 
 LONGEST_AHEAD_MS: Final = 150_000
 """How far ahead an instant is reserved: until after the next look. Runs beyond it wait on the list."""
-
-KNOWN_FOR_SURE_MS: Final = 10_000
-"""So long after limits were put, every process knows them, also one that could not read them for a while."""
-MOST_AT_ONCE: Final = 200
-"""More instants than this are not reserved beyond the longest time."""
+SKEW_MS: Final = 30_000
+"""The clocks of two workers differ by less than this."""
 
 
 def interval(limits: GateLimits) -> int:
@@ -65,27 +62,23 @@ def free_instants(limits: GateLimits, state: GateState, now: int) -> int:
 
 
 def first_instant(limits: GateLimits, state: GateState, now: int) -> int:
-    """Return the next instant that no run has reserved, in milliseconds."""
+    """Return the next instant that no run has reserved, in milliseconds. It may be over."""
     return ceil(_first(limits, state, now) / 1000)
 
 
-def forget_instants(state: GateState, now: int) -> GateChange | None:
-    """Return the change after which instants of a slower rate keep no run waiting. None: there are none."""
-    if (state.next_instant or 0) <= now * 1000:
-        return None
-    return GateChange(equals={"next_instant": state.next_instant}, sets={"next_instant": None})
-
-
 def _next_start(limits: GateLimits, state: GateState, now: int) -> int:
-    """Return `next_start` for these limits. One that they cannot have made is of a slower rate, which was raised.
+    """Return `next_start`. One that no start under these limits can have made does not count.
 
-    All starts at the slower rate were before the raised one was in force. At most they used up its burst.
+    A start sets it at most `burst` intervals ahead. One that is farther ahead was set under slower limits, which must
+    not delay the starts after they were raised. Then the first start is one interval after the last one that may have
+    followed the old limits, and the burst is used up.
     """
-    whole_burst = (limits.burst or 1) * interval(limits)
-    following = state.next_start or 0
-    if following <= now * 1000 + whole_burst:
-        return following
-    return min(following, (limits.put_at + KNOWN_FOR_SURE_MS) * 1000 + whole_burst)
+    found = state.next_start or 0
+    burst = limits.burst or 1
+    if found <= (now + SKEW_MS) * 1000 + burst * interval(limits):
+        return found
+    first = (limits.put_at + IN_FORCE_MS) * 1000 + interval(limits)
+    return max(first, now * 1000) + (burst - 1) * interval(limits)
 
 
 def _strict(limits: GateLimits, state: GateState, now: int) -> int:
@@ -93,7 +86,4 @@ def _strict(limits: GateLimits, state: GateState, now: int) -> int:
 
 
 def _first(limits: GateLimits, state: GateState, now: int) -> int:
-    instant = state.next_instant or 0
-    if instant > (now + LONGEST_AHEAD_MS) * 1000 + MOST_AT_ONCE * interval(limits):
-        instant = 0  # of a slower rate
-    return max(_strict(limits, state, now), instant)
+    return max(_strict(limits, state, now), state.next_instant or 0)

@@ -45,7 +45,7 @@ class RunExecutor:
     worker_id: str
     chance: random.Random
     on_next: Callable[[RunMessage, Verdict], None] = lambda *_: None
-    """Is told of each run that was executed without a message."""
+    """Called for each run that was executed without a message."""
 
 
 def execute_run(executor: RunExecutor, received: Received, ends_at: int | None = None) -> Verdict:

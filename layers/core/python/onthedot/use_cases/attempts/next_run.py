@@ -19,7 +19,7 @@ MARGIN_MS: Final = 60_000
 
 @dataclass(slots=True)
 class NextRun:
-    """The next run of a worker, at most one. `offer` is the hand-over of `finish_run`."""
+    """The next run of a worker, at most one. `finish_run` offers it the runs that it wakes."""
 
     engine: Engine
     first: RunMessage

@@ -110,7 +110,7 @@ def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
             extra = {"gate": entry.run_id, "slot": sweep.slot, "error": str(error)}
             _LOG.error("gate_failed", extra=extra, exc_info=traceback)
             # If it stayed, progress could not pass the slot, and each tick would read more slots.
-            whole = look_after_failure(sweep.engine, GateId.read(entry.run_id), sweep.slot)
+            whole = look_after_failure(sweep.engine, GateId.read(entry.run_id), sweep.slot, error)
         sweep.whole = sweep.whole and whole
 
 

@@ -18,17 +18,10 @@ WAKE_MS: Final = 10_000
 """For waking runs. A tick wakes the rest."""
 
 
-def change_limits(
-    engine: Engine,
-    gate: GateId,
-    limits: GateLimits | None,
-    write: Callable[[], None],
-    before: GateLimits | None = None,
-) -> None:
+def change_limits(engine: Engine, gate: GateId, limits: GateLimits | None, write: Callable[[], None]) -> None:
     """Write new limits of a gate, wait until they are in force, and wake the runs that may start now.
 
-    `before` are the limits that were in force. The gate is flagged first. So a tick looks at it soon after a crash at
-    any point here. Raise Unavailable.
+    The gate is flagged first. So a tick looks at it soon after a crash at any point here. Raise Unavailable.
     """
     state = engine.gates.read(gate)
     if _may_wait(engine, gate, state):
@@ -37,17 +30,17 @@ def change_limits(
     write()
     engine.clock.sleep_until(engine.clock.now() + IN_FORCE_MS)
     if limits is None or not limits.is_stopped:
-        _wake(engine, gate, faster=limits is not None and limits.is_faster_than(before))
+        _wake(engine, gate)
 
 
-def _wake(engine: Engine, gate: GateId, *, faster: bool) -> None:
+def _wake(engine: Engine, gate: GateId) -> None:
     """Wake runs. The limits are written, so the caller must not get an error: a tick wakes the runs that are left."""
     try:
-        if faster:
-            forget_instants(engine, gate)
         # A process that still knew the old limits may have put a run on the list meanwhile.
-        if _may_wait(engine, gate, engine.gates.read(gate)):
-            wake_waiting(engine, gate, Deadline.after(engine.clock.now(), WAKE_MS), faster=faster)
+        state = engine.gates.read(gate)
+        forget_instants(engine, gate, state)
+        if _may_wait(engine, gate, state):
+            wake_waiting(engine, gate, Deadline.after(engine.clock.now(), WAKE_MS))
     except OnthedotError as error:
         _LOG.warning("left_to_a_pass", extra={"gate": gate.text, "error": str(error)})
 

@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.domain.gates import places, rate
@@ -38,7 +38,7 @@ STOPPED_BUCKETS: Final = 60
 KEYS_MS: Final = 10_000
 """How long one look visits the keys of a gate. The next look goes on with the keys that are left."""
 FAILED_BUCKETS: Final = 5
-"""A gate or key that could not be looked at is tried again after this number of buckets."""
+"""A gate or key that this version cannot look at is tried again after this number of buckets."""
 
 
 class Keys(Enum):
@@ -107,14 +107,15 @@ def _visit_key(engine: Engine, key: GateId, deadline: Deadline) -> Counter[str]:
         counts["gate_failed"] += 1
         traceback = None if isinstance(error, Unavailable) else error
         _LOG.error("gate_failed", extra={"gate": key.text, "error": str(error)}, exc_info=traceback)
-        look_after_failure(engine, key, keys_slot(key))
+        look_after_failure(engine, key, keys_slot(key), error)
     return counts
 
 
-def look_after_failure(engine: Engine, gate: GateId, slot: str) -> bool:
+def look_after_failure(engine: Engine, gate: GateId, slot: str, error: Exception) -> bool:
     """Give a gate that could not be looked at in this slot a later look. Return whether it is no longer in its way."""
     try:
-        sets = next_look(gate, engine.clock.now(), FAILED_BUCKETS, engine.deployment.shards)
+        buckets = WATCH_DISTANCE if isinstance(error, Unavailable) else FAILED_BUCKETS
+        sets = next_look(gate, engine.clock.now(), buckets, engine.deployment.shards)
         engine.gates.change(gate, GateChange(equals={"slot": slot}, sets=sets))
     except Unavailable:
         return False
@@ -128,7 +129,6 @@ def _look(engine: Engine, seen: SeenGate, deadline: Deadline, counts: Counter[st
     _repair(engine, seen.gate, deadline, counts)
     counts["woken"] += wake_free(engine, seen.gate, deadline)
     now = engine.clock.now()
-    _settle(engine, seen, now)
     is_old = (seen.state.flagged_at or 0) + LEAVE_MS < now
     is_empty = not note_oldest(engine, seen, counts)
     if is_old and keys is Keys.NONE and is_empty:
@@ -191,18 +191,6 @@ def _fenced(engine: Engine, run: Record, step: Repair, now: int) -> bool:
     return True
 
 
-def _settle(engine: Engine, seen: SeenGate, now: int) -> None:
-    """Lay the pages out for a limit that was lowered, when all workers know it and all pages fit."""
-    limits = seen.limits
-    if limits is None or limits.in_flight is None or limits.put_at + SETTLED_MS > now:
-        return
-    state = engine.gates.read(seen.gate)
-    if state.capacity == places.layout(limits.in_flight):
-        return
-    if places.fits(limits.in_flight, engine.gates.pages(seen.gate)):
-        engine.gates.change(seen.gate, places.lay_out(state, limits.in_flight))
-
-
 def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int, counts: Counter[str]) -> bool:
     """Move the gate to the slot of its next look, unless another process has moved it."""
     count_waiting(engine, seen, buckets, counts)
@@ -213,13 +201,23 @@ def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int, counts: 
 
 
 def _leave(engine: Engine, seen: SeenGate) -> bool:
-    """Take the flag away, unless a run may be on its way to the list."""
-    answer = engine.gates.change(
-        seen.gate,
-        GateChange(
-            equals={"slot": seen.state.slot, "flagged_at": seen.state.flagged_at},
-            sets={"slot": None, "fire_at": None, "flagged_at": None, "parts": None},
-            forget_priorities=True,
-        ),
-    )
-    return answer.done
+    """Take the flag away, unless a run may be on its way to the list or the limits are being changed."""
+    as_read = {"slot": seen.state.slot, "flagged_at": seen.state.flagged_at, "capacity": seen.state.capacity}
+    gone: dict[str, Any] = {"slot": None, "fire_at": None, "flagged_at": None, "parts": None}
+    change = GateChange(equals=as_read, sets={**gone, **_settled(engine, seen)}, forget_priorities=True)
+    return engine.gates.change(seen.gate, change).done
+
+
+def _settled(engine: Engine, seen: SeenGate) -> dict[str, Any]:
+    """Return the change that lays the pages out for a lowered limit, when all workers know it and all pages fit.
+
+    A change of the limits flags the gate first, so a gate that can leave has had its limits for a while. A change does
+    not flag the keys: their pages stay as they are, which costs reads.
+    """
+    limits = seen.limits
+    if seen.gate.is_key or limits is None or limits.in_flight is None:
+        return {}
+    if limits.put_at + SETTLED_MS > engine.clock.now() or seen.state.capacity == places.layout(limits.in_flight):
+        return {}
+    fits = places.fits(limits.in_flight, engine.gates.pages(seen.gate))
+    return {"capacity": places.layout(limits.in_flight)} if fits else {}

@@ -19,7 +19,7 @@ def put_gate(engine: Engine, tenant: str, name: str, limits: GateLimits) -> None
     def write() -> None:
         engine.gates.put(tenant, name, replace(limits, put_at=engine.clock.now()))
 
-    change_limits(engine, GateId(tenant, name), limits, write, engine.gates.find(tenant, name))
+    change_limits(engine, GateId(tenant, name), limits, write)
 
 
 def name_problems(name: str) -> list[Problem]:

@@ -18,7 +18,7 @@ def put_limits(engine: Engine, tenant: str, limits: TenantLimits) -> None:
     def write() -> None:
         engine.limits.put(tenant, replace(limits, put_at=engine.clock.now()))
 
-    change_limits(engine, tenant_gate(tenant), limits, write, engine.limits.find(tenant))
+    change_limits(engine, tenant_gate(tenant), limits, write)
 
 
 def clear_limits(engine: Engine, tenant: str) -> bool:

@@ -1,7 +1,7 @@
 """Put a run that a gate refused on the waiting list of the gate.
 
 The gate is flagged first, so that a tick looks at it, and the run goes on the list within 30 seconds of the flag. Then
-the worker looks once more: a place that became free before the run was on the list has woken nobody.
+the worker looks once more: a place that became free before the run was on the list has woken no run.
 """
 
 import logging
@@ -51,9 +51,8 @@ def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Reco
     current = current_record(outcome)
     if current is None or current.generation != generation:
         return current
-    if current.status is Status.DISPATCHED:
-        sent = replace(message, generation=generation, fire_at=refused.instant, woken=gate.named)
-        engine.queues.send([sent], Deadline.after(now, patience.SEND_MS))
+    sent = replace(message, generation=generation, fire_at=refused.instant, woken=gate.named)
+    engine.queues.send([sent], Deadline.after(now, patience.SEND_MS))
     pass_on(engine, message, gate)
     return None
 
