@@ -223,8 +223,8 @@ def test_holders_are_shown_with_the_workers_of_their_attempts(api: Api, world: W
     gate = shown(api, "stripe")
     assert gate["in_use"] == 2
     assert gate["holders"] == [
-        {"execution_id": job_id, "since": "2026-03-01T12:00:03.500Z", "worker_id": "w-7"},
-        {"execution_id": "job_gone", "since": "2026-03-01T12:00:05.500Z", "worker_id": None},
+        {"execution_id": job_id, "since": "2026-03-01T12:00:04.000Z", "worker_id": "w-7"},
+        {"execution_id": "job_gone", "since": "2026-03-01T12:00:06.000Z", "worker_id": None},
     ]
 
 

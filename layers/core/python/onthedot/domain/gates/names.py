@@ -90,6 +90,12 @@ def gate_of_slot(slot: str | None) -> GateId | None:
     return GateId.read(parts[4]) if parts[0] == WAIT else None
 
 
+def part_of_slot(slot: str | None) -> int:
+    """Return which part of a waiting list the slot is. 0: the first one, or no waiting list."""
+    parts = (slot or "").split("#", 4)
+    return int(parts[3]) if parts[0] == WAIT else 0
+
+
 def keys_slot(gate: GateId) -> str:
     """Return the slot of the keys of a gate at which runs may wait, ordered by the time of their next look."""
     return f"{KEYS}#0#{gate.base.text}"

@@ -36,6 +36,10 @@ class Pass:
     deadline: Deadline
     claim_token: str
     counts: Counter[str] = field(default_factory=Counter)
+    gates_left: set[int] = field(default_factory=set)
+    """The shards in which gates were left because the time for looks was over."""
+    look_until: Deadline = field(init=False)
+    """The time for looks at gates."""
     limits: Limits = field(init=False)
     queues: QueueStates = field(init=False)
     closed: ClosedQueues = field(init=False)
@@ -44,6 +48,7 @@ class Pass:
         self.queues = QueueStates(self.engine.queues)
         self.engine = replace(self.engine, queues=self.queues)
         self.closed = ClosedQueues(self.engine, self.queues)
+        self.look_until = self.deadline
         self.limits = read_limits(self.engine)
         self.counts["limits_unknown"] += not self.limits.known
 

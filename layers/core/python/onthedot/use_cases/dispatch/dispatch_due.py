@@ -24,20 +24,23 @@ from onthedot.domain.runs.pass_progress import (
     first_progress,
 )
 from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name
+from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name, slot_shard
 from onthedot.domain.shard_history import UNUSED_AFTER
 from onthedot.ports import Deadline, Engine, ProgressStore, Tick, TickLease
 from onthedot.use_cases.dispatch.claim_slots import CLAIMS_PER_ROUND, Pass, claim_slot, send
 from onthedot.use_cases.dispatch.set_aside import is_time_to_look, take_up
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries
 from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
-from onthedot.use_cases.gates.waiting_runs import OLDEST
+from onthedot.use_cases.gates.waiting_runs import add_counts
 
 _LOG: Final = logging.getLogger(__name__)
 CLAIMED_AHEAD: Final = 13
 """Buckets. A run that is due in the last one still has a delay below the 900 s of SQS."""
 LARGE_SLOT: Final = 1_000
 """A slot with so many runs is claimed early, so that the writes of a midnight are spread."""
+LOOKS_PART: Final = 2
+"""The sweep looks at gates for this part of the time that is left, so that gates stop no other pass. The rest of the
+gates is looked at when all passes are done."""
 LEASE_SPARE_MS: Final = 10_000
 """A dispatcher that passes its deadline ends within this time."""
 
@@ -87,7 +90,15 @@ def _do_passes(work: Pass, progress: dict[int, ShardProgress]) -> dict[int, Shar
     for shard in shards:
         _visit(work, SlotKind.FIRE, shard, range(present, last + 1))
     after = dict(progress)
-    steps: tuple[Callable[[Pass, int, ShardProgress, int], ShardProgress], ...] = (_sweep, _past, _deep, _early)
+    now = work.engine.clock.now()
+    work.look_until = work.deadline.at_most(now + (work.deadline.at - now) // LOOKS_PART)
+    steps: tuple[Callable[[Pass, int, ShardProgress, int], ShardProgress], ...] = (
+        _sweep,
+        _past,
+        _deep,
+        _early,
+        _look_on,
+    )
     for step in steps:
         for shard in shards:
             after[shard] = step(work, shard, after[shard], present)
@@ -100,6 +111,12 @@ def _do_passes(work: Pass, progress: dict[int, ShardProgress]) -> dict[int, Shar
 def _sweep(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
     left = _visit(work, SlotKind.WATCH, shard, range(first_bucket(progress.watch, present), present + 1))
     return replace(progress, watch=completed(progress.watch, present, left))
+
+
+def _look_on(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
+    """Look at the gates for which the sweep had no time, when all other work is done."""
+    work.look_until = work.deadline
+    return _sweep(work, shard, progress, present) if shard in work.gates_left and not work.is_over() else progress
 
 
 def _past(work: Pass, shard: int, progress: ShardProgress, present: int) -> ShardProgress:
@@ -182,11 +199,10 @@ def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
 
 
 def _sweep_slot(work: Pass, slot: str) -> bool:
-    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues, work.limits)
-    oldest = max(work.counts[OLDEST], swept.counts.pop(OLDEST, 0))
-    work.counts.update(swept.counts)
-    if oldest:
-        work.counts[OLDEST] = oldest
+    swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues, work.limits, work.look_until)
+    if swept.gates_left:
+        work.gates_left.add(slot_shard(slot))
+    add_counts(work.counts, swept.counts)
     return swept.whole
 
 

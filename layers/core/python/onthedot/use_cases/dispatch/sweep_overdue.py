@@ -10,12 +10,11 @@ from typing import Final
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.gates.limits import Limits
 from onthedot.domain.gates.names import QUEUE, GateId
-from onthedot.domain.gates.state import GateChange
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import has_graph
 from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import DECISION_MS, WATCH_DISTANCE
+from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.start_window import has_expired
 from onthedot.domain.runs.sweep import Act, Leave, Nothing, decide, waits_long
 from onthedot.ports import Deadline, Engine, Moved, SlotEntry, Undecided
@@ -27,9 +26,8 @@ from onthedot.use_cases.dispatch.queue_states import QueueStates
 from onthedot.use_cases.dispatch.send_runs import message_for, send_runs
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of, faults_of, set_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
-from onthedot.use_cases.gates.flag_gate import next_look
 from onthedot.use_cases.gates.give_back_places import give_back_places
-from onthedot.use_cases.gates.look_at_gate import look_at_gate
+from onthedot.use_cases.gates.look_at_gate import look_after_failure, look_at_gate
 from onthedot.use_cases.gates.look_at_queue import QueueLook, look_at_queue
 from onthedot.use_cases.jobs.given_up import store_given_up
 from onthedot.use_cases.workflows.notify_children import link_to_parents, notify_children
@@ -38,8 +36,6 @@ _LOG: Final = logging.getLogger(__name__)
 RUNS_PER_ROUND: Final = 100
 LOOK_MS: Final = 20_000
 """The longest look at one gate. The next look goes on."""
-FAILED_GATE_BUCKETS: Final = 5
-"""A gate that this version cannot look at is tried again after this number of buckets."""
 _SWEPT: Final = (Status.DISPATCHED, Status.RUNNING)
 
 
@@ -53,8 +49,12 @@ class Sweep:
     deadline: Deadline
     queues: QueueStates
     limits: Limits
+    look_until: Deadline
+    """The time for looks at gates. After it gates are left in the slot."""
     whole: bool = True
     """Whether no run and no gate was left in the slot that needs another sweep."""
+    gates_left: bool = False
+    """Whether gates were left because the time for looks was over."""
     counts: Counter[str] = field(default_factory=Counter)
 
     def leave(self) -> None:
@@ -68,13 +68,19 @@ class Sweep:
 
 
 def sweep_slot(  # noqa: PLR0917
-    engine: Engine, slot: str, claim_token: str, deadline: Deadline, queues: QueueStates, limits: Limits
+    engine: Engine,
+    slot: str,
+    claim_token: str,
+    deadline: Deadline,
+    queues: QueueStates,
+    limits: Limits,
+    look_until: Deadline | None = None,
 ) -> Sweep:
     """Check each run of a watch slot: resend it, move it to a later slot, declare its attempt lost, or end it.
 
-    Look at each gate of the slot.
+    Look at each gate of the slot until the time for looks is over.
     """
-    sweep = Sweep(engine, slot, claim_token, deadline, queues, limits)
+    sweep = Sweep(engine, slot, claim_token, deadline, queues, limits, look_until or deadline)
     for page in read_slot_pages(engine, slot, RUNS_PER_ROUND):
         if not deadline.allows(engine.clock.now()):
             sweep.whole = False
@@ -93,8 +99,8 @@ def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
     """Look at each gate by itself, and at none for long: a gate must not stop the others, nor the runs of the tick."""
     for entry in entries:
         now = sweep.engine.clock.now()
-        if not sweep.deadline.allows(now):
-            sweep.whole = False
+        if not sweep.deadline.allows(now) or not sweep.look_until.allows(now):
+            sweep.whole, sweep.gates_left = False, True
             return
         try:
             whole = _look_at(sweep, GateId.read(entry.run_id), sweep.deadline.at_most(now + LOOK_MS))
@@ -103,8 +109,8 @@ def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
             traceback = None if isinstance(error, Unavailable) else error
             extra = {"gate": entry.run_id, "slot": sweep.slot, "error": str(error)}
             _LOG.error("gate_failed", extra=extra, exc_info=traceback)
-            buckets = WATCH_DISTANCE if isinstance(error, Unavailable) else FAILED_GATE_BUCKETS
-            whole = _look_later(sweep, entry, buckets)
+            # If it stayed, progress could not pass the slot, and each tick would read more slots.
+            whole = look_after_failure(sweep.engine, GateId.read(entry.run_id), sweep.slot, error)
         sweep.whole = sweep.whole and whole
 
 
@@ -114,22 +120,6 @@ def _look_at(sweep: Sweep, gate: GateId, deadline: Deadline) -> bool:
     if gate.name != QUEUE:
         return look_at_gate(engine, gate, sweep.slot, deadline, counts)
     look_at_queue(QueueLook(engine, sweep.queues, sweep.limits, sweep.claim_token, deadline, counts), gate, sweep.slot)
-    return True
-
-
-def _look_later(sweep: Sweep, entry: SlotEntry, buckets: int) -> bool:
-    """Move a gate that could not be looked at to a later slot. Return whether it is no longer in this one.
-
-    If it stayed, progress could not pass the slot, and each tick would read more slots.
-    """
-    try:
-        gate = GateId.read(entry.run_id)
-        sets = next_look(gate, sweep.engine.clock.now(), buckets, sweep.engine.deployment.shards)
-        sweep.engine.gates.change(gate, GateChange(equals={"slot": sweep.slot}, sets=sets))
-    except Unavailable:
-        return False
-    except Exception:  # noqa: BLE001 - this version cannot read its name, and must not stay at this slot
-        _LOG.exception("gate_not_moved", extra={"gate": entry.run_id, "slot": sweep.slot})
     return True
 
 
@@ -214,6 +204,7 @@ def _notify(sweep: Sweep, run: Record) -> None:
 def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:
     outcomes = sweep.engine.store.move_many([act.move for _, act in acts], deadline)
     to_send: list[Record] = []
+    ended: list[Record] = []
     faults: dict[str, str] = {}
     for (run, act), outcome in zip(acts, outcomes, strict=True):
         fault = fault_of(outcome, act.move)
@@ -224,20 +215,33 @@ def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline)
             sweep.counts["throttled"] += 1
         elif isinstance(outcome, Moved):
             _follow_up(sweep, run, act)
+            if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
+                ended.append(run)
             if act.send and act.move.to is Status.DISPATCHED:
                 to_send.append(lifecycle.applied(run, act.move))
     sweep.set_aside(faults)
     keep_jobs_of(sweep.engine, [run for run, _ in acts], deadline)
     if to_send:
         _send(sweep, to_send, deadline)
+    _give_back_places(sweep, ended)
+
+
+def _give_back_places(sweep: Sweep, ended: Sequence[Record]) -> None:
+    """Give back the places of attempts that were lost, as far as there is time: a look frees the others when needed."""
+    for run in ended:
+        now = sweep.engine.clock.now()
+        if not sweep.deadline.allows(now) or not sweep.look_until.allows(now):
+            return
+        try:
+            give_back_places(sweep.engine, run)
+        except Exception:  # noqa: BLE001 - whatever is wrong with its places, the others are given back
+            _LOG.exception("place_not_given_back", extra={"run": run.run_id, "slot": sweep.slot})
 
 
 def _follow_up(sweep: Sweep, run: Record, act: Act) -> None:
-    """Count a move that was applied, give back the places of an attempt that it ended, and notify the children."""
+    """Count a move that was applied, and notify the children."""
     sweep.counts[act.what] += 1
     sweep.counts["waiting_long"] += waits_long(run, sweep.engine.clock.now())
-    if run.status is Status.RUNNING and act.move.to is not Status.RUNNING:
-        give_back_places(sweep.engine, run)
     _notify_children(sweep, lifecycle.applied(run, act.move))
 
 

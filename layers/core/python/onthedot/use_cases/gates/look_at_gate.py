@@ -5,10 +5,11 @@ A look is the safety net below the wakes of workers. It works from the stored st
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import Any, Final
 
-from onthedot.domain.errors import OnthedotError
+from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.domain.gates import places, rate
 from onthedot.domain.gates.names import GateId, keys_slot
 from onthedot.domain.gates.repair import Repair, decide
@@ -22,8 +23,8 @@ from onthedot.use_cases.attempts.lost_attempts import end_lost_attempt
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.gates.flag_gate import next_look
 from onthedot.use_cases.gates.limited_gates import SeenGate, see
-from onthedot.use_cases.gates.waiting_runs import count_waiting, note_oldest
-from onthedot.use_cases.gates.wake import wake_free
+from onthedot.use_cases.gates.waiting_runs import add_counts, count_waiting, note_oldest
+from onthedot.use_cases.gates.wake import visit_keys, wake_free
 from onthedot.use_cases.outcomes import is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
@@ -36,6 +37,19 @@ STOPPED_BUCKETS: Final = 60
 """A gate at which nothing may start is looked at this seldom. A change of its limits brings the look nearer."""
 KEYS_MS: Final = 10_000
 """How long one look visits the keys of a gate. The next look goes on with the keys that are left."""
+FAILED_BUCKETS: Final = 5
+"""A gate or key that this version cannot look at is tried again after this number of buckets."""
+
+
+class Keys(Enum):
+    """The keys of a gate after a look at them."""
+
+    NONE = "none"
+    """No run waits at any key."""
+    WAIT = "wait"
+    """Runs may wait at some key."""
+    LEFT = "left"
+    """The time was over before all keys that were due were visited."""
 
 
 def look_at_gate(engine: Engine, gate: GateId, slot: str, deadline: Deadline, counts: Counter[str]) -> bool:
@@ -51,48 +65,77 @@ def look_at_gate(engine: Engine, gate: GateId, slot: str, deadline: Deadline, co
     if seen.limits is not None and seen.limits.is_stopped:
         note_oldest(engine, seen, counts)
         return _look_later(engine, seen, now, STOPPED_BUCKETS, counts)
-    has_keys = _visit_keys(engine, gate, deadline.at_most(now + KEYS_MS), counts)
-    return _look(engine, seen, deadline, counts, stays=has_keys)
+    keys = _visit_keys(engine, gate, deadline.at_most(now + KEYS_MS), counts)
+    return _look(engine, seen, deadline, counts, keys)
 
 
-def _visit_keys(engine: Engine, gate: GateId, deadline: Deadline, counts: Counter[str]) -> bool:
-    """Look after the keys whose time has come. Return whether runs may wait at some key."""
-    found = False
+def _visit_keys(engine: Engine, gate: GateId, deadline: Deadline, counts: Counter[str]) -> Keys:
+    """Look after the keys whose time has come."""
+    found = Keys.NONE
     cursor: str | None = None
     while True:
         page = engine.store.read_slot(keys_slot(gate), cursor)
-        found = found or bool(page.items)
-        for entry in page.items:
-            now = engine.clock.now()
-            if entry.fire_at > now or not deadline.allows(now):
-                return True
-            _visit_key(engine, GateId.read(entry.run_id), deadline, counts)
+        found = Keys.WAIT if page.items else found
+        due = [entry for entry in page.items if entry.fire_at <= engine.clock.now()]
+        if not _visit_some(engine, [GateId.read(entry.run_id) for entry in due], deadline, counts):
+            return Keys.LEFT
         cursor = page.cursor
-        if cursor is None:
+        if cursor is None or len(due) < len(page.items):
             return found
 
 
-def _visit_key(engine: Engine, key: GateId, deadline: Deadline, counts: Counter[str]) -> None:
-    """Look after one key. One that fails does not stop the others."""
+def _visit_some(engine: Engine, keys: Sequence[GateId], deadline: Deadline, counts: Counter[str]) -> bool:
+    """Look after these keys. Return whether there was time for all."""
+
+    def visit(key: GateId) -> Counter[str] | None:
+        return _visit_key(engine, key, deadline) if deadline.allows(engine.clock.now()) else None
+
+    visits = visit_keys(keys, visit)
+    for one in visits:
+        add_counts(counts, one or Counter())
+    return None not in visits
+
+
+def _visit_key(engine: Engine, key: GateId, deadline: Deadline) -> Counter[str]:
+    """Look after one key. One that fails does not stop the others, and goes behind them."""
+    counts: Counter[str] = Counter()
     try:
         seen = see(engine, key)
         if seen.state.is_flagged:
             _look(engine, seen, deadline, counts)
     except Exception as error:  # noqa: BLE001 - as each slot, each key is guarded by itself
         counts["gate_failed"] += 1
-        _LOG.error("gate_failed", extra={"gate": key.text, "error": str(error)}, exc_info=error)
+        traceback = None if isinstance(error, Unavailable) else error
+        _LOG.error("gate_failed", extra={"gate": key.text, "error": str(error)}, exc_info=traceback)
+        look_after_failure(engine, key, keys_slot(key), error)
+    return counts
 
 
-def _look(engine: Engine, seen: SeenGate, deadline: Deadline, counts: Counter[str], *, stays: bool = False) -> bool:
-    """Repair the holders, wake runs, and choose the time of the next look. `stays`: keys need the gate's slot."""
+def look_after_failure(engine: Engine, gate: GateId, slot: str, error: Exception) -> bool:
+    """Give a gate that could not be looked at in this slot a later look. Return whether it is no longer in its way."""
+    try:
+        buckets = WATCH_DISTANCE if isinstance(error, Unavailable) else FAILED_BUCKETS
+        sets = next_look(gate, engine.clock.now(), buckets, engine.deployment.shards)
+        engine.gates.change(gate, GateChange(equals={"slot": slot}, sets=sets))
+    except Unavailable:
+        return False
+    except Exception:  # noqa: BLE001 - whatever is wrong with this gate, it must not stay at this slot
+        _LOG.exception("gate_not_moved", extra={"gate": gate.text, "slot": slot})
+    return True
+
+
+def _look(engine: Engine, seen: SeenGate, deadline: Deadline, counts: Counter[str], keys: Keys = Keys.NONE) -> bool:
+    """Repair the holders, wake runs, and choose the time of the next look. A gate stays for its keys."""
     _repair(engine, seen.gate, deadline, counts)
     counts["woken"] += wake_free(engine, seen.gate, deadline)
     now = engine.clock.now()
     is_old = (seen.state.flagged_at or 0) + LEAVE_MS < now
     is_empty = not note_oldest(engine, seen, counts)
-    if is_old and not stays and is_empty:
+    if is_old and keys is Keys.NONE and is_empty:
         return _leave(engine, seen)
-    return _look_later(engine, seen, now, _buckets(engine, seen, now), counts)
+    # The next tick goes on with the keys that are left. One bucket is near, but slots are read again for five minutes.
+    buckets = 1 if keys is Keys.LEFT else _buckets(engine, seen, now)
+    return _look_later(engine, seen, now, buckets, counts)
 
 
 def _buckets(engine: Engine, seen: SeenGate, now: int) -> int:
@@ -107,6 +150,8 @@ def _repair(engine: Engine, gate: GateId, deadline: Deadline, counts: Counter[st
     """Free the places of attempts that ended or died without giving them back."""
     for page, holder, run in _holders(engine, gate, deadline):
         now = engine.clock.now()
+        if not deadline.allows(now):
+            return
         step = decide(holder, run, now)
         if step is Repair.KEEP:
             continue

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.names import GateId, gate_of_slot, waiting_slot
+from onthedot.domain.gates.names import GateId, gate_of_slot, part_of_slot, waiting_slot
 from onthedot.domain.gates.state import GateChange, GateState
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
@@ -77,7 +77,7 @@ def wait_at_gate(engine: Engine, message: RunMessage, refused: Denied) -> Record
     if waiting is None or waiting.generation != generation:
         return waiting
     if not is_in_time(state, engine.clock.now()):
-        flag_gate(engine, gate, message.priority, engine.clock.now())
+        _flag_late(engine, gate, waiting)
     pass_on(engine, message, gate)
     look_again(engine, gate, waiting)
     return None
@@ -87,8 +87,16 @@ def flag_again(engine: Engine, run: Record) -> None:
     """Flag the gate at whose list a message has found its run: the process that put it there may have been too late."""
     gate = gate_of_slot(run.slot)
     if run.status is Status.PENDING and gate is not None:
-        flag_gate(engine, gate, run.priority, engine.clock.now())
+        _flag_late(engine, gate, run)
         look_again(engine, gate, run)
+
+
+def _flag_late(engine: Engine, gate: GateId, run: Record) -> None:
+    """Flag the gate for a run that is on its list already. The list may have fewer parts than when it went there."""
+    state = flag_gate(engine, gate, run.priority, engine.clock.now())
+    part = part_of_slot(run.slot)
+    if part >= (state.parts or 1):
+        engine.gates.change(gate, GateChange(sets={"parts": max(part + 1, MANY_PARTS)}))
 
 
 def look_again(engine: Engine, gate: GateId, run: Record) -> None:

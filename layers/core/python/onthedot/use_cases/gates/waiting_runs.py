@@ -34,6 +34,16 @@ def note_oldest(engine: Engine, seen: SeenGate, counts: Counter[str]) -> bool:
     return bool(firsts)
 
 
+def add_counts(counts: Counter[str], more: Counter[str]) -> None:
+    """Add counts. The oldest run of both is the older one."""
+    oldest = max(counts[OLDEST], more[OLDEST])
+    counts.update(more)
+    if oldest:
+        counts[OLDEST] = oldest
+    else:
+        del counts[OLDEST]
+
+
 def count_waiting(engine: Engine, seen: SeenGate, buckets: int, counts: Counter[str]) -> None:
     """Count the waiting runs for the metrics once an hour. `buckets` is the time until the next look at the gate.
 

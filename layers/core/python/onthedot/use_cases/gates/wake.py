@@ -5,17 +5,19 @@ no worker keeps no place from others. All this may fail at any point: a run that
 watch slot, and a run that was not taken off is found by the next look.
 """
 
+import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import cycle
-from typing import Final
+from typing import Final, TypeVar
 
-from onthedot.domain.errors import Unavailable, UnreadableRecord
+from onthedot.domain.errors import OnthedotError, Unavailable, UnreadableRecord
 from onthedot.domain.gates import places, rate
 from onthedot.domain.gates.names import GateId, keys_slot
-from onthedot.domain.gates.state import GateState
+from onthedot.domain.gates.state import GateChange, GateState
 from onthedot.domain.gates.turns import turns
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
@@ -26,7 +28,7 @@ from onthedot.domain.workers.records import WorkerStatus
 from onthedot.ports import Deadline, Engine, RunMessage, SlotEntry
 from onthedot.use_cases import patience
 from onthedot.use_cases.attempts.skip_expired import skip_expired
-from onthedot.use_cases.dispatch.set_aside import faults_of, set_aside
+from onthedot.use_cases.dispatch.set_aside import fault_of, misplaced, set_aside
 from onthedot.use_cases.gates.flag_gate import FRESH_MS
 from onthedot.use_cases.gates.limited_gates import SeenGate, limits_of, see
 from onthedot.use_cases.gates.waiting_runs import SET_ASIDE_MS, first_waiting
@@ -48,7 +50,12 @@ MOST_UNSERVED: Final = 10
 MOST_UNSERVED_OF_LOOK: Final = 1_000
 """Most runs of pools without a worker that a look wakes, to get to the runs behind them."""
 RESERVE_TRIES: Final = 5
+FEW_KEYS: Final = 10
+"""More keys than this are visited side by side."""
+VISITORS: Final = 16
 
+Visited = TypeVar("Visited")
+_LOG: Final = logging.getLogger(__name__)
 _CHANCE: Final = random.Random()  # noqa: S311 - it keeps processes apart that wake runs at the same moment
 
 HandOver = Callable[[RunMessage], bool]
@@ -104,20 +111,43 @@ def wake_next(
     return bool(woken) or now - (state.flagged_at or 0) > FRESH_MS
 
 
+def forget_instants(engine: Engine, gate: GateId, state: GateState) -> None:
+    """Let the next runs reserve instants of a new rate, and not after all instants of the old one."""
+    if state.next_instant is not None and state.next_instant > engine.clock.now() * 1000:
+        forget = GateChange(equals={"next_instant": state.next_instant}, sets={"next_instant": None})
+        engine.gates.change(gate, forget)
+
+
 def wake_waiting(engine: Engine, gate: GateId, deadline: Deadline) -> int:
     """Wake all runs that may go on at a gate and at its keys, because its limits were raised or it was deleted."""
+
+    def wake_key(key: GateId) -> int:
+        if not deadline.allows(engine.clock.now()):
+            return 0
+        try:
+            forget_instants(engine, key, engine.gates.read(key))
+            return wake_free(engine, key, deadline)
+        except OnthedotError as error:
+            _LOG.warning("left_to_a_pass", extra={"gate": key.text, "error": str(error)})
+            return 0
+
     woken = wake_free(engine, gate, deadline)
     cursor: str | None = None
-    while not gate.is_key:
+    while not gate.is_key and deadline.allows(engine.clock.now()):
         page = engine.store.read_slot(keys_slot(gate), cursor)
-        for entry in page.items:
-            if not deadline.allows(engine.clock.now()):
-                return woken
-            woken += wake_free(engine, GateId.read(entry.run_id), deadline)
+        woken += sum(visit_keys([GateId.read(entry.run_id) for entry in page.items], wake_key))
         cursor = page.cursor
         if cursor is None:
             break
     return woken
+
+
+def visit_keys(keys: Sequence[GateId], visit: Callable[[GateId], Visited]) -> list[Visited]:
+    """Visit keys, many of them side by side. Return what the visits return."""
+    if len(keys) <= FEW_KEYS:
+        return [visit(key) for key in keys]
+    with ThreadPoolExecutor(VISITORS) as visitors:
+        return list(visitors.map(visit, keys))
 
 
 def wake_free(engine: Engine, gate: GateId, deadline: Deadline) -> int:
@@ -178,12 +208,15 @@ def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, ha
         served = [entry for entry in chosen if entry.run_id not in lonely][:missing]
         chosen = [entry for entry in chosen if entry.run_id in lonely or entry in served]
         tried.update(entry.run_id for entry in chosen)
-        taken = _take_off(engine, seen, _not_expired(engine, chosen), lonely, deadline)
+        taken = _take_off(engine, seen, _not_expired(engine, chosen, deadline), lonely, deadline)
+        if taken is None:
+            break
+        # Each round is sent by itself: so a process that dies leaves few runs unsent, and none is sent late.
+        _send(engine, taken, hand_over, deadline)
         if not taken:
             among *= WIDER  # others wake runs here too, and the index does not show yet which
         woken += taken
         unserved += sum(one.entry.run_id in lonely for one in taken)
-    _send(engine, woken, hand_over, deadline)
     return len(woken) - unserved
 
 
@@ -235,16 +268,17 @@ def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> 
     return chosen if wanted.count >= len(chosen) else _CHANCE.sample(chosen, wanted.count)
 
 
-def _not_expired(engine: Engine, entries: Sequence[SlotEntry]) -> list[SlotEntry]:
+def _not_expired(engine: Engine, entries: Sequence[SlotEntry], deadline: Deadline) -> list[SlotEntry]:
     """End the runs whose time to start is over. Return the others. A run that cannot be read is set aside."""
     now = engine.clock.now()
     expired = [entry for entry in entries if is_over(entry.start_by, now)]
     for entry in expired:
+        if not deadline.allows(engine.clock.now()):
+            break
         try:
             run = engine.store.get(entry.run_id)
         except UnreadableRecord as error:
-            deadline = Deadline.after(engine.clock.now(), SET_ASIDE_MS)
-            set_aside(engine, Counter(), entry.slot, faults_of([error.record]), deadline)
+            _set_aside(engine, entry, error.record.why)
             continue
         if run is not None:
             skip_expired(engine, run)
@@ -253,8 +287,8 @@ def _not_expired(engine: Engine, entries: Sequence[SlotEntry]) -> list[SlotEntry
 
 def _take_off(
     engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], lonely: Collection[str], deadline: Deadline
-) -> list[Woken]:
-    """Take the entries off the list that are still on it.
+) -> list[Woken] | None:
+    """Take the entries off the list that are still on it. None: all instants that are near are taken.
 
     At a gate with a rate each one gets an instant, except the `lonely` runs, which no worker can start.
     """
@@ -264,6 +298,8 @@ def _take_off(
         reserved = reserve_instants(engine, seen, len(served)) or ()
         instants = dict(zip(served, reserved, strict=False))
         entries = [entry for entry in entries if entry.run_id in instants or entry.run_id in lonely]
+        if not entries:
+            return None
     if not entries:
         return []
     now = engine.clock.now()
@@ -283,11 +319,20 @@ def _take_off(
         for entry in entries
     ]
     outcomes = [engine.store.move(moves[0])] if len(moves) == 1 else engine.store.move_many(moves, deadline)
+    for entry, move, outcome in zip(entries, moves, outcomes, strict=True):
+        # A record that can never leave the list would make the gate look as if runs waited, for ever.
+        if (why := fault_of(outcome, move) or misplaced(entry, outcome)) is not None:
+            _set_aside(engine, entry, why)
     return [
         Woken(entry, _message(entry, seen.gate, instants.get(entry.run_id, entry.fire_at)))
         for entry, outcome in zip(entries, outcomes, strict=True)
         if is_written(outcome, lambda current: current.claim_token == token)
     ]
+
+
+def _set_aside(engine: Engine, entry: SlotEntry, why: str) -> None:
+    deadline = Deadline.after(engine.clock.now(), SET_ASIDE_MS)
+    set_aside(engine, Counter(), entry.slot, {entry.run_id: why}, deadline)
 
 
 def _message(entry: SlotEntry, gate: GateId, fire_at: int) -> RunMessage:

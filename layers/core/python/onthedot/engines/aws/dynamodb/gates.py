@@ -243,7 +243,10 @@ def _state(item: Mapping[str, Any]) -> GateState:
 
 def _read_value(item: Mapping[str, Any], name: str, kind: str, read: Callable[[Any], Any]) -> Any:
     attribute = item.get(ATTRIBUTES[name], {})
-    return read(attribute[kind]) if kind in attribute else None
+    try:
+        return read(attribute[kind]) if kind in attribute else None
+    except ValueError:
+        return None
 
 
 def _limits(tenant: str, item: Mapping[str, Any]) -> tuple[str, GateLimits]:
