@@ -8,11 +8,12 @@ look lowers the capacity when the limit is old and all pages fit.
 The pages are read one after the other. The model has no waiting lists: a worker that finds no place asks again later.
 
 Time: a worker may begin to ask with an older limit until the stored one is KNOWN, two seconds after the PUT wrote it.
-The ages after it, ONE_ASK to THREE_ASKS, are as long as the longest ask: all workers that ask when one of them begins are
-done when it ends. After 60 seconds the limit is OLD. Neither a worker that was stopped nor a look keeps time from passing.
+From there to ONE_ASK, and on to THREE_ASKS, each age lasts as long as the longest ask: all workers that ask when an age
+begins are done when it ends. After 60 seconds the limit is OLD. Neither a worker that was stopped nor a look keeps time
+from passing.
 
-Property: S1: an attempt starts, and when it took its place, as many attempts as the limit allows had theirs already. Until
-a PUT returns, the limit before it is allowed too.
+Property: S1: an attempt starts, and when it took its place, as many attempts as the limit allows had theirs already.
+Until a PUT returns, the limit before it is allowed too.
 """
 
 from collections.abc import Iterator
