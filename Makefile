@@ -62,6 +62,10 @@ test: install check ## Check, then run every test that a laptop can run
 model: install ## Explore the large instances of the gates' model (ARGS="--list", or names); see tests/model/gates/README.md
 	$(VENV)/bin/python -m tests.model.gates $(or $(ARGS),--suite --ablate)
 
+.PHONY: chaos
+chaos: install ## Play many random lives of gates (LIVES=1000, FIRST=0) and check each
+	$(VENV)/bin/python -m tests.scenarios.gates.chaos $(or $(FIRST),0) $(or $(LIVES),1000)
+
 .PHONY: check
 check: install ## Formatting, lint, types, layers of the code, packages
 	@$(MAKE) --jobs --keep-going $(CHECKS)

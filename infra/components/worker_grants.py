@@ -63,9 +63,10 @@ def deleting_gates(data: DataStack) -> iam.PolicyStatement:
     return _allow(["dynamodb:DeleteItem"], [data.table.table_arn], _only_under([f"{GATES_PREFIX}*", LIMITS_PARTITION]))
 
 
-def reading_shards(data: DataStack) -> iam.PolicyStatement:
-    """Allow to read the number of shards that writers have used."""
-    return _allow(["dynamodb:GetItem"], [data.table.table_arn], _only_under([SHARDS_PARTITION]))
+def reading_shards(data: DataStack, *, and_gates: bool = False) -> iam.PolicyStatement:
+    """Allow to read the number of shards that writers have used, and the states of gates."""
+    read = [SHARDS_PARTITION, f"{GATE_PREFIX}*"] if and_gates else [SHARDS_PARTITION]
+    return _allow(["dynamodb:GetItem"], [data.table.table_arn], _only_under(read))
 
 
 def calling(stack: Stack, config: StageConfig, data: DataStack) -> Iterator[iam.PolicyStatement]:

@@ -128,7 +128,7 @@ class DispatchStack(Stack):
         table = self._data.table.table_arn
         allow(auditor, ["dynamodb:Query"], [table, self._data.index_arn(schema.DUE)])
         allow(auditor, ["dynamodb:BatchGetItem"], [table])
-        auditor.add_to_role_policy(reading_shards(self._data))
+        auditor.add_to_role_policy(reading_shards(self._data, and_gates=True))
         auditor.configure_async_invoke(retry_attempts=1, max_event_age=AUDIT_MAX_AGE)
         return auditor
 

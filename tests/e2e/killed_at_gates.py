@@ -31,9 +31,7 @@ def _kill(deployment: Deployment, way: str, *options: str) -> KilledAtGate:
     put_gate(api, gate, in_flight=1)
     worker = start_worker(deployment, *options, "--app", APP, "--capability", gate, worker_id=f"{gate}-worker")
     nap = {"type": "python", "handler": "nap"}
-    lost = api.submit(
-        target=nap, payload=600, timeout_seconds=900, gates=[gate], requirements={"capabilities": [gate]}
-    )
+    lost = api.submit(target=nap, payload=600, timeout_seconds=900, gates=[gate], requirements={"capabilities": [gate]})
     api.wait_for(lost["job_id"], "RUNNING", seconds=60)
     waiting = api.submit(callback_url=f"{deployment.listener.url}/{gate}", gates=[gate])
     deadline = time.monotonic() + 20

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.e2e.deployment import Api, Deployment
-from tests.e2e.gate_times import attempts_of, gaps, instant, most_at_once, p95, put_gate, share_in_use, submit_all
+from tests.e2e.gate_times import attempts_of, gaps, instant, most_at_once, p95, put_gate, submit_all
 from tests.e2e.killed_at_gates import WAYS
 from tests.e2e.listener import Listener
 from tests.e2e.worker_process import APP, a_pull_worker
@@ -59,4 +59,3 @@ def test_a_pull_worker_takes_the_next_run_at_once(deployment: Deployment, api: A
         attempts = attempts_of(api, ids)
     assert most_at_once(attempts) <= places
     assert p95(gaps(attempts, places)) <= 1
-    print(way, share_in_use(attempts, places), sorted(gaps(attempts, places)))

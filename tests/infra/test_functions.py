@@ -192,10 +192,10 @@ def test_the_authorizer_reads_tokens_and_nothing_else(prod: Assembly) -> None:
     assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["token#*"]}}
 
 
-@pytest.mark.parametrize("name", ["planner", "auditor"])
-def test_planner_and_auditor_get_the_number_of_shards_and_no_record(prod: Assembly, name: str) -> None:
+@pytest.mark.parametrize(("name", "keys"), [("planner", ["shards"]), ("auditor", ["shards", "gate#*"])])
+def test_planner_and_auditor_get_the_number_of_shards_and_no_record(prod: Assembly, name: str, keys: list[str]) -> None:
     [reading] = [s for s in granted(prod, name) if s["Action"] == "dynamodb:GetItem"]
-    assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["shards"]}}
+    assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": keys}}
 
 
 @pytest.mark.parametrize("name", ["api", "events", "worker", "dispatcher"])

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from onthedot.domain.gates.limits import GateLimits
@@ -56,9 +57,9 @@ class Checks:
         for write in self.journal.limits:
             self.limits[write.gate].append((write.at, write.limits))
         self.starts = list(self._starts())
-        for before, write in _pairs(self.journal.runs):
-            if gate_of_slot(write.slot) is not None and (before is None or before.slot != write.slot):
-                self.waits[write.run_id] += 1
+        for before, run in _pairs(self.journal.runs):
+            if gate_of_slot(run.slot) is not None and (before is None or before.slot != run.slot):
+                self.waits[run.run_id] += 1
 
     # Limits
 
@@ -142,7 +143,7 @@ class Checks:
                 times[gate].append(start.run.started_at or 0)
         for gate, started in times.items():
             history = [*self.limits.get(gate.base, []), (10**15, None)]
-            for (since, limits), (until, _) in zip(history, history[1:], strict=False):
+            for (since, limits), (until, _) in pairwise(history):
                 if limits is not None and limits.per_second:
                     first = since if since <= self.began else since + IN_FORCE_MS
                     within = sorted(at for at in started if first <= at < until)
@@ -153,8 +154,9 @@ class Checks:
         burst = limits.burst or 1
         even = 0.0
         for at in started:
-            if even - (burst - 1) * interval > at + 1e-6:
-                yield f"start at {self._time(at)} is too soon for {gate.text} by {even - (burst - 1) * interval - at} ms"
+            first = even - (burst - 1) * interval
+            if first > at + 1e-6:
+                yield f"the start at {self._time(at)} is too soon for {gate.text} by {first - at} ms"
             even = max(even, at) + interval
 
     # Rule 2 and 4: places
@@ -172,45 +174,19 @@ class Checks:
 
     def _idle_places(self) -> Iterator[tuple[GateId, Holder, int, int]]:
         """Yield for how long each holder was there while its attempt did not run and the gate was flagged."""
-        runs: dict[str, RunWrite] = {}
-        pages: dict[GateId, dict[int, GateWrite]] = defaultdict(dict)
-        idle: dict[tuple[GateId, Holder], int] = {}
-        where: dict[str, set[tuple[GateId, Holder]]] = defaultdict(set)
-        ended: list[tuple[GateId, Holder, int, int]] = []
-
-        def update(key: tuple[GateId, Holder], at: int) -> None:
-            gate, holder = key
-            there = any(holder in page.holders for page in pages[gate].values())
-            run = runs.get(holder.run_id)
-            works = run is not None and run.status is Status.RUNNING and run.attempt_token == holder.token
-            flagged = 0 in pages[gate] and pages[gate][0].slot is not None
-            stopped = all(limits.is_stopped for limits in self.in_window(gate, at, at))
-            if there and not works and flagged and not stopped:
-                idle.setdefault(key, at)
-            elif (since := idle.pop(key, None)) is not None:
-                ended.append((gate, holder, since, at - since))
-
-        writes: list[tuple[int, int, int, RunWrite | GateWrite]] = [
-            *((write.at, 0, number, write) for number, write in enumerate(self.journal.runs)),
-            *((write.at, 1, number, write) for number, write in enumerate(self.journal.gates)),
+        writes: list[tuple[int, int, RunWrite | GateWrite]] = [
+            *((write.at, 0, write) for write in self.journal.runs),
+            *((write.at, 1, write) for write in self.journal.gates),
         ]
-        for at, _, _, write in sorted(writes, key=lambda one: one[:3]):
+        places = _Places(self)
+        for at, _, write in sorted(writes, key=lambda one: one[:2]):
             if isinstance(write, RunWrite):
-                runs[write.run_id] = write
-                for key in list(where[write.run_id]):
-                    update(key, at)
-                continue
-            before = pages[write.gate].get(write.page)
-            pages[write.gate][write.page] = write
-            changed = (before.holders if before else frozenset()) | write.holders
-            if write.page == 0 and (before is None or (before.slot is None) != (write.slot is None)):
-                changed = changed.union(*(page.holders for page in pages[write.gate].values()))
-            for holder in changed:
-                where[holder.run_id].add((write.gate, holder))
-                update((write.gate, holder), at)
-        yield from ended
+                places.note_run(write, at)
+            else:
+                places.note_page(write, at)
+        yield from places.ended
         now = self.journal.world.clock.now()
-        yield from ((gate, holder, since, now - since) for (gate, holder), since in idle.items())
+        yield from ((gate, holder, since, now - since) for (gate, holder), since in places.idle.items())
 
     def holders(self) -> dict[GateId, int]:
         """Return how many holders each gate has at the end."""
@@ -227,6 +203,47 @@ class Checks:
 
     def _time(self, at: int) -> str:
         return f"{(at - self.began) / 1000:.3f} s"
+
+
+@dataclass
+class _Places:
+    """The places that are idle while the writes are read: their attempt does not run, and runs may wait."""
+
+    checks: Checks
+    runs: dict[str, RunWrite] = field(default_factory=dict)
+    pages: dict[GateId, dict[int, GateWrite]] = field(default_factory=lambda: defaultdict(dict))
+    of_run: dict[str, set[tuple[GateId, Holder]]] = field(default_factory=lambda: defaultdict(set))
+    idle: dict[tuple[GateId, Holder], int] = field(default_factory=dict)
+    ended: list[tuple[GateId, Holder, int, int]] = field(default_factory=list)
+
+    def note_run(self, run: RunWrite, at: int) -> None:
+        self.runs[run.run_id] = run
+        for gate, holder in self.of_run[run.run_id]:
+            self._update(gate, holder, at)
+
+    def note_page(self, page: GateWrite, at: int) -> None:
+        before = self.pages[page.gate].get(page.page)
+        self.pages[page.gate][page.page] = page
+        changed = page.holders if before is None else before.holders | page.holders
+        if page.page == 0 and (before is None or (before.slot is None) != (page.slot is None)):
+            changed = changed.union(*(one.holders for one in self.pages[page.gate].values()))
+        for holder in changed:
+            self.of_run[holder.run_id].add((page.gate, holder))
+            self._update(page.gate, holder, at)
+
+    def _update(self, gate: GateId, holder: Holder, at: int) -> None:
+        if self._is_idle(gate, holder, at):
+            self.idle.setdefault((gate, holder), at)
+        elif (since := self.idle.pop((gate, holder), None)) is not None:
+            self.ended.append((gate, holder, since, at - since))
+
+    def _is_idle(self, gate: GateId, holder: Holder, at: int) -> bool:
+        pages, run = self.pages[gate], self.runs.get(holder.run_id)
+        if not any(holder in page.holders for page in pages.values()) or 0 not in pages or pages[0].slot is None:
+            return False
+        if all(limits.is_stopped for limits in self.checks.in_window(gate, at, at)):
+            return False
+        return run is None or run.status is not Status.RUNNING or run.attempt_token != holder.token
 
 
 def _held(run: RunWrite) -> list[GateId]:

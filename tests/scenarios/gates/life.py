@@ -40,6 +40,8 @@ LEAVES: Final = 10 * MINUTE
 TENANTS: Final = ("acme", "beta")
 NAMES: Final = ("alone", "both", "customer", "rate")
 KEYED: Final = "customer"
+QUICKLY: Final = (30, 50, 17, 3)
+SLOWLY: Final = (10, 20, 40, 30)
 LIVE: Final = frozenset(Status) - TERMINAL - {Status.COMPLETED}
 
 
@@ -59,7 +61,7 @@ class Life:
     """How long each attempt takes. None: by chance."""
     calm_since: int = 0
     """The time at which the last fault has struck."""
-    pace: tuple[int, ...] = (30, 50, 17, 3)
+    pace: tuple[int, ...] = QUICKLY
     """How many attempts are short or long."""
     acts: Counter[str] = field(default_factory=Counter)
 
@@ -70,13 +72,10 @@ class Life:
         """Plan the events of the story."""
         gated, chance = self.gated, self.chance
         gated.work = self._work
-        self.pace = chance.choice((self.pace, self.pace, (10, 20, 40, 30)))
         gated.visibility_ms = chance.choice((40_000, 120_000, 900_000))
+        self.pace = chance.choice((QUICKLY, QUICKLY, SLOWLY))
         if self.faulty:
-            gated.duplicated = chance.choice((0.0, 0.05, 0.2))
-            scale = chance.choice((0.2, 1.0, 3.0))
-            rates = [scale * chance.choice((0.0, 0.002, 0.01)) for _ in range(4)]
-            gated.weather.odds = Odds(crash=rates[0], away=rates[1], repeated=rates[2], stop=rates[3] / 4)
+            self._let_faults_strike()
         for tenant in TENANTS:
             for name in NAMES:
                 gated.world.gates.put(tenant, name, self._limits(name))
@@ -84,14 +83,23 @@ class Life:
                 gated.world.limits.put(tenant, self._tenant_limits())
         for _ in range(chance.randint(1, 2)):
             gated.clock.spawn(partial(gated.pull_worker, PULL, chance.randint(1, 6)), at=NOON + chance.randrange(5_000))
+        self._plan_acts()
+
+    def _let_faults_strike(self) -> None:
+        gated, chance = self.gated, self.chance
+        gated.duplicated = chance.choice((0.0, 0.05, 0.2))
+        scale = chance.choice((0.2, 1.0, 3.0))
+        rates = [scale * chance.choice((0.0, 0.002, 0.01)) for _ in range(4)]
+        gated.weather.odds = Odds(crash=rates[0], away=rates[1], repeated=rates[2], stop=rates[3] / 4)
+
+    def _plan_acts(self) -> None:
+        chance = self.chance
         for _ in range(chance.randint(3, 8)):
             self._burst()
         for _ in range(chance.randint(0, 3)):
             self._recurring()
-        if self.changing:
-            for _ in range(chance.randint(0, 14)):
-                when = NOON + chance.randrange(5_000, STORY)
-                gated.at(when, chance.choice(self._changes()))
+        for _ in range(chance.randint(0, 14) if self.changing else 0):
+            self.gated.at(NOON + chance.randrange(5_000, STORY), chance.choice(self._changes()))
 
     # Runs
 
@@ -278,6 +286,7 @@ class Life:
         gated.let_pass(STORY / 1000)
         gated.calm_down()
         self.calm_since = gated.clock.now()
+        self.pace = QUICKLY
         gated.clock.spawn(partial(gated.pull_worker, PULL, 6))
         gated.clock.spawn(partial(gated.pull_worker, LONELY, 6))
         # A client that was stopped may act when the story is over.

@@ -92,9 +92,7 @@ class OnePlace:
         """Let the worker store the end of the attempt, and delete its message."""
         engine = self.simulation.engine(faults)
         with suppress(Crash, Unavailable):
-            finish_run(
-                engine, started.run, started.definition, Answer(ok=True), chance=random.Random(1), patience_ms=0
-            )
+            finish_run(engine, started.run, started.definition, Answer(ok=True), chance=random.Random(1), patience_ms=0)
             engine.queues.delete(self.messages[started.run.run_id])
 
     def state(self) -> GateState:

@@ -11,27 +11,27 @@ from onthedot.domain.gates import places
 from onthedot.domain.gates.state import GateChange
 from onthedot.engines.sqlite.gates import SqliteGateStore
 from onthedot.use_cases.attempts import start_run
-from onthedot.use_cases.gates import ask_gates, look_at_gate, wait_at_gate
+from onthedot.use_cases.gates import ask_gates, flag_gate, look_at_gate, wait_at_gate
 
 Plant = Callable[[], Any]
 
 
 def no_fence_before_free() -> Any:
     """A look frees the place of an attempt that may still start or go on."""
-    return mock.patch.object(look_at_gate, "_fenced", lambda *_: True)
+    return mock.patch.object(look_at_gate, "_fenced", return_value=True)
 
 
 @contextmanager
 def flag_after_park() -> Iterator[None]:
     """A run goes on the list before the gate is flagged."""
-    flag = wait_at_gate.flag_gate
+    flag = flag_gate.flag_gate
 
     def only_later(engine: Any, gate: Any, priority: Any, now: int, state: Any = None, **more: Any) -> Any:
         return flag(engine, gate, priority, now, **more) if state is None else replace(state, flagged_at=now)
 
     with (
         mock.patch.object(wait_at_gate, "flag_gate", only_later),
-        mock.patch.object(wait_at_gate, "is_in_time", lambda *_: False),
+        mock.patch.object(wait_at_gate, "is_in_time", return_value=False),
     ):
         yield
 
@@ -62,7 +62,7 @@ def one_place_too_many() -> Any:
 
 def woken_stopped_by_flag() -> Any:
     """A woken run counts as a newcomer, so that the runs that wait stop it again."""
-    ask = start_run.ask_gates
+    ask = ask_gates.ask_gates
 
     def as_newcomer(engine: Any, message: Any, *given: Any) -> Any:
         return ask(engine, replace(message, woken=None), *given)
@@ -72,15 +72,12 @@ def woken_stopped_by_flag() -> Any:
 
 def rate_counted_before_wait() -> Any:
     """A start is counted at the time at which its rate was asked, and happens later."""
-    ask = start_run.ask_gates
+    count = ask_gates._count_starts
 
-    def later(engine: Any, *given: Any) -> Any:
-        answer = ask(engine, *given)
-        if isinstance(answer, ask_gates.Permit) and not any(place[0].isdigit() for place in answer.held):
-            return replace(answer, at=engine.clock.now())
-        return answer
+    def earlier(asking: Any, _: int) -> bool:
+        return count(asking, asking.now)
 
-    return mock.patch.object(start_run, "ask_gates", later)
+    return mock.patch.object(ask_gates, "_count_starts", earlier)
 
 
 @contextmanager

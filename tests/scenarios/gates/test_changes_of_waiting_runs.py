@@ -95,6 +95,24 @@ def test_a_waiting_run_that_is_stopped_leaves_the_list_and_never_runs(  # noqa: 
     assert len(simulation.target.times_of(other.run_id)) == 1
 
 
+@pytest.mark.parametrize("slow", [0.05, 0.0001])
+@pytest.mark.parametrize("raised", [GateLimits(per_second=50), GateLimits(per_second=5, burst=3)])
+def test_a_raised_rate_lets_waiting_and_new_runs_start_within_a_minute(
+    api: Api, simulation: Simulation, world: World, slow: float, raised: GateLimits
+) -> None:
+    put_gate(world.engine, "acme", "stripe", GateLimits(per_second=slow))
+    runs = [api.job(gates=["stripe"]) for _ in range(14)]
+    simulation.let_pass(5)
+    waiting = [run_id for run_id in runs if gate_of_slot(stored(world, run_id).slot) == STRIPE]
+    put_gate(world.engine, "acme", "stripe", raised)
+    late = api.job(gates=["stripe"])
+    simulation.let_pass(60)
+    assert len(waiting) >= 4
+    assert {stored(world, run_id).status for run_id in (*waiting, late)} == {Status.SUCCEEDED}
+    simulation.let_pass(120)
+    assert [len(simulation.target.times_of(run_id)) for run_id in (*runs, late)] == [1] * 15
+
+
 def test_a_change_that_moves_nothing_leaves_a_waiting_run_in_its_place(
     api: Api, simulation: Simulation, world: World
 ) -> None:

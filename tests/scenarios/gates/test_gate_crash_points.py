@@ -143,7 +143,9 @@ def test_the_effects_of_a_look_are_all_known(dead: str) -> None:
 
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.MEANWHILE])
-@pytest.mark.parametrize(("dead", "at"), [(dead, at) for dead, (_, effects) in LOOKS.items() for at in range(len(effects))])
+@pytest.mark.parametrize(
+    ("dead", "at"), [(dead, at) for dead, (_, effects) in LOOKS.items() for at in range(len(effects))]
+)
 def test_a_look_that_dies_is_done_again(dead: str, at: int, fault: Fault) -> None:
     with one_place() as gate:
         waiting = LOOKS[dead][0](gate)

@@ -27,7 +27,7 @@ from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import continue_tick, plan_ticks
-from onthedot.use_cases.gates import ask_gates
+from onthedot.use_cases.gates import ask_gates, wake
 from onthedot.use_cases.workers.lease_batch import LeasedRun
 from onthedot.use_cases.workers.lease_runs import lease_runs
 from onthedot.use_cases.workers.report_run import complete_run
@@ -116,15 +116,17 @@ class GatedWorld:
     work: Work = _fine
     visibility_ms: int = 120_000
     """For how long the queue hides a message from other push workers."""
-    push_workers: int = 60
+    push_workers: int = 300
     """Most push workers at work at once."""
     duplicated: float = 0.0
     """How likely the queue delivers a message twice."""
     errors: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     busy: int = 0
+    awake: bool = True
+    """Whether pull workers ask often for work."""
     _machines: list[Engine] = field(default_factory=list)
-    _asked: int | None = None
+    _asked: tuple[int, bool] | None = None
     _found: int | None = None
 
     def __post_init__(self) -> None:
@@ -197,10 +199,13 @@ class GatedWorld:
     def _next_message(self) -> int:
         """Return when a message becomes visible, or became so."""
         with self.world.database.transaction() as connection:
-            if connection.total_changes != self._asked:
-                queues = [queue_key(pool, priority) for pool, priority in self._pushed()]
-                query = f"SELECT min(visible_at) FROM messages WHERE queue IN ({', '.join('?' * len(queues))}, 'ticks')"
-                self._asked, self._found = connection.total_changes, connection.execute(query, queues).fetchone()[0]
+            asked = (connection.total_changes, self.busy < self.push_workers)
+            if asked != self._asked:
+                queues = ["ticks"]
+                if asked[1]:
+                    queues += [queue_key(pool, priority) for pool, priority in self._pushed()]
+                query = f"SELECT min(visible_at) FROM messages WHERE queue IN ({', '.join('?' * len(queues))})"
+                self._asked, self._found = asked, connection.execute(query, queues).fetchone()[0]
         return self.clock.now() + BUCKET_MS if self._found is None else self._found
 
     def _pushed(self) -> list[tuple[str, Any]]:
@@ -243,7 +248,9 @@ class GatedWorld:
     def pull_worker(self, pool: str, places: int = 4) -> None:
         """Be a pull worker for ever. When its process dies, another one begins after a while."""
         engine = self.machine()
-        offer = Offer(pool, frozenset({"http", "shell"}), Resources(concurrency=places, cpu=4, memory_mb=4096))
+        worker_id = f"worker_{self.chance.getrandbits(64):016x}"
+        resources = Resources(concurrency=places, cpu=4, memory_mb=4096)
+        offer = Offer(pool, frozenset({"http", "shell"}), resources, worker_id=worker_id)
         try:
             record = self._until_answered(lambda: register_worker(engine, None, offer))
             running: dict[str, None] = {}
@@ -259,7 +266,7 @@ class GatedWorld:
                         for lease in lease_runs(engine, known, most=places - len(running), idle=not running).leases:
                             running[lease.run.run_id] = None
                             self.clock.spawn(partial(self._complete, engine, lease, running))
-                self.clock.sleep_until(self.clock.now() + self.chance.randint(100, 600))
+                self.clock.sleep_until(self.clock.now() + self.chance.randint(100, 1_000) * (1 if self.awake else 10))
         except Crash:
             begins = self.clock.now() + self.chance.randrange(20_000)
             self.clock.spawn(partial(self.pull_worker, pool, places), at=begins)
@@ -326,6 +333,8 @@ def a_gated_world(seed: int, deployment: Deployment = DEPLOYMENT) -> Iterator[Ga
         Database() as database,
         mock.patch.object(ids, "secrets", secrets),
         mock.patch.object(ask_gates, "_CHANCE", pages),
+        mock.patch.object(ask_gates, "_OFFSET", pages.random()),
+        mock.patch.object(wake, "_CHANCE", pages),
     ):
         world = World.on(database, clock, deployment, page_size=10)
         index = LaggingIndex(world, random.Random(chance.random()), some_lag)

@@ -74,7 +74,7 @@ def progress(world: World) -> int:
     """Return the least bucket that all passes of all shards have completed."""
     with world.database.transaction() as connection:
         done = [json.loads(row["done"]) for row in connection.execute("SELECT done FROM shard_progress")]
-    return min(min(one["fire"], one["watch"]) for one in done)
+    return int(min(min(one["fire"], one["watch"]) for one in done))
 
 
 def test_runs_wait_on_the_list_and_all_run_once_when_the_queue_is_open_again(storm: StormySimulation) -> None:
@@ -197,7 +197,7 @@ def test_a_record_that_cannot_be_read_is_set_aside_from_the_list(storm: StormySi
 def test_a_gate_that_fails_stops_neither_the_others_nor_progress(
     storm: StormySimulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = sweep_overdue.look_at_queue
+    look = look_at_queue.look_at_queue
 
     def fails(look_now: Any, gate: Any, slot: str) -> None:
         if gate == queue_gate("default-low"):
@@ -292,7 +292,9 @@ def reads_of_ticks(simulation: Simulation, count: int) -> int:
     """Return how many reads the ticks make: requests for slots, for records and for gates."""
     reads = Counter[str]()
     world = simulation.world
-    simulation.world = replace(world, **{p: CountedReads(getattr(world, p), reads) for p in ("store", "gates")})
+    store: Any = CountedReads(world.store, reads)
+    gates: Any = CountedReads(world.gates, reads)
+    simulation.world = replace(world, store=store, gates=gates)
     for _ in range(count):
         tick(simulation)
     simulation.world = world

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from onthedot.domain.gates import rate
-from onthedot.domain.gates.limits import GateLimits
+from onthedot.domain.gates.limits import IN_FORCE_MS, GateLimits
 from onthedot.domain.gates.state import GateChange, GateState
 
 NOW = 1_700_000_000_000
@@ -94,3 +94,27 @@ def test_reservations_at_the_same_time_do_not_refuse_each_other() -> None:
     assert first is not None
     assert second is not None
     assert rate.reserved(limits, after(after(state, first), second), 1) == [NOW + 6_000]
+
+
+@pytest.mark.parametrize("slow", [GateLimits(per_second=0.001), GateLimits(per_second=0.0001, burst=200)])
+@pytest.mark.parametrize("raised", [GateLimits(per_second=10), GateLimits(per_second=10, burst=5)])
+def test_a_raised_rate_does_not_wait_for_the_instants_of_the_old_one(slow: GateLimits, raised: GateLimits) -> None:
+    state = GateState()
+    for _ in range(slow.burst or 1):
+        state = after(state, rate.start(slow, state, NOW))
+    limits = replace(raised, put_at=NOW)
+    first = NOW + IN_FORCE_MS + 100
+    assert rate.first_instant(limits, state, NOW) == first
+    assert rate.too_soon(limits, state, NOW + IN_FORCE_MS, newcomer=False) == first
+    assert rate.too_soon(limits, state, first, newcomer=True) is None
+    state = after(state, rate.start(limits, state, first))
+    assert rate.too_soon(limits, state, first, newcomer=True) == first + 100  # the burst counts as used up
+    assert rate.too_soon(limits, state, first + 100, newcomer=True) is None
+
+
+def test_a_worker_whose_clock_is_behind_starts_no_more_than_the_others() -> None:
+    limits = GateLimits(per_second=10, burst=3)
+    state = GateState()
+    for _ in range(3):
+        state = after(state, rate.start(limits, state, NOW))
+    assert rate.too_soon(limits, state, NOW - rate.SKEW_MS + 1, newcomer=False) == NOW + 100

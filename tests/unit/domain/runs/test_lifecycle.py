@@ -6,6 +6,7 @@ import pytest
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.gates.names import GateId, gate_of_slot, queue_gate, waiting_slot
+from onthedot.domain.gates.rate import LONGEST_AHEAD_MS
 from onthedot.domain.runs import changes, lifecycle
 from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.lifecycle import Failure
@@ -106,6 +107,12 @@ def woken(at: int | None = None) -> Move:
 
 def reserved(at: int, deployment: Deployment = DEPLOYMENT) -> Move:
     return lifecycle.reserve("r", "g", at, LATER, woken="stripe", fresh_generation="new", deployment=deployment)
+
+
+def test_a_run_that_has_reserved_an_instant_is_sent_for_it_however_far_it_is() -> None:
+    """A claim pass would send it as a newcomer, which has no instant and gets the last one."""
+    at = LATER + LONGEST_AHEAD_MS
+    assert reserved(at, Deployment(shards=2, lookahead=0, history_days=7)).to is Status.DISPATCHED
 
 
 @pytest.mark.parametrize(

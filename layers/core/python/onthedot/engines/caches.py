@@ -58,7 +58,7 @@ class _Found(Generic[Key, Value]):
 
 
 class CachedLimits:
-    """A `LimitsStore` that reads all limits, and those of one tenant, at most every two seconds."""
+    """A `LimitsStore` that reads all limits, and those of one tenant, at most every second."""
 
     def __init__(self, store: LimitsStore, clock: Clock) -> None:
         self._store = store
@@ -83,7 +83,7 @@ class CachedLimits:
         return self._limits
 
     def find(self, tenant: str) -> TenantLimits | None:
-        """Return the limits of the tenant. While the store fails, return the last known ones for a minute."""
+        """Return the limits of the tenant. While the store fails, return the last known ones for five seconds."""
         return self._found.find(tenant)
 
     def put(self, tenant: str, limits: TenantLimits | None) -> None:
@@ -93,14 +93,14 @@ class CachedLimits:
 
 
 class CachedGates:
-    """A `GateStore` that reads the limits of a gate at most every two seconds. It remembers no state."""
+    """A `GateStore` that reads the limits of a gate at most every second. It remembers no state."""
 
     def __init__(self, store: GateStore, clock: Clock) -> None:
         self._store = store
         self._found: _Found[tuple[str, str], GateLimits | None] = _Found(lambda gate: store.find(*gate), clock)
 
     def find(self, tenant: str, name: str) -> GateLimits | None:
-        """Return the limits of the gate. While the store fails, return the last known ones for a minute."""
+        """Return the limits of the gate. While the store fails, return the last known ones for five seconds."""
         return self._found.find((tenant, name))
 
     def put(self, tenant: str, name: str, limits: GateLimits | None) -> None:

@@ -6,12 +6,16 @@ from typing import Final
 
 from onthedot.domain.errors import Problem
 
-KNOWN_MS: Final = 2_000
+KNOWN_MS: Final = 1_000
 """A process remembers limits for this long."""
-LONGEST_ASK_MS: Final = 1_500
+LONGEST_ASK_MS: Final = 1_000
 """An attempt that asks its gates for longer than this asks again, because it may know old limits only."""
-IN_FORCE_MS: Final = KNOWN_MS + LONGEST_ASK_MS
-"""So long after new limits were written, no attempt starts by the old ones."""
+IN_FORCE_MS: Final = KNOWN_MS + 3 * LONGEST_ASK_MS
+"""So long after new limits were written, no attempt starts by the old ones.
+
+The last attempt that knows the old limits has asked after one ask. One that knows the new limits, and counted the
+holders before that, has asked after two. One that counted before this one took its place has asked after three.
+"""
 MOST_IN_FLIGHT: Final = 1_000
 MOST_PER_SECOND: Final = 200.0
 """Each start at a gate with a rate writes its item. One item of DynamoDB takes 1,000 writes a second."""

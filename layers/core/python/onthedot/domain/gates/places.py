@@ -51,3 +51,10 @@ def room_on_first_page(limit: int, pages: Sequence[frozenset[Holder]]) -> int:
 def fits(limit: int, pages: Sequence[frozenset[Holder]]) -> bool:
     """Return whether no page has more holders than it has room for under the limit."""
     return all(len(holders) <= room(limit, page) for page, holders in enumerate(pages))
+
+
+def free(limit: int, pages: Sequence[frozenset[Holder]]) -> int:
+    """Return how many attempts would get a place now."""
+    if fits(limit, pages):
+        return limit - sum(len(page) for page in pages)
+    return max(0, room_on_first_page(limit, pages) - len(pages[0]))

@@ -10,11 +10,13 @@ newcomer does not start before the instants that are reserved.
 from math import ceil
 from typing import Final
 
-from onthedot.domain.gates.limits import GateLimits
+from onthedot.domain.gates.limits import IN_FORCE_MS, GateLimits
 from onthedot.domain.gates.state import GateChange, GateState
 
 LONGEST_AHEAD_MS: Final = 150_000
 """How far ahead an instant is reserved: until after the next look. Runs beyond it wait on the list."""
+SKEW_MS: Final = 30_000
+"""The clocks of two workers differ by less than this."""
 
 
 def interval(limits: GateLimits) -> int:
@@ -24,19 +26,19 @@ def interval(limits: GateLimits) -> int:
 
 def too_soon(limits: GateLimits, state: GateState, now: int, *, newcomer: bool) -> int | None:
     """Return the millisecond before which the run must not start. None: it may start at `now`, a millisecond."""
-    first = _first(limits, state) if newcomer else _strict(limits, state)
+    first = _first(limits, state, now) if newcomer else _strict(limits, state, now)
     return None if first <= now * 1000 else ceil(first / 1000)
 
 
 def start(limits: GateLimits, state: GateState, now: int) -> GateChange:
     """Return the change that counts a start at this millisecond."""
-    following = max(state.next_start or 0, now * 1000) + interval(limits)
+    following = max(_next_start(limits, state, now), now * 1000) + interval(limits)
     return GateChange(equals={"next_start": state.next_start}, sets={"next_start": following})
 
 
 def reserve(limits: GateLimits, state: GateState, now: int, count: int) -> GateChange | None:
     """Return the change that reserves the next `count` instants. None: they are too far ahead."""
-    first = max(_first(limits, state), now * 1000)
+    first = max(_first(limits, state, now), now * 1000)
     if first > (now + LONGEST_AHEAD_MS) * 1000:
         return None
     step = count * interval(limits)
@@ -55,18 +57,33 @@ def reserved(limits: GateLimits, after: GateState, count: int) -> list[int]:
 
 def free_instants(limits: GateLimits, state: GateState, now: int) -> int:
     """Return how many instants can be reserved now."""
-    first = max(_first(limits, state), now * 1000)
+    first = max(_first(limits, state, now), now * 1000)
     return max(0, ((now + LONGEST_AHEAD_MS) * 1000 - first) // interval(limits) + 1)
 
 
-def first_instant(limits: GateLimits, state: GateState) -> int:
-    """Return the next instant that no run has reserved, in milliseconds."""
-    return ceil(_first(limits, state) / 1000)
+def first_instant(limits: GateLimits, state: GateState, now: int) -> int:
+    """Return the next instant that no run has reserved, in milliseconds. It may be over."""
+    return ceil(_first(limits, state, now) / 1000)
 
 
-def _strict(limits: GateLimits, state: GateState) -> int:
-    return (state.next_start or 0) - ((limits.burst or 1) - 1) * interval(limits)
+def _next_start(limits: GateLimits, state: GateState, now: int) -> int:
+    """Return `next_start`. One that no start under these limits can have made does not count.
+
+    A start sets it at most `burst` intervals ahead. One that is farther ahead was set under slower limits, which must
+    not delay the starts after they were raised. Then the first start is one interval after the last one that may have
+    followed the old limits, and the burst is used up.
+    """
+    found = state.next_start or 0
+    burst = limits.burst or 1
+    if found <= (now + SKEW_MS) * 1000 + burst * interval(limits):
+        return found
+    first = (limits.put_at + IN_FORCE_MS) * 1000 + interval(limits)
+    return max(first, now * 1000) + (burst - 1) * interval(limits)
 
 
-def _first(limits: GateLimits, state: GateState) -> int:
-    return max(_strict(limits, state), state.next_instant or 0)
+def _strict(limits: GateLimits, state: GateState, now: int) -> int:
+    return _next_start(limits, state, now) - ((limits.burst or 1) - 1) * interval(limits)
+
+
+def _first(limits: GateLimits, state: GateState, now: int) -> int:
+    return max(_strict(limits, state, now), state.next_instant or 0)

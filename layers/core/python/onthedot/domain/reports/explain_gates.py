@@ -136,7 +136,7 @@ def _about(facts: GateFacts, limits: GateLimits, priority: Priority, now: int) -
     turn = (facts.before + 1) / share(priority, facts.state.priorities)
     waits: list[float] = []
     if limits.per_second:
-        first = max(rate.first_instant(limits, facts.state), now)
+        first = max(rate.first_instant(limits, facts.state, now), now)
         waits.append(first - now + (turn - 1) * rate.interval(limits) / 1000)
     if limits.in_flight:
         if facts.in_use >= limits.in_flight and not facts.running_ms:

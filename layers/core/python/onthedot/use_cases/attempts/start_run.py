@@ -70,9 +70,10 @@ def start_run(
     """
     checked = check_before_start(engine, message, assigned=assigned)
     if isinstance(checked, Settled):
-        pass_on(engine, message)
-        return Done(checked.what)
+        return _dropped(engine, message, checked.what)
     refusal = None if check_fit is None else check_fit(message, checked.definition)
+    if isinstance(refusal, Done):
+        return _dropped(engine, message, refusal.what)
     if refusal is not None:
         return refusal
     gates = message.gates if checked.gates is None else checked.gates
@@ -89,6 +90,15 @@ def definition_of(engine: Engine, run: Record) -> Definition | None:
         return run.definition
     job = engine.store.get(job_id_of(run.run_id))
     return None if job is None else job.definition
+
+
+def _dropped(engine: Engine, message: RunMessage, what: str) -> Done:
+    """Drop a message before its run has asked any gate. Its run may be on a list, and its wake belongs to the next."""
+    run = engine.store.get(message.run_id)
+    if run is not None:
+        flag_again(engine, run)
+    pass_on(engine, message)
+    return Done(what)
 
 
 def _start_with(
@@ -114,7 +124,10 @@ def _wait(engine: Engine, message: RunMessage, refused: Denied | TooSoon) -> Ver
         moved = wait_at_gate(engine, message, refused)
     if moved is None:
         return Done(f"waits at gate {refused.at.gate.named}")
-    return _settle(engine, message, moved, engine.clock.now())
+    verdict = _settle(engine, message, moved, engine.clock.now())
+    if isinstance(verdict, Done):
+        pass_on(engine, message)
+    return verdict
 
 
 def _start(engine: Engine, message: RunMessage, worker_id: str, permit: Permit) -> Record | Verdict:

@@ -25,6 +25,7 @@ from onthedot.domain.reports.audit import (
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Engine
+from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.set_aside import read_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
 
@@ -76,7 +77,8 @@ def _unwatched(engine: Engine, runs: Sequence[Record], now: int) -> set[GateId]:
             watched.add(gate)
             continue
         # A flag is taken away when no run waits any more. Then this one has left the list since it was read.
-        current = engine.store.get(run.run_id)
+        deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
+        current = engine.store.get_many([run.run_id], deadline).found.get(run.run_id)
         if current is not None and current.slot == run.slot:
             found.add(gate)
     return found

@@ -15,7 +15,7 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import has_graph
 from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import DECISION_MS
+from onthedot.domain.runs.slots import DECISION_MS, WATCH_DISTANCE
 from onthedot.domain.runs.start_window import has_expired
 from onthedot.domain.runs.sweep import Act, Leave, Nothing, decide, waits_long
 from onthedot.ports import Deadline, Engine, Moved, SlotEntry, Undecided
@@ -39,7 +39,7 @@ RUNS_PER_ROUND: Final = 100
 LOOK_MS: Final = 20_000
 """The longest look at one gate. The next look goes on."""
 FAILED_GATE_BUCKETS: Final = 5
-"""A gate that could not be looked at is tried again after this number of buckets."""
+"""A gate that this version cannot look at is tried again after this number of buckets."""
 _SWEPT: Final = (Status.DISPATCHED, Status.RUNNING)
 
 
@@ -103,7 +103,8 @@ def _look_at_gates(sweep: Sweep, entries: Sequence[SlotEntry]) -> None:
             traceback = None if isinstance(error, Unavailable) else error
             extra = {"gate": entry.run_id, "slot": sweep.slot, "error": str(error)}
             _LOG.error("gate_failed", extra=extra, exc_info=traceback)
-            whole = _look_later(sweep, entry)
+            buckets = WATCH_DISTANCE if isinstance(error, Unavailable) else FAILED_GATE_BUCKETS
+            whole = _look_later(sweep, entry, buckets)
         sweep.whole = sweep.whole and whole
 
 
@@ -116,14 +117,14 @@ def _look_at(sweep: Sweep, gate: GateId, deadline: Deadline) -> bool:
     return True
 
 
-def _look_later(sweep: Sweep, entry: SlotEntry) -> bool:
+def _look_later(sweep: Sweep, entry: SlotEntry, buckets: int) -> bool:
     """Move a gate that could not be looked at to a later slot. Return whether it is no longer in this one.
 
     If it stayed, progress could not pass the slot, and each tick would read more slots.
     """
     try:
         gate = GateId.read(entry.run_id)
-        sets = next_look(gate, sweep.engine.clock.now(), FAILED_GATE_BUCKETS, sweep.engine.deployment.shards)
+        sets = next_look(gate, sweep.engine.clock.now(), buckets, sweep.engine.deployment.shards)
         sweep.engine.gates.change(gate, GateChange(equals={"slot": sweep.slot}, sets=sets))
     except Unavailable:
         return False

@@ -14,7 +14,7 @@ from onthedot.domain.gates import places, rate
 from onthedot.domain.gates.limits import LONGEST_ASK_MS
 from onthedot.domain.gates.state import GateState, Holder
 from onthedot.ports import Engine, RunMessage
-from onthedot.use_cases.gates.give_back_places import NO_PAGE, give_back
+from onthedot.use_cases.gates.give_back_places import NO_PAGE, asked_at, give_back
 from onthedot.use_cases.gates.limited_gates import LimitedGate, SeenGate, limited_gates
 from onthedot.use_cases.gates.waiting_runs import is_list_empty
 from onthedot.use_cases.gates.wake import reserve_instants
@@ -104,8 +104,11 @@ def ask_gates(
             continue
         if refusal is not None:
             return refusal
-        if engine.clock.now() - began <= LONGEST_ASK_MS and _count_starts(asking):
-            return Permit(asking.now, token, tuple(asking.held), asking.holder)
+        # The start is later than the end of each attempt whose place this one has got.
+        starts_at = engine.clock.now()
+        if starts_at - began <= LONGEST_ASK_MS and _count_starts(asking, starts_at):
+            held = (*asking.held, asked_at(asking.now)) if asking.held else ()
+            return Permit(starts_at, token, held, asking.holder)
         asking.give_back()
     return None
 
@@ -185,6 +188,8 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
     """Take a place of some page. Return the page, or None with the state that refused it."""
     gates, gate, holder = asking.engine.gates, each.gate, asking.holder
     capacity = places.layout(limit)
+    if gate.is_key and (full := _full_key(asking, each, limit, newcomer=newcomer)) is not None:
+        return None, full
     if capacity is None:
         answer = gates.take(gate, 0, holder, room=limit, newcomer=newcomer, capacity=None)
         if answer.done or answer.state.capacity is None:
@@ -194,8 +199,12 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
         state = gates.read(gate)
     if newcomer and state.is_flagged:
         return None, state
-    if places.is_larger(state.capacity, limit):
+    for _ in range(TRIES):
+        if not places.is_larger(state.capacity, limit):
+            break
         state = gates.change(gate, places.lay_out(state, limit)).state
+    else:
+        return None, state  # another process lays the pages out for other limits at the same time
     # If the limit was lowered, the pages may have too many holders for it.
     pages = [] if state.capacity == capacity else gates.pages(gate)
     if places.fits(limit, pages):
@@ -203,6 +212,16 @@ def _take(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> t
     room = places.room_on_first_page(limit, pages)
     answer = gates.take(gate, 0, holder, room=room, newcomer=newcomer, capacity=state.capacity)
     return (0 if answer.done else None), answer.state
+
+
+def _full_key(asking: Asking, each: LimitedGate, limit: int, *, newcomer: bool) -> GateState | None:
+    """Return the state of a key at which the run must wait. None: there may be a place.
+
+    A run that waits at a key flags the gate and the key. A read here saves it the refused write.
+    """
+    state = asking.engine.gates.read(each.gate)
+    is_full = state.capacity is None and len(state.holders) >= limit
+    return state if is_full or (newcomer and state.is_flagged) else None
 
 
 def _take_any_page(asking: Asking, each: LimitedGate, limit: int, state: GateState) -> tuple[int | None, GateState]:
@@ -235,16 +254,16 @@ def _note_waiting(asking: Asking, each: LimitedGate, state: GateState) -> None:
         asking.held.append(f"{NO_PAGE}#{each.gate.named}")
 
 
-def _count_starts(asking: Asking) -> bool:
-    """Count a start at each gate with a rate. Return False when another start came first."""
+def _count_starts(asking: Asking, at: int) -> bool:
+    """Count a start at this time at each gate with a rate. Return False when another start came first."""
     for each in asking.gates:
         if each.limits.per_second is None:
             continue
         state = asking.engine.gates.read(each.gate)
         for _ in range(TRIES):
-            if rate.too_soon(each.limits, state, asking.now, newcomer=False) is not None:
+            if rate.too_soon(each.limits, state, at, newcomer=False) is not None:
                 return False
-            answer = asking.engine.gates.change(each.gate, rate.start(each.limits, state, asking.now))
+            answer = asking.engine.gates.change(each.gate, rate.start(each.limits, state, at))
             if answer.done:
                 _note_waiting(asking, each, answer.state)
                 break

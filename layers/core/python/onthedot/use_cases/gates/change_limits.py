@@ -7,7 +7,7 @@ from typing import Final
 from onthedot.domain.errors import OnthedotError
 from onthedot.domain.gates.limits import IN_FORCE_MS, GateLimits
 from onthedot.domain.gates.names import GateId, keys_slot
-from onthedot.domain.gates.state import GateState
+from onthedot.domain.gates.state import GateChange, GateState
 from onthedot.domain.runs.records import Priority
 from onthedot.ports import Deadline, Engine
 from onthedot.use_cases.gates.flag_gate import flag_gate
@@ -37,10 +37,19 @@ def _wake(engine: Engine, gate: GateId) -> None:
     """Wake runs. The limits are written, so the caller must not get an error: a tick wakes the runs that are left."""
     try:
         # A process that still knew the old limits may have put a run on the list meanwhile.
-        if _may_wait(engine, gate, engine.gates.read(gate)):
+        state = engine.gates.read(gate)
+        _forget_instants(engine, gate, state)
+        if _may_wait(engine, gate, state):
             wake_waiting(engine, gate, Deadline.after(engine.clock.now(), WAKE_MS))
     except OnthedotError as error:
         _LOG.warning("left_to_a_pass", extra={"gate": gate.text, "error": str(error)})
+
+
+def _forget_instants(engine: Engine, gate: GateId, state: GateState) -> None:
+    """Let the next runs reserve instants of the new rate, and not after all instants of the old one."""
+    if state.next_instant is not None and state.next_instant > engine.clock.now() * 1000:
+        forget = GateChange(equals={"next_instant": state.next_instant}, sets={"next_instant": None})
+        engine.gates.change(gate, forget)
 
 
 def _may_wait(engine: Engine, gate: GateId, state: GateState) -> bool:

@@ -9,16 +9,26 @@ from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import Holder
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Engine
-from onthedot.use_cases.gates.wake import LAG_MS, HandOver, wake_next
+from onthedot.use_cases.gates.wake import LAG_MS, HandOver, ReturnedPlace, wake_next
 
 _LOG: Final = logging.getLogger(__name__)
 NO_PAGE: Final = "-"
 """Stands for the page of a gate that has no places, because it limits the rate only."""
 
 
+ASKED: Final = "@"
+"""Stands before the time at which the attempt asked for its places. The time is a part of its holder."""
+
+
+def asked_at(at: int) -> str:
+    """Return the time at which an attempt asked for its places, as the run keeps it beside them."""
+    return f"{ASKED}{at}"
+
+
 def holder_of(run: Record) -> Holder:
-    """Return the holder that stands for the running attempt at its gates."""
-    return Holder(run.attempt_token or "", run.generation, run.started_at or 0, run.run_id)
+    """Return the holder that stands for the running attempt at its gates. It asked for them before it started."""
+    asked = next((int(one.removeprefix(ASKED)) for one in run.held if one.startswith(ASKED)), run.started_at or 0)
+    return Holder(run.attempt_token or "", run.generation, asked, run.run_id)
 
 
 def give_back_places(engine: Engine, run: Record, hand_over: HandOver | None = None) -> Sequence[GateId]:
@@ -48,10 +58,14 @@ def give_back(
     late = []
     for place in held:
         page, _, named = place.partition("#")
+        if page.startswith(ASKED):
+            continue
         gate = GateId.of(tenant, named)
         try:
-            state = None if page == NO_PAGE else engine.gates.give_back(gate, int(page), holder)
-            if not wake_next(engine, gate, state if page == "0" else None, hand_over):
+            returned = None
+            if page != NO_PAGE:
+                returned = ReturnedPlace(int(page), engine.gates.give_back(gate, int(page), holder))
+            if not wake_next(engine, gate, returned, hand_over):
                 late.append(gate)
         except OnthedotError as error:
             _LOG.warning("place_not_given_back", extra={"gate": gate.text, "run": holder.run_id, "error": str(error)})

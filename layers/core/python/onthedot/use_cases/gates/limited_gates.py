@@ -33,7 +33,7 @@ def see(engine: Engine, gate: GateId) -> SeenGate:
 
 
 def limits_of(engine: Engine, gate: GateId) -> GateLimits | None:
-    """Return the limits of a gate, at most two seconds old. None: it limits nothing. Raise Unavailable."""
+    """Return the limits of a gate, at most one second old. None: it limits nothing. Raise Unavailable."""
     if gate.name == QUEUE:
         return None
     found = engine.limits.find(gate.tenant) if gate.name == TENANT else engine.gates.find(gate.tenant, gate.name)

@@ -6,7 +6,7 @@ A look is the safety net below the wakes of workers. It works from the stored st
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from onthedot.domain.errors import OnthedotError
 from onthedot.domain.gates import places, rate
@@ -88,7 +88,6 @@ def _look(engine: Engine, seen: SeenGate, deadline: Deadline, counts: Counter[st
     _repair(engine, seen.gate, deadline, counts)
     counts["woken"] += wake_free(engine, seen.gate, deadline)
     now = engine.clock.now()
-    _settle(engine, seen, now)
     is_old = (seen.state.flagged_at or 0) + LEAVE_MS < now
     is_empty = not note_oldest(engine, seen, counts)
     if is_old and not stays and is_empty:
@@ -100,7 +99,7 @@ def _buckets(engine: Engine, seen: SeenGate, now: int) -> int:
     """Return the buckets until the next look. The list of a slow rate needs one when its next instant is near."""
     if seen.limits is None or not seen.limits.per_second:
         return WATCH_DISTANCE
-    ahead = rate.first_instant(seen.limits, engine.gates.read(seen.gate)) - rate.LONGEST_AHEAD_MS - now
+    ahead = rate.first_instant(seen.limits, engine.gates.read(seen.gate), now) - rate.LONGEST_AHEAD_MS - now
     return min(max(WATCH_DISTANCE, ahead // BUCKET_MS), STOPPED_BUCKETS)
 
 
@@ -147,18 +146,6 @@ def _fenced(engine: Engine, run: Record, step: Repair, now: int) -> bool:
     return True
 
 
-def _settle(engine: Engine, seen: SeenGate, now: int) -> None:
-    """Lay the pages out for a limit that was lowered, when all workers know it and all pages fit."""
-    limits = seen.limits
-    if limits is None or limits.in_flight is None or limits.put_at + SETTLED_MS > now:
-        return
-    state = engine.gates.read(seen.gate)
-    if state.capacity == places.layout(limits.in_flight):
-        return
-    if places.fits(limits.in_flight, engine.gates.pages(seen.gate)):
-        engine.gates.change(seen.gate, places.lay_out(state, limits.in_flight))
-
-
 def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int, counts: Counter[str]) -> bool:
     """Move the gate to the slot of its next look, unless another process has moved it."""
     count_waiting(engine, seen, buckets, counts)
@@ -169,13 +156,23 @@ def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int, counts: 
 
 
 def _leave(engine: Engine, seen: SeenGate) -> bool:
-    """Take the flag away, unless a run may be on its way to the list."""
-    answer = engine.gates.change(
-        seen.gate,
-        GateChange(
-            equals={"slot": seen.state.slot, "flagged_at": seen.state.flagged_at},
-            sets={"slot": None, "fire_at": None, "flagged_at": None, "parts": None},
-            forget_priorities=True,
-        ),
-    )
-    return answer.done
+    """Take the flag away, unless a run may be on its way to the list or the limits are being changed."""
+    as_read = {"slot": seen.state.slot, "flagged_at": seen.state.flagged_at, "capacity": seen.state.capacity}
+    gone: dict[str, Any] = {"slot": None, "fire_at": None, "flagged_at": None, "parts": None}
+    change = GateChange(equals=as_read, sets={**gone, **_settled(engine, seen)}, forget_priorities=True)
+    return engine.gates.change(seen.gate, change).done
+
+
+def _settled(engine: Engine, seen: SeenGate) -> dict[str, Any]:
+    """Return the change that lays the pages out for a lowered limit, when all workers know it and all pages fit.
+
+    A change of the limits flags the gate first, so a gate that can leave has had its limits for a while. A change does
+    not flag the keys: their pages stay as they are, which costs reads.
+    """
+    limits = seen.limits
+    if seen.gate.is_key or limits is None or limits.in_flight is None:
+        return {}
+    if limits.put_at + SETTLED_MS > engine.clock.now() or seen.state.capacity == places.layout(limits.in_flight):
+        return {}
+    fits = places.fits(limits.in_flight, engine.gates.pages(seen.gate))
+    return {"capacity": places.layout(limits.in_flight)} if fits else {}

@@ -51,9 +51,8 @@ def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Reco
     current = current_record(outcome)
     if current is None or current.generation != generation:
         return current
-    if current.status is Status.DISPATCHED:
-        sent = replace(message, generation=generation, fire_at=refused.instant, woken=gate.named)
-        engine.queues.send([sent], Deadline.after(now, patience.SEND_MS))
+    sent = replace(message, generation=generation, fire_at=refused.instant, woken=gate.named)
+    engine.queues.send([sent], Deadline.after(now, patience.SEND_MS))
     pass_on(engine, message, gate)
     return None
 

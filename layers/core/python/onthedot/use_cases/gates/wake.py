@@ -7,8 +7,8 @@ watch slot, and a run that was not taken off is found by the next look.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Final
 
@@ -39,8 +39,14 @@ ALL: Final = 10_000
 LAG_MS: Final = 150
 """How long to wait before a list that seems empty is read once more: the index may lag."""
 MOST_AMONG: Final = 10
+MOST_TRIED: Final = 200
+"""Runs that were tried already and that the index may still show."""
+WIDER: Final = 4
+"""How many times as many runs to choose from, after the chosen ones were gone."""
 MOST_UNSERVED: Final = 10
-"""Most runs of pools without a worker that are woken for one place."""
+"""Most runs of pools without a worker that the end of an attempt wakes."""
+MOST_UNSERVED_OF_LOOK: Final = 1_000
+"""Most runs of pools without a worker that a look wakes, to get to the runs behind them."""
 RESERVE_TRIES: Final = 5
 
 _CHANCE: Final = random.Random()  # noqa: S311 - it keeps processes apart that wake runs at the same moment
@@ -50,11 +56,22 @@ HandOver = Callable[[RunMessage], bool]
 
 
 @dataclass(frozen=True, slots=True)
+class ReturnedPlace:
+    """A place that was given back, and its page after that."""
+
+    page: int
+    state: GateState
+    """Of a page other than 0 it has the holders only."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """How many runs to wake, and from how many of the first ones to choose them."""
 
     count: int
     among: int
+    unserved: int = MOST_UNSERVED
+    """Most runs of pools without a worker that are woken too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +82,19 @@ class Woken:
     message: RunMessage
 
 
-def wake_next(engine: Engine, gate: GateId, state: GateState | None = None, hand_over: HandOver | None = None) -> bool:
+def wake_next(
+    engine: Engine, gate: GateId, returned: ReturnedPlace | None = None, hand_over: HandOver | None = None
+) -> bool:
     """Wake one run if a place is free at the gate. Raise Unavailable.
 
-    `state` is the state after the caller has given a place back. Return False if no run is shown on the list although
+    `returned` is the place that the caller has given back just now. Return False if no run is shown on the list, and
     one may have gone there just now: the index may lag, and the caller should try once more after `LAG_MS`.
     """
-    state = engine.gates.read(gate) if state is None else state
+    state = returned.state if returned is not None and returned.page == 0 else engine.gates.read(gate)
     if not state.is_flagged:
         return True
     seen = SeenGate(gate, limits_of(engine, gate), state)
-    free = free_places(engine, seen)
+    free = free_places(engine, seen, returned)
     if not free:
         return True
     now = engine.clock.now()
@@ -114,8 +133,11 @@ def wake_free(engine: Engine, gate: GateId, deadline: Deadline) -> int:
     return total
 
 
-def free_places(engine: Engine, seen: SeenGate) -> int:
-    """Return how many runs may be woken at the gate now."""
+def free_places(engine: Engine, seen: SeenGate, returned: ReturnedPlace | None = None) -> int:
+    """Return how many runs may be woken at the gate now.
+
+    After a place was given back, one page shows enough. So the end of an attempt does not read all pages of a gate.
+    """
     limits, state = seen.limits, seen.state
     if limits is None:
         return ALL
@@ -125,10 +147,12 @@ def free_places(engine: Engine, seen: SeenGate) -> int:
     if limits.per_second is not None:
         free = min(free, rate.free_instants(limits, state, engine.clock.now()))
     if limits.in_flight is not None and free:
-        held = len(state.holders)
-        if state.capacity is not None or places.layout(limits.in_flight) is not None:
-            held = sum(len(page) for page in engine.gates.pages(seen.gate))
-        free = min(free, limits.in_flight - held)
+        capacity = places.layout(limits.in_flight)
+        if returned is not None and capacity is not None and state.capacity == capacity:
+            return min(free, max(0, places.room(capacity, returned.page) - len(returned.state.holders)))
+        has_pages = state.capacity is not None or capacity is not None
+        pages = engine.gates.pages(seen.gate) if has_pages else [state.holders]
+        free = min(free, places.free(limits.in_flight, pages))
     return max(free, 0)
 
 
@@ -138,21 +162,27 @@ def wake(engine: Engine, seen: SeenGate, count: int, deadline: Deadline) -> int:
     A run of a pool without a worker is woken too, and the next one after it. The runs of each priority go in the order
     of their fire times.
     """
-    return _wake(engine, seen, Wanted(count, count), deadline)
+    return _wake(engine, seen, Wanted(count, count, MOST_UNSERVED_OF_LOOK), deadline)
 
 
 def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, hand_over: HandOver | None = None) -> int:
     woken: list[Woken] = []
     tried: set[str] = set()
     unserved = 0
-    while len(woken) < wanted.count + unserved and unserved <= MOST_UNSERVED and deadline.allows(engine.clock.now()):
-        chosen = _choose(engine, seen, replace(wanted, count=wanted.count + unserved - len(woken)), tried)
-        if not chosen:
+    among = wanted.among
+    while (missing := wanted.count + unserved - len(woken)) > 0 and unserved <= wanted.unserved:
+        chosen = _choose(engine, seen, Wanted(missing + unserved, among), tried)
+        if not chosen or not deadline.allows(engine.clock.now()):
             break
+        lonely = _unserved(engine, chosen)
+        served = [entry for entry in chosen if entry.run_id not in lonely][:missing]
+        chosen = [entry for entry in chosen if entry.run_id in lonely or entry in served]
         tried.update(entry.run_id for entry in chosen)
-        taken = _take_off(engine, seen, _not_expired(engine, chosen), deadline)
+        taken = _take_off(engine, seen, _not_expired(engine, chosen), lonely, deadline)
+        if not taken:
+            among *= WIDER  # others wake runs here too, and the index does not show yet which
         woken += taken
-        unserved += _unserved(engine, taken)
+        unserved += sum(one.entry.run_id in lonely for one in taken)
     _send(engine, woken, hand_over, deadline)
     return len(woken) - unserved
 
@@ -171,19 +201,19 @@ def reserve_instants(engine: Engine, seen: SeenGate, count: int) -> Sequence[int
     return None
 
 
-def _unserved(engine: Engine, woken: Sequence[Woken]) -> int:
-    """Return how many of the runs are in pull pools without a live worker. An unknown pool counts as served."""
+def _unserved(engine: Engine, entries: Sequence[SlotEntry]) -> set[str]:
+    """Return which of the runs are in pull pools without a live worker. An unknown pool counts as served."""
     pools = engine.deployment.pools
-    pulled = [one.entry for one in woken if (p := pools.get(one.entry.pool)) is not None and p.kind is PoolKind.PULL]
+    pulled = [entry for entry in entries if (p := pools.get(entry.pool)) is not None and p.kind is PoolKind.PULL]
     if not pulled:
-        return 0
+        return set()
     try:
         workers = engine.registry.workers()
     except Unavailable:
-        return 0
+        return set()
     now = engine.clock.now()
     serving = {(w.pool, w.tenant) for w in workers if w.status(now) is WorkerStatus.ACTIVE}
-    return sum(not {(entry.pool, None), (entry.pool, entry.tenant)} & serving for entry in pulled)
+    return {one.run_id for one in pulled if not {(one.pool, None), (one.pool, one.tenant)} & serving}
 
 
 def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> list[SlotEntry]:
@@ -196,7 +226,7 @@ def _choose(engine: Engine, seen: SeenGate, wanted: Wanted, tried: set[str]) -> 
     while left and len(chosen) < most:
         priority = next(turn)
         if priority in left and priority not in lists:
-            found = first_waiting(engine, seen, priority, most + len(tried))
+            found = first_waiting(engine, seen, priority, most + min(len(tried), MOST_TRIED))
             lists[priority] = [entry for entry in found if entry.run_id not in tried]
         if lists.get(priority):
             chosen.append(lists[priority].pop(0))
@@ -221,12 +251,20 @@ def _not_expired(engine: Engine, entries: Sequence[SlotEntry]) -> list[SlotEntry
     return [entry for entry in entries if entry not in expired]
 
 
-def _take_off(engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], deadline: Deadline) -> list[Woken]:
-    """Take the entries off the list that are still on it. At a gate with a rate each one gets an instant."""
-    instants: Sequence[int | None] | None = [None] * len(entries)
-    if seen.limits is not None and seen.limits.per_second and entries:
-        instants = reserve_instants(engine, seen, len(entries))
-    if instants is None or not entries:
+def _take_off(
+    engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], lonely: Collection[str], deadline: Deadline
+) -> list[Woken]:
+    """Take the entries off the list that are still on it.
+
+    At a gate with a rate each one gets an instant, except the `lonely` runs, which no worker can start.
+    """
+    instants: dict[str, int] = {}
+    served = [entry.run_id for entry in entries if entry.run_id not in lonely]
+    if seen.limits is not None and seen.limits.per_second and served:
+        reserved = reserve_instants(engine, seen, len(served)) or ()
+        instants = dict(zip(served, reserved, strict=False))
+        entries = [entry for entry in entries if entry.run_id in instants or entry.run_id in lonely]
+    if not entries:
         return []
     now = engine.clock.now()
     token = f"wake/{fresh_generation()}"
@@ -239,15 +277,15 @@ def _take_off(engine: Engine, seen: SeenGate, entries: Sequence[SlotEntry], dead
             now=now,
             deployment=engine.deployment,
             woken=seen.gate.named,
-            at=at,
+            at=instants.get(entry.run_id),
             claim_token=token,
         )
-        for entry, at in zip(entries, instants, strict=True)
+        for entry in entries
     ]
     outcomes = [engine.store.move(moves[0])] if len(moves) == 1 else engine.store.move_many(moves, deadline)
     return [
-        Woken(entry, _message(entry, seen.gate, entry.fire_at if at is None else at))
-        for entry, at, outcome in zip(entries, instants, outcomes, strict=True)
+        Woken(entry, _message(entry, seen.gate, instants.get(entry.run_id, entry.fire_at)))
+        for entry, outcome in zip(entries, outcomes, strict=True)
         if is_written(outcome, lambda current: current.claim_token == token)
     ]
 

@@ -16,6 +16,7 @@ from onthedot.domain.workers.pools import MOST_RECEIVES, PoolKind
 from onthedot.ports import Deadline, Engine, Received, RunMessage
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.use_cases.gates.wait_at_gate import flag_again
 from onthedot.use_cases.outcomes import is_record_written
 
 RENEW_AFTER: Final = MOST_RECEIVES[PoolKind.PULL] // 5
@@ -50,7 +51,10 @@ def _renew(engine: Engine, message: RunMessage) -> bool:
     when this process dies between the steps, and all its other messages are stale at the end.
     """
     run = engine.store.get(message.run_id)
-    if run is None or run.generation != message.generation:
+    if run is None:
+        return True
+    if run.generation != message.generation:
+        flag_again(engine, run)
         return True
     if run.status is not Status.DISPATCHED:
         return False

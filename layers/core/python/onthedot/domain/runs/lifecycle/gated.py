@@ -8,7 +8,7 @@ from typing import Any
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.ids import job_id_of
 from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.placement import place, rescheduled
+from onthedot.domain.runs.placement import Placement, rescheduled
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import shard_of, watch_slot
 
@@ -59,8 +59,11 @@ def wake(
 def reserve(
     run_id: str, generation: str, at: int, now: int, *, woken: str, fresh_generation: str, deployment: Deployment
 ) -> Move:
-    """Schedule a run that came too soon for the rate of a gate for the instant that it has got there."""
-    placed = place(job_id_of(run_id), at, now, deployment)
+    """Schedule a run that came too soon for the rate of a gate for the instant that it has got there.
+
+    It is sent at once, however far the instant is. A claim pass would send it as a newcomer, without its instant.
+    """
+    placed = Placement(Status.DISPATCHED, watch_slot(shard_of(job_id_of(run_id), deployment.shards), at, now))
     changes = {**rescheduled(at, fresh_generation, placed), "woken": woken}
     return Move(run_id, _sent(generation), placed.status, changes)
 
