@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from tests.model.gates.explorer import Model
 from tests.model.gates.keys import KeyConfig, KeyRules, Keys
-from tests.model.gates.pages import COUNTED, PageConfig, PageRules, Pages
+from tests.model.gates.pages import NEVER, ONE_ASK, TWO_ASKS, WRITTEN, PageConfig, PageRules, Pages
 from tests.model.gates.protocol.model import Protocol
 from tests.model.gates.protocol.rules import NO_LIMIT, Config, Rules
 from tests.model.gates.rates import RateConfig, RateRules, Rates
@@ -59,9 +59,8 @@ SMALL: Final[dict[str, Model[Any]]] = {
     "two runs, a crash": _protocol(DROPS_OLD, crashes=1, lag=0),
     "a run is taken over": _protocol(takes_over=True),
     "a stopped worker on the way to the list": _protocol(stops=1, faults_at=WAITING),
-    "a newcomer overtakes": _protocol(overtakes=1),
+    "a newcomer overtakes": _protocol(DROPS_OLD, runs=THREE, overtakes=1, lag=0),
     "a woken run is cancelled": _protocol(skips=1),
-    "a gate is stopped and goes on": _protocol(DROPS_OLD, puts=((0, 0), (0, 1))),
     "a limit is raised and lowered": _protocol(DROPS_OLD, puts=((0, 2), (0, 1))),
     "a gate is deleted": _protocol(puts=((0, NO_LIMIT),)),
     "a run gets other gates": _protocol(DROPS_OLD, runs=((0,), (1,)), limits=(1, 1), patches=((0, (1,)),)),
@@ -69,10 +68,12 @@ SMALL: Final[dict[str, Model[Any]]] = {
     "a retry": _protocol(DROPS_OLD, retries=1),
     "a pool without workers": _protocol(DROPS_OLD, runs=THREE, dead=(0,)),
     "pages: lower": _pages(limits=(2, 1), workers=3),
-    "pages: lower, a stopped worker": _pages(limits=(2, 1), workers=2, stops=1),
+    "pages: lower, a stopped worker": _pages(limits=(2, 1), stops=1),
     "pages: raise": _pages(limits=(1, 2), workers=3),
-    "pages: lower and raise": _pages(limits=(2, 1, 2), workers=3),
-    "pages: one page less of three": _pages(limits=(3, 2), workers=3),
+    "pages: lower and raise": _pages(limits=(2, 1, 2)),
+    "pages: raise twice and lower": _pages(limits=(1, 2, 3, 2)),
+    "pages: raise and lower before a look": _pages(limits=(1, 2, 1), capacity=2),
+    "pages: pages of two places": _pages(limits=(3, 2), size=2, workers=3),
     "keys: a stopped worker and a crash": _keys(stops=1, crashes=1),
     "keys: two keys": _keys(runs=(0, 0, 1)),
     "rates": _rates(),
@@ -95,7 +96,8 @@ LARGE: Final[dict[str, Model[Any]]] = {
     "three runs, two places, a crash": _protocol(DROPS_OLD, runs=THREE, limits=(2,), crashes=1),
     "a run is taken over, a crash": _protocol(takes_over=True, crashes=1),
     "a run is taken over, a stopped worker and a crash": _protocol(takes_over=True, stops=1, crashes=1),
-    "a newcomer overtakes, a crash": _protocol(DROPS_OLD, overtakes=1, crashes=1),
+    "a newcomer overtakes, a crash": _protocol(DROPS_OLD, runs=THREE, overtakes=1, crashes=1, lag=0),
+    "a gate is stopped and goes on": _protocol(DROPS_OLD, puts=((0, 0), (0, 1))),
     "a gate is stopped and goes on, a crash": _protocol(DROPS_OLD, puts=((0, 0), (0, 1)), crashes=1),
     "a limit is lowered, a stopped worker": _protocol(limits=(2,), puts=((0, 1),), stops=1),
     "a gate is deleted, a crash": _protocol(puts=((0, NO_LIMIT),), crashes=1),
@@ -107,10 +109,13 @@ LARGE: Final[dict[str, Model[Any]]] = {
     "two gates and three runs": _protocol(DROPS_OLD, runs=MIXED, limits=(1, 1)),
     "a retry, a crash": _protocol(DROPS_OLD, retries=1, crashes=1),
     "two ticks, a crash": _protocol(DROPS_OLD, ticks=2, crashes=1),
+    "pages: one page less of three": _pages(limits=(3, 2), workers=4),
+    "pages: one page less of three, a stopped worker": _pages(limits=(3, 2), workers=3, stops=1),
     "pages: three pages, lower and raise": _pages(limits=(3, 2, 3), workers=3),
-    "pages: three pages, four workers": _pages(limits=(3, 2), workers=4),
     "pages: lower and raise, a stopped worker": _pages(limits=(2, 1, 2), workers=3, stops=1),
-    "pages: four pages, counted": _pages(limits=(3, 4), workers=5, capacity=COUNTED, running=(0, 0, 3)),
+    "pages: raise twice and lower, three workers": _pages(limits=(1, 2, 3, 2), workers=3),
+    "pages: raise and lower before a look, a stopped worker": _pages(limits=(1, 2, 1), capacity=2, workers=3, stops=1),
+    "pages: pages of two places, lower and raise": _pages(limits=(3, 2, 3), size=2, workers=3),
     "keys: three runs, a stopped worker and a crash": _keys(runs=(0, 0, 0), stops=1, crashes=1),
     "keys: two keys and four runs": _keys(runs=(0, 0, 1, 1), crashes=1),
     "rates: three runs, a crash": _rates(runs=3, interval=1, horizon=1, crashes=1),
@@ -126,7 +131,7 @@ PLANTED: Final[dict[str, Planted]] = {
     "a fenced run goes on the list": Planted(_protocol(Rules(fence_to="list", again_flag=False), crashes=1), "S4"),
     "a worker removes the holders of its run": Planted(_protocol(Rules(own_token=False), stops=1), "I1"),
     "a woken run has to wait like a newcomer": Planted(
-        _protocol(Rules(woken_passes=False, read_first=True, again_flag=False), runs=THREE, lag=0), "S5"
+        _protocol(Rules(woken_passes=False, read_first=True, again_flag=False), runs=THREE, lag=0), "S5", 32_000
     ),
     "no second look": Planted(_protocol(Rules(second_look=False), lag=0), "S4f"),
     "a newcomer takes the flag away": Planted(_protocol(Rules(newcomer_reads="clear"), runs=THREE), "S4"),
@@ -145,21 +150,31 @@ PLANTED: Final[dict[str, Planted]] = {
     "a wake is not passed on": Planted(_protocol(Rules(pass_on=False), runs=THREE, skips=1, lag=0), "S4f"),
     "limits of any age": Planted(_protocol(Rules(checks_age=False), limits=(2,), puts=((0, 1),), stops=1), "S1"),
     "a deleted gate keeps its runs": Planted(_protocol(Rules(wakes_all=False), puts=((0, NO_LIMIT),)), "S4b"),
-    "pages: counted without a mark": Planted(
-        _pages(PageRules(marks_counting=False), limits=(3, 4), workers=5, capacity=4, running=(0, 0, 3)), "S1"
+    "pages: places are spread evenly": Planted(
+        _pages(PageRules(is_monotone=False), limits=(3, 4), size=3, workers=5, running=(0, 0, 0)), "S1"
     ),
-    "pages: capacity changes while limits differ": Planted(
-        _pages(PageRules(settles=False), limits=(2, 1), workers=3), "S1"
-    ),
-    "pages: laid out while page 0 is too full": Planted(
-        _pages(PageRules(fits_page_0=False), limits=(3,), workers=5, capacity=COUNTED, running=(0, 3)), "S1"
-    ),
-    "pages: page 0 does not expect the capacity": Planted(
-        _pages(PageRules(expects_capacity=False), limits=(3,), workers=5, capacity=COUNTED, running=(0, 3)), "S1"
+    "pages: page 0 gets more than its places": Planted(
+        _pages(
+            PageRules(bounds_page_0=False, names_put=False, settles_at=NEVER),
+            limits=(3, 4),
+            workers=5,
+            capacity=4,
+            running=(0, 3),
+        ),
+        "S1",
+        100_000,
     ),
     "pages: limits of any age": Planted(_pages(PageRules(checks_age=False), limits=(2, 1), stops=1), "S1"),
-    "pages: more places before the capacity is raised": Planted(
-        _pages(PageRules(raises_first=False), limits=(1, 2, 1), workers=3), "S1"
+    "pages: a PUT returns after one ask": Planted(_pages(PageRules(returns_at=ONE_ASK), limits=(2, 1)), "S1"),
+    "pages: a PUT returns after two asks": Planted(
+        _pages(PageRules(returns_at=TWO_ASKS, names_put=False, settles_at=NEVER), limits=(3, 2), workers=3), "S1"
+    ),
+    "pages: a look lowers the capacity at once": Planted(_pages(PageRules(settles_at=WRITTEN), limits=(2, 1)), "S1"),
+    "pages: a look does not see that the pages are used": Planted(
+        _pages(PageRules(names_put=False), limits=(1, 2, 1), capacity=2), "S1"
+    ),
+    "pages: a worker goes on with another capacity": Planted(
+        _pages(PageRules(raises_again=False, names_put=False, settles_at=NEVER), limits=(1, 2, 3, 2), workers=3), "S1"
     ),
     "keys: only the key is flagged": Planted(_keys(KeyRules(flags_gate=False)), "S4"),
     "keys: the gate is flagged by the age of the key": Planted(

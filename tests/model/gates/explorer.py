@@ -85,6 +85,8 @@ class Outcome:
     states: int
     steps: int
     whole: bool
+    faults: int
+    """The number of steps that are faults."""
     broken: dict[str, list[str]]
     """For each broken property the labels of the shortest way to it."""
 
@@ -100,7 +102,8 @@ def check(model: Model[S], *, most: int = 2_000_000, stop_at: Iterable[str] = ()
     if circle is not None:
         lead = _way(model, graph, circle[0], "")
         ways[CIRCLE] = [*lead, "-- and now again and again:", *_labels(model, graph, circle)]
-    return Outcome(len(graph.states), sum(map(len, graph.edges)), graph.whole, ways)
+    faults = sum(edge & FAULT for out in graph.edges for edge in out)
+    return Outcome(len(graph.states), sum(map(len, graph.edges)), graph.whole, faults, ways)
 
 
 def explore(model: Model[S], most: int, stop_at: frozenset[str]) -> Graph[S]:

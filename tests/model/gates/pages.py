@@ -1,16 +1,19 @@
 """The pages of a gate's holders while its limit changes.
 
-A page has one place here. A gate of limit n has n pages, of one place each. A worker knows a limit that may have
-changed since. It looks at `capacity`, the limit for which the pages are laid out. If both are the same, it tries one
-page after the other. If not, the pages must be laid out anew before attempts can be counted by pages again:
+`capacity`, which is stored with page 0, is the limit for which the pages are laid out (0: page 0 has all places). A
+worker whose limit has the same layout takes a place of any page. Else it raises the capacity first, or, if its limit is
+lower, it reads all pages: if each of them fits its room, the worker takes a place of any page, else only of page 0. A
+look lowers the capacity when the limit is old and all pages fit.
 
-* Higher: `capacity` is raised.
-* Lower: attempts are *counted*. A worker reads the other pages and takes a place of page 0 if fewer than the limit
-  are taken in all. When no page has more holders than its room, `capacity` is lowered.
+The pages are read one after the other. The model has no waiting lists: a worker that finds no place asks again later.
 
-The model has no waiting lists: a worker that finds no place asks again later. Time is what workers in time have done:
-two seconds after a PUT no such worker has the old limit, and when the PUT returns, none that was asking then still is.
-A worker that is stopped is late and does not keep time from passing.
+Time: a worker may begin to ask with an older limit until the stored one is KNOWN, two seconds after the PUT wrote it.
+From there to ONE_ASK, and on to THREE_ASKS, each age lasts as long as the longest ask: all workers that ask when an age
+begins are done when it ends. After 60 seconds the limit is OLD. Neither a worker that was stopped nor a look keeps time
+from passing.
+
+Property: S1: an attempt starts, and when it took its place, as many attempts as the limit allows had theirs already.
+Until a PUT returns, the limit before it is allowed too.
 """
 
 from collections.abc import Iterator
@@ -19,26 +22,28 @@ from typing import Final, NamedTuple
 
 from tests.model.gates.explorer import Kind, Step
 
-COUNTED: Final = -1
-"""The capacity of pages that are not laid out for any limit: attempts are counted."""
+WRITTEN, KNOWN, ONE_ASK, TWO_ASKS, THREE_ASKS, OLD, NEVER = range(7)
+AGES: Final = ("", "2 s", "2 s and one ask", "2 s and two asks", "2 s and three asks", "60 s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRules:
     """The rules of the protocol. A test switches each of them off."""
 
-    marks_counting: bool = True
-    """Whether attempts are counted only after a compare-and-set has set the capacity to COUNTED."""
-    settles: bool = True
-    """Whether the capacity changes only when no worker in time has an older limit. Until then it is the limit."""
-    fits_page_0: bool = True
-    """Whether pages are laid out only while page 0 has no more than its room, checked by the same write."""
-    expects_capacity: bool = True
-    """Whether page 0 expects the capacity that the worker has read."""
+    is_monotone: bool = True
+    """Whether a larger limit has no less room in any page. Off: the places are spread evenly."""
+    bounds_page_0: bool = True
+    """Whether page 0 never gets more holders than a page has places."""
     checks_age: bool = True
-    """Whether a worker that got a place late gives it back and asks again."""
-    raises_first: bool = True
-    """Whether the capacity is raised before more places are taken."""
+    """Whether a worker that asked for too long gives its place back."""
+    returns_at: int = THREE_ASKS
+    """The age of a limit at which its PUT returns."""
+    settles_at: int = OLD
+    """The age of a limit at which a look may lower the capacity to it."""
+    raises_again: bool = True
+    """Whether a worker that could not raise the capacity tries again. Off: it goes on."""
+    names_put: bool = True
+    """Whether workers store which PUT the pages are used for, so that a look cannot lower the capacity after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,48 +52,56 @@ class PageConfig:
 
     limits: tuple[int, ...]
     """The limit at the beginning, and the limits of the PUTs after it."""
+    size: int = 1
+    """The places of a page."""
     workers: int = 2
     capacity: int | None = None
-    """The capacity at the beginning. None: the limit."""
+    """The capacity at the beginning. None: the layout of the limit."""
     running: tuple[int, ...] = ()
     """The pages of the attempts that run at the beginning."""
     stops: int = 0
-    """How often a worker may be stopped for longer than it may use its limit."""
+    """How often a worker may be stopped for longer than it may ask."""
 
 
 class Asking(NamedTuple):
-    """A worker."""
+    """A worker, or a look."""
 
     pc: str = "idle"
-    limit: int = 0
-    phase: int = 0
-    """The phase in which it learned the limit."""
+    put: int = 0
+    """The number of the PUT whose limit it knows."""
     capacity: int = 0
+    used: int = 0
     page: int = 0
-    tried: int = 0
+    """Its page. While it counts: the room of page 0."""
     counts: tuple[int, ...] = ()
     is_late: bool = False
     is_older: bool = False
-    """Whether it was asking when the old limit ended."""
+    """Whether it asked already when the limit got its age."""
+    is_above: bool = False
+    """Whether it has taken a place above the limit."""
 
 
 class PageState(NamedTuple):
     """The gate, and all that works on it."""
 
-    limit: int
-    before: int
-    """The highest limit that may still be used: until the PUT returns it may be the limit before it."""
-    phase: int
-    """0: the limit is settled. 1: a PUT was written. 2: two seconds later."""
+    put: int
+    """The number of the PUT whose limit is stored."""
+    known: int
+    """The first PUT whose limit a worker may still learn."""
+    age: int
+    allowed: int
+    """The highest limit that is in force: until a PUT returns it may be the limit before it."""
     capacity: int
+    used: int
+    """The last PUT that workers have stored."""
     counts: tuple[int, ...]
     workers: tuple[Asking, ...]
-    puts: int
+    look: Asking
     stops: int
 
 
 IDLE: Final = Asking()
-ASKING: Final = frozenset({"read", "take", "raise", "mark", "count", "fit", "check"})
+Moves = Iterator[tuple[str, PageState, Asking] | tuple[str, PageState, Asking, str]]
 
 
 class Pages:
@@ -98,160 +111,196 @@ class Pages:
         self.config, self.rules = config, rules
 
     def initial(self) -> PageState:
-        limit = self.config.limits[0]
-        capacity = limit if self.config.capacity is None else self.config.capacity
-        pages = max(*self.config.limits, capacity, *(page + 1 for page in self.config.running))
-        running = [Asking("run", page=page) for page in self.config.running]
-        workers = (*running, *(IDLE,) * (self.config.workers - len(running)))
-        counts = tuple(self.config.running.count(page) for page in range(pages))
-        return _sorted(PageState(limit, limit, 0, capacity, counts, workers, 1, self.config.stops))
+        c = self.config
+        capacity = self._layout(c.limits[0]) if c.capacity is None else c.capacity
+        pages = max(map(self._page_count, (*c.limits, capacity)))
+        counts = tuple(c.running.count(page) for page in range(pages))
+        workers = (*(Asking("run", page=page) for page in c.running), *(IDLE,) * (c.workers - len(c.running)))
+        return _sorted(PageState(0, 0, OLD, c.limits[0], capacity, 0, counts, workers, IDLE, c.stops))
 
     def is_end(self, state: PageState) -> bool:
         """No work has to be done here."""
         return all(worker.pc == "idle" for worker in state.workers)
 
     def broken(self, state: PageState) -> Iterator[str]:
-        if state.phase == 0 and sum(state.counts) < state.limit and self._is_quiet(state) and self._refuses(state):
-            yield "W"
-
-    def _is_quiet(self, state: PageState) -> bool:
-        return IDLE in state.workers and all(worker.pc in ("idle", "run") for worker in state.workers)
-
-    def _refuses(self, state: PageState) -> bool:
-        """Return whether a worker that asks alone finds no place."""
-        me = state.workers.index(IDLE)
-        now = state
-        while True:
-            now = next(self._worker(now, me)).after
-            active = [worker for worker in now.workers if worker.pc in ASKING]
-            if not active:
-                return sum(worker.pc == "run" for worker in now.workers) == sum(
-                    worker.pc == "run" for worker in state.workers
-                )
-            me = now.workers.index(active[0])
+        yield from ()
 
     def steps(self, state: PageState) -> Iterator[Step[PageState]]:
         for me, worker in enumerate(state.workers):
-            if worker not in state.workers[:me]:
-                yield from self._worker(state, me)
-                if worker.pc in ASKING and not worker.is_late and state.stops:
-                    stopped = self._set(state._replace(stops=state.stops - 1), me, worker._replace(is_late=True))
-                    yield Step(f"W{me} IS STOPPED (at {worker.pc})", stopped, Kind.FAULT)
+            if worker in state.workers[:me]:
+                continue
+            for label, after, now, *breaks in getattr(self, f"_{worker.pc}")(state, worker):
+                yield Step(f"W{me} {label}", _with(after, me, now), Kind.PLAIN, tuple(breaks))
+            if state.stops and _asks(worker):
+                stopped = _with(state._replace(stops=state.stops - 1), me, worker._replace(is_late=True))
+                yield Step(f"W{me} IS STOPPED (at {worker.pc})", stopped, Kind.FAULT)
         yield from self._time(state)
+        yield from self._look(state)
 
     def _time(self, state: PageState) -> Iterator[Step[PageState]]:
-        asking = [worker for worker in state.workers if worker.pc in ASKING and not worker.is_late]
-        if state.phase == 0 and state.puts < len(self.config.limits):
-            limit = self.config.limits[state.puts]
-            put = state._replace(limit=limit, before=max(limit, state.limit), phase=1, puts=state.puts + 1)
-            yield Step(f"PUT limit {limit}", put, Kind.FAULT)
-        if state.phase == 1 and all(worker.limit == state.limit for worker in asking):
-            marked = tuple(w._replace(is_older=w.pc in ASKING and not w.is_late) for w in state.workers)
-            yield Step("two seconds are over", _sorted(state._replace(phase=2, workers=marked)))
-        if state.phase == 2 and not any(worker.is_older for worker in asking):
-            cleared = tuple(w._replace(is_older=False) for w in state.workers)
-            yield Step("the PUT returns", _sorted(state._replace(phase=0, before=state.limit, workers=cleared)))
+        limits = self.config.limits
+        if state.age >= self.rules.returns_at and state.put + 1 < len(limits):
+            limit, put = limits[state.put + 1], state.put + 1
+            changed = state._replace(put=put, age=WRITTEN, allowed=max(limit, state.allowed))
+            yield Step(f"PUT limit {limit}", changed, Kind.FAULT)
+        if state.age < OLD and not any(worker.is_older for worker in state.workers):
+            age = state.age + 1
+            yield Step(f"limit {limits[state.put]} has the age of {AGES[age]}", self._aged(state, age))
 
-    def _set(self, state: PageState, me: int, worker: Asking) -> PageState:
-        workers = (*state.workers[:me], worker, *state.workers[me + 1 :])
-        return _sorted(state._replace(workers=workers))
+    def _aged(self, state: PageState, age: int) -> PageState:
+        marks = KNOWN <= age < THREE_ASKS
+        workers = tuple(worker._replace(is_older=marks and _asks(worker)) for worker in state.workers)
+        allowed = self.config.limits[state.put] if age >= self.rules.returns_at else state.allowed
+        return _sorted(state._replace(known=state.put, age=age, allowed=allowed, workers=workers))
 
-    def _worker(self, state: PageState, me: int) -> Iterator[Step[PageState]]:
-        worker = state.workers[me]
-        for label, after, now, *breaks in getattr(self, f"_{worker.pc}")(state, worker):
-            yield Step(f"W{me} {label}", self._set(after, me, now), Kind.PLAIN, tuple(breaks))
+    def _layout(self, limit: int) -> int:
+        return 0 if limit <= self.config.size else limit
 
-    def _idle(self, state: PageState, worker: Asking) -> "Moves":
-        phase = state.phase if self.rules.settles else 0
-        yield f"learns the limit {state.limit}", state, Asking("read", state.limit, phase)
+    def _page_count(self, limit: int) -> int:
+        return max(1, -(-limit // self.config.size))
 
-    def _read(self, state: PageState, worker: Asking) -> "Moves":
-        """Read page 0, and decide how to go on."""
-        capacity = state.capacity
-        now = worker._replace(capacity=capacity)
-        if worker.phase == 2 and capacity != worker.limit:
-            yield f"reads capacity {capacity}, waits until the limit is settled", state, IDLE
-        elif capacity == worker.limit or (capacity != COUNTED and worker.phase == 1):
-            for page in range(max(capacity, 1)):
-                yield f"reads capacity {capacity}, tries page {page}", state, now._replace(pc="take", page=page)
-        elif COUNTED != capacity < worker.limit and self.rules.raises_first:
-            yield f"reads capacity {capacity}", state, now._replace(pc="raise")
-        elif COUNTED != capacity < worker.limit:
-            for page in range(worker.limit):
-                yield f"reads capacity {capacity}, tries page {page}", state, now._replace(pc="take", page=page)
-        elif capacity == COUNTED or not self.rules.marks_counting:
-            yield f"reads capacity {capacity}, has to count", state, now._replace(pc="count")
+    def _room(self, limit: int, page: int) -> int:
+        if not self.rules.is_monotone:
+            pages = self._page_count(limit)
+            return limit // pages + (page < limit % pages) if page < pages else 0
+        return min(self.config.size, max(0, limit - page * self.config.size))
+
+    def _fits(self, limit: int, counts: tuple[int, ...]) -> bool:
+        return all(count <= self._room(limit, page) for page, count in enumerate(counts))
+
+    def _limit(self, worker: Asking) -> int:
+        return self.config.limits[worker.put]
+
+    def _idle(self, state: PageState, worker: Asking) -> Moves:
+        for put in range(state.known, state.put + 1):
+            limit = self.config.limits[put]
+            pc = "read" if self._layout(limit) else "first"
+            yield f"begins to ask, knows limit {limit}", state, Asking(pc, put)
+
+    def _first(self, state: PageState, worker: Asking) -> Moves:
+        """Try page 0 as the only page."""
+        if state.capacity:
+            yield "is refused by page 0: it is not the only page", state, self._seen(state, worker)
+        elif state.counts[0] < self._limit(worker):
+            yield "takes a place of page 0", *_taken(state, worker, 0)
         else:
-            yield f"reads capacity {capacity}", state, now._replace(pc="mark")
+            yield "is refused by page 0", state, IDLE
 
-    def _take(self, state: PageState, worker: Asking) -> "Moves":
-        page, pages = worker.page, max(worker.capacity, worker.limit if not self.rules.raises_first else 1)
-        fits = page or not self.rules.expects_capacity or state.capacity == worker.capacity
-        if not fits:
-            yield "is refused by page 0: another capacity", state, worker._replace(pc="read", tried=0, page=0)
-        elif state.counts[page] < 1:
-            yield f"takes a place of page {page}", _add(state, page, 1), worker._replace(pc="check")
-        elif worker.tried + 1 < pages:
-            following = worker._replace(page=(page + 1) % pages, tried=worker.tried + 1)
-            yield f"is refused by page {page}", state, following
+    def _read(self, state: PageState, worker: Asking) -> Moves:
+        yield f"reads capacity {state.capacity}", state, self._seen(state, worker)
+
+    def _seen(self, state: PageState, worker: Asking) -> Asking:
+        """Return what a worker does that has read page 0."""
+        layout = self._layout(self._limit(worker))
+        is_new = bool(layout) and self.rules.names_put and state.used < worker.put
+        if is_new or layout > state.capacity:
+            return worker._replace(pc="raise", capacity=state.capacity, used=state.used)
+        return self._seen_layout(state.capacity, worker)
+
+    def _seen_layout(self, capacity: int, worker: Asking) -> Asking:
+        same = capacity == self._layout(self._limit(worker))
+        return worker._replace(pc="take" if same else "pages", capacity=capacity, used=0)
+
+    def _raise(self, state: PageState, worker: Asking) -> Moves:
+        if (state.capacity, state.used) == (worker.capacity, worker.used):
+            capacity = max(state.capacity, self._layout(self._limit(worker)))
+            used = max(state.used, worker.put) if self.rules.names_put else 0
+            after = state._replace(capacity=capacity, used=used)
+            yield f"lays the pages out for {capacity}", after, self._seen_layout(capacity, worker)
+        elif self.rules.raises_again:
+            yield "cannot lay the pages out", state, self._seen(state, worker)
         else:
-            yield f"is refused by page {page}, the last one", state, IDLE
+            yield "cannot lay the pages out", state, self._seen_layout(state.capacity, worker)
 
-    def _raise(self, state: PageState, worker: Asking) -> "Moves":
-        fits = state.capacity == worker.capacity
-        after = state._replace(capacity=worker.limit) if fits else state
-        yield ("raises the capacity" if fits else "cannot raise"), after, worker._replace(pc="read", capacity=0)
-
-    def _mark(self, state: PageState, worker: Asking) -> "Moves":
-        fits = state.capacity == worker.capacity
-        after = state._replace(capacity=COUNTED) if fits else state
-        yield ("marks that it counts" if fits else "cannot mark"), after, worker._replace(pc="read", capacity=0)
-
-    def _count(self, state: PageState, worker: Asking) -> "Moves":
-        """Read the other pages one by one, then page 0."""
-        page = len(worker.counts) + 1
-        if page < len(state.counts):
-            counts = (*worker.counts, state.counts[page])
-            yield f"reads page {page}: {counts[-1]}", state, worker._replace(counts=counts)
+    def _pages(self, state: PageState, worker: Asking) -> Moves:
+        counts = (*worker.counts, state.counts[len(worker.counts)])
+        label = f"reads page {len(counts) - 1}: {counts[-1]}"
+        if len(counts) < len(state.counts):
+            yield label, state, worker._replace(counts=counts)
             return
-        room = worker.limit - sum(worker.counts)
-        is_laid_out = all(n <= (page < worker.limit) for page, n in enumerate(worker.counts, 1))
-        if is_laid_out and state.counts[0] <= 1:
-            yield "sees that all pages fit", state, worker._replace(pc="fit", counts=())
-        elif self.rules.expects_capacity and state.capacity != worker.capacity:
-            yield "is refused by page 0: another capacity", state, worker._replace(pc="read", counts=())
-        elif state.counts[0] < room:
-            yield "takes a place of page 0", _add(state, 0, 1), worker._replace(pc="check", page=0, counts=())
+        limit = self._limit(worker)
+        if self._fits(limit, counts):
+            yield f"{label}, all pages fit", state, worker._replace(pc="take", counts=())
+            return
+        room = max(0, limit - sum(counts[1:]))
+        room = min(room, self.config.size) if self.rules.bounds_page_0 else room
+        yield f"{label}, page 0 has {room}", state, worker._replace(pc="count", counts=(), page=room)
+
+    def _take(self, state: PageState, worker: Asking) -> Moves:
+        """Take a place of any page. A worker that is refused tries another page, or gives up."""
+        limit = self._limit(worker)
+        for page in range(self._page_count(limit)):
+            if self._is_refused(state, worker, page, self._room(limit, page)):
+                yield f"is refused by page {page}", state, IDLE
+            else:
+                yield f"takes a place of page {page}", *_taken(state, worker, page)
+
+    def _count(self, state: PageState, worker: Asking) -> Moves:
+        if self._is_refused(state, worker, 0, worker.page):
+            yield "is refused by page 0", state, IDLE
         else:
-            yield "counts: no place", state, IDLE
+            yield "takes a place of page 0, as counted", *_taken(state, worker, 0)
 
-    def _fit(self, state: PageState, worker: Asking) -> "Moves":
-        fits = state.capacity == worker.capacity and (state.counts[0] <= 1 or not self.rules.fits_page_0)
-        after = state._replace(capacity=worker.limit) if fits else state
-        label = "lays out the pages" if fits else "cannot lay out the pages"
-        yield label, after, worker._replace(pc="read", capacity=0)
+    def _is_refused(self, state: PageState, worker: Asking, page: int, room: int) -> bool:
+        is_other = page == 0 and state.capacity != worker.capacity
+        return is_other or state.counts[page] >= room
 
-    def _check(self, state: PageState, worker: Asking) -> "Moves":
+    def _check(self, state: PageState, worker: Asking) -> Moves:
         if worker.is_late and self.rules.checks_age:
-            yield "was late, gives its place back", _add(state, worker.page, -1), IDLE
+            yield "asked for too long, gives its place back", _add(state, worker.page, -1), IDLE
             return
-        running = sum(other.pc == "run" for other in state.workers) + 1
         started = Asking("run", page=worker.page)
-        if running > state.before:
+        running = sum(other.pc == "run" for other in state.workers)
+        if worker.is_above and running >= self.config.limits[state.put]:
             yield "STARTS", state, started, "S1"
         else:
             yield "STARTS", state, started
 
-    def _run(self, state: PageState, worker: Asking) -> "Moves":
+    def _run(self, state: PageState, worker: Asking) -> Moves:
         yield "ends", _add(state, worker.page, -1), IDLE
 
+    def _look(self, state: PageState) -> Iterator[Step[PageState]]:
+        """Lower the capacity. A look may take any time."""
+        look = state.look
+        limit = self._limit(look)
+        if look.pc == "idle":
+            if state.age >= self.rules.settles_at and state.capacity > self._layout(self.config.limits[state.put]):
+                seen = state._replace(look=Asking("read", state.put))
+                yield Step(f"L sees limit {self.config.limits[state.put]}", seen)
+        elif look.pc == "read":
+            lowers = state.capacity != self._layout(limit) and state.used <= look.put
+            now = look._replace(pc="pages", capacity=state.capacity, used=state.used) if lowers else IDLE
+            yield Step(f"L reads capacity {state.capacity}", state._replace(look=now))
+        elif look.pc == "pages":
+            counts = (*look.counts, state.counts[len(look.counts)])
+            is_whole = len(counts) == len(state.counts)
+            now = look._replace(pc="lower", counts=()) if is_whole else look._replace(counts=counts)
+            now = now if self._fits(limit, counts) else IDLE
+            yield Step(f"L reads page {len(counts) - 1}: {counts[-1]}", state._replace(look=now))
+        else:
+            fits = (state.capacity, state.used) == (look.capacity, look.used)
+            after = state._replace(capacity=self._layout(limit)) if fits else state
+            label = f"L lays the pages out for {limit}" if fits else "L cannot lay the pages out"
+            yield Step(label, after._replace(look=IDLE))
 
-Moves = Iterator[tuple[str, PageState, Asking] | tuple[str, PageState, Asking, str]]
+
+def _asks(worker: Asking) -> bool:
+    return worker.pc not in ("idle", "run") and not worker.is_late
+
+
+def _taken(state: PageState, worker: Asking, page: int) -> tuple[PageState, Asking]:
+    others = sum(other.pc == "run" or (other.pc == "check" and not other.is_late) for other in state.workers)
+    now = worker._replace(pc="check", page=page, capacity=0, is_above=others >= state.allowed)
+    return _add(state, page, 1), now
 
 
 def _add(state: PageState, page: int, number: int) -> PageState:
     counts = state.counts
     return state._replace(counts=(*counts[:page], counts[page] + number, *counts[page + 1 :]))
+
+
+def _with(state: PageState, me: int, worker: Asking) -> PageState:
+    return _sorted(state._replace(workers=(*state.workers[:me], worker, *state.workers[me + 1 :])))
 
 
 def _sorted(state: PageState) -> PageState:
