@@ -155,7 +155,7 @@ PLANTED: Final[dict[str, Planted]] = {
     ),
     "pages: page 0 gets more than its places": Planted(
         _pages(
-            PageRules(bounds_page_0=False, names_put=False, settles_at=NEVER),
+            PageRules(bounds_page_0=False, settles_at=NEVER),
             limits=(3, 4),
             workers=5,
             capacity=4,
@@ -167,14 +167,14 @@ PLANTED: Final[dict[str, Planted]] = {
     "pages: limits of any age": Planted(_pages(PageRules(checks_age=False), limits=(2, 1), stops=1), "S1"),
     "pages: a PUT returns after one ask": Planted(_pages(PageRules(returns_at=ONE_ASK), limits=(2, 1)), "S1"),
     "pages: a PUT returns after two asks": Planted(
-        _pages(PageRules(returns_at=TWO_ASKS, names_put=False, settles_at=NEVER), limits=(3, 2), workers=3), "S1"
+        _pages(PageRules(returns_at=TWO_ASKS, settles_at=NEVER), limits=(3, 2), workers=3), "S1"
     ),
     "pages: a look lowers the capacity at once": Planted(_pages(PageRules(settles_at=WRITTEN), limits=(2, 1)), "S1"),
     "pages: a look does not see that the pages are used": Planted(
-        _pages(PageRules(names_put=False), limits=(1, 2, 1), capacity=2), "S1"
+        _pages(PageRules(flags_first=False), limits=(1, 2, 1), capacity=2), "S1"
     ),
     "pages: a worker goes on with another capacity": Planted(
-        _pages(PageRules(raises_again=False, names_put=False, settles_at=NEVER), limits=(1, 2, 3, 2), workers=3), "S1"
+        _pages(PageRules(raises_again=False, settles_at=NEVER), limits=(1, 2, 3, 2), workers=3), "S1"
     ),
     "keys: only the key is flagged": Planted(_keys(KeyRules(flags_gate=False)), "S4"),
     "keys: the gate is flagged by the age of the key": Planted(

@@ -3,11 +3,11 @@
 `capacity`, which is stored with page 0, is the limit for which the pages are laid out (0: page 0 has all places). A
 worker whose limit has the same layout takes a place of any page. Else it raises the capacity first, or, if its limit is
 lower, it reads all pages: if each of them fits its room, the worker takes a place of any page, else only of page 0. A
-look lowers the capacity when the limit is old and all pages fit.
+look lowers the capacity when the limit is old and all pages fit, with the same write that takes the flag away.
 
 The pages are read one after the other. The model has no waiting lists: a worker that finds no place asks again later.
 
-Time: a worker may begin to ask with an older limit until the stored one is KNOWN, two seconds after the PUT wrote it.
+Time: a worker may begin to ask with an older limit until the stored one is KNOWN, a second after the PUT wrote it.
 From there to ONE_ASK, and on to THREE_ASKS, each age lasts as long as the longest ask: all workers that ask when an age
 begins are done when it ends. After 60 seconds the limit is OLD. Neither a worker that was stopped nor a look keeps time
 from passing.
@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from tests.model.gates.explorer import Kind, Step
 
 WRITTEN, KNOWN, ONE_ASK, TWO_ASKS, THREE_ASKS, OLD, NEVER = range(7)
-AGES: Final = ("", "2 s", "2 s and one ask", "2 s and two asks", "2 s and three asks", "60 s")
+AGES: Final = ("", "1 s", "1 s and one ask", "1 s and two asks", "1 s and three asks", "60 s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,9 @@ class PageRules:
     """The age of a limit at which a look may lower the capacity to it."""
     raises_again: bool = True
     """Whether a worker that could not raise the capacity tries again. Off: it goes on."""
-    names_put: bool = True
-    """Whether workers store which PUT the pages are used for, so that a look cannot lower the capacity after it."""
+    flags_first: bool = True
+    """Whether a PUT flags the gate before it writes its limit, so that a look that began before cannot lower the
+    capacity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,6 @@ class Asking(NamedTuple):
     put: int = 0
     """The number of the PUT whose limit it knows."""
     capacity: int = 0
-    used: int = 0
     page: int = 0
     """Its page. While it counts: the room of page 0."""
     counts: tuple[int, ...] = ()
@@ -92,8 +92,6 @@ class PageState(NamedTuple):
     allowed: int
     """The highest limit that is in force: until a PUT returns it may be the limit before it."""
     capacity: int
-    used: int
-    """The last PUT that workers have stored."""
     counts: tuple[int, ...]
     workers: tuple[Asking, ...]
     look: Asking
@@ -116,7 +114,7 @@ class Pages:
         pages = max(map(self._page_count, (*c.limits, capacity)))
         counts = tuple(c.running.count(page) for page in range(pages))
         workers = (*(Asking("run", page=page) for page in c.running), *(IDLE,) * (c.workers - len(c.running)))
-        return _sorted(PageState(0, 0, OLD, c.limits[0], capacity, 0, counts, workers, IDLE, c.stops))
+        return _sorted(PageState(0, 0, OLD, c.limits[0], capacity, counts, workers, IDLE, c.stops))
 
     def is_end(self, state: PageState) -> bool:
         """No work has to be done here."""
@@ -192,20 +190,18 @@ class Pages:
     def _seen(self, state: PageState, worker: Asking) -> Asking:
         """Return what a worker does that has read page 0."""
         layout = self._layout(self._limit(worker))
-        is_new = bool(layout) and self.rules.names_put and state.used < worker.put
-        if is_new or layout > state.capacity:
-            return worker._replace(pc="raise", capacity=state.capacity, used=state.used)
+        if layout > state.capacity:
+            return worker._replace(pc="raise", capacity=state.capacity)
         return self._seen_layout(state.capacity, worker)
 
     def _seen_layout(self, capacity: int, worker: Asking) -> Asking:
         same = capacity == self._layout(self._limit(worker))
-        return worker._replace(pc="take" if same else "pages", capacity=capacity, used=0)
+        return worker._replace(pc="take" if same else "pages", capacity=capacity)
 
     def _raise(self, state: PageState, worker: Asking) -> Moves:
-        if (state.capacity, state.used) == (worker.capacity, worker.used):
-            capacity = max(state.capacity, self._layout(self._limit(worker)))
-            used = max(state.used, worker.put) if self.rules.names_put else 0
-            after = state._replace(capacity=capacity, used=used)
+        if state.capacity == worker.capacity:
+            capacity = self._layout(self._limit(worker))
+            after = state._replace(capacity=capacity)
             yield f"lays the pages out for {capacity}", after, self._seen_layout(capacity, worker)
         elif self.rules.raises_again:
             yield "cannot lay the pages out", state, self._seen(state, worker)
@@ -268,8 +264,8 @@ class Pages:
                 seen = state._replace(look=Asking("read", state.put))
                 yield Step(f"L sees limit {self.config.limits[state.put]}", seen)
         elif look.pc == "read":
-            lowers = state.capacity != self._layout(limit) and state.used <= look.put
-            now = look._replace(pc="pages", capacity=state.capacity, used=state.used) if lowers else IDLE
+            lowers = state.capacity != self._layout(limit)
+            now = look._replace(pc="pages", capacity=state.capacity) if lowers else IDLE
             yield Step(f"L reads capacity {state.capacity}", state._replace(look=now))
         elif look.pc == "pages":
             counts = (*look.counts, state.counts[len(look.counts)])
@@ -278,7 +274,8 @@ class Pages:
             now = now if self._fits(limit, counts) else IDLE
             yield Step(f"L reads page {len(counts) - 1}: {counts[-1]}", state._replace(look=now))
         else:
-            fits = (state.capacity, state.used) == (look.capacity, look.used)
+            is_same = state.put == look.put or not self.rules.flags_first
+            fits = is_same and state.capacity == look.capacity
             after = state._replace(capacity=self._layout(limit)) if fits else state
             label = f"L lays the pages out for {limit}" if fits else "L cannot lay the pages out"
             yield Step(label, after._replace(look=IDLE))
