@@ -99,14 +99,14 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("make", "of", "limits"), KINDS)
-def test_found_limits_are_remembered_for_two_seconds(
+def test_found_limits_are_remembered_for_a_second(
     stores: Stores, clock: VirtualClock, make: Any, of: tuple[str, ...], limits: Any
 ) -> None:
     cached = make(stores, clock)
     stores.found[of] = limits
     assert [cached.find(*of) for _ in range(3)] == [limits] * 3
     stores.found[of] = None
-    clock.advance(1.999)
+    clock.advance(0.999)
     assert (cached.find(*of), stores.reads) == (limits, 1)
     clock.advance(0.001)
     assert [cached.find(*of) for _ in range(3)] == [None] * 3

@@ -14,7 +14,7 @@ import pytest
 from onthedot.domain.runs.records import Record, Status
 from onthedot.ports import Answer
 from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.attempts.start_run import Started, start_run
+from onthedot.use_cases.attempts.start_run import Redeliver, Started, start_run
 from tests.unit.api.kit import Api
 from tests.unit.project.pages import ROOT, text_of
 from tests.unit.worker.world import TOKEN, ApiServer, a_passing_world, serving
@@ -62,6 +62,9 @@ class Reader:
                 return [one.run.run_id for one in self.started]
             for one in received:
                 start = start_run(world.engine, one.message, "w")
+                while isinstance(start, Redeliver):
+                    world.clock.advance(start.after_ms / 1000)
+                    start = start_run(world.engine, one.message, "w")
                 world.queues.delete(one)
                 self.started += [start] if isinstance(start, Started) else []
 
