@@ -29,7 +29,7 @@ from onthedot.use_cases.outcomes import is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
 _LOG: Final = logging.getLogger(__name__)
-LEAVE_MS: Final = 180_000
+LEAVE_MS: Final = 110_000
 """A flag may be taken away after this time: the 30 s within which a run goes on the list, and the lag of the index."""
 SETTLED_MS: Final = 60_000
 """The pages are laid out for a lowered limit so long after it was set: no attempt knows another limit any more."""
