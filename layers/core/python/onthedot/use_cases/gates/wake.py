@@ -89,9 +89,7 @@ class Woken:
     message: RunMessage
 
 
-def wake_next(
-    engine: Engine, gate: GateId, returned: ReturnedPlace | None = None, offer: Offer | None = None
-) -> bool:
+def wake_next(engine: Engine, gate: GateId, returned: ReturnedPlace | None = None, offer: Offer | None = None) -> bool:
     """Wake one run if a place is free at the gate. Raise Unavailable.
 
     `returned` is the place that the caller has given back just now. Return False if no run is shown on the list, and
