@@ -129,7 +129,7 @@ def offered(chain: Chain, ends_at: int | None = None, **fields: object) -> bool:
     message = chain.received().message
     next_run = NextRun(chain.world.engine, message, chain.world.clock.now(), ends_at)
     woken = replace(message, run_id="job_next", woken=GATE, **fields)  # type: ignore[arg-type]
-    return next_run.offer(woken)
+    return next_run.accept(woken)
 
 
 def test_a_run_of_the_same_queue_that_is_due_is_taken_over(chain: Chain) -> None:
@@ -142,7 +142,7 @@ def test_a_run_of_another_pool_is_not_taken_over(chain: Chain) -> None:
 
 def test_a_run_of_a_pool_that_is_gone_is_not_taken_over(chain: Chain) -> None:
     message = replace(chain.received().message, pool="gone")
-    assert not NextRun(chain.world.engine, message, chain.world.clock.now(), None).offer(message)
+    assert not NextRun(chain.world.engine, message, chain.world.clock.now(), None).accept(message)
 
 
 def test_a_run_of_another_priority_is_not_taken_over_since_each_has_its_share_of_workers(chain: Chain) -> None:
@@ -152,7 +152,7 @@ def test_a_run_of_another_priority_is_not_taken_over_since_each_has_its_share_of
 def test_priorities_that_share_a_queue_share_its_workers(chain: Chain) -> None:
     message = replace(chain.received().message, pool="long")
     next_run = NextRun(chain.world.engine, message, chain.world.clock.now(), None)
-    assert next_run.offer(replace(message, run_id="job_next", priority=Priority.LOW))
+    assert next_run.accept(replace(message, run_id="job_next", priority=Priority.LOW))
 
 
 def test_a_run_that_is_not_due_is_not_taken_over(chain: Chain) -> None:
@@ -170,7 +170,7 @@ def test_a_run_is_not_taken_over_while_another_waits_in_the_queue(chain: Chain) 
     received = chain.received()
     next_run = NextRun(chain.world.engine, received.message, chain.world.clock.now(), None)
     chain.submit()
-    assert not next_run.offer(received.message)
+    assert not next_run.accept(received.message)
 
 
 def test_a_run_is_not_taken_over_when_the_queue_does_not_say_whether_others_wait(
@@ -181,7 +181,7 @@ def test_a_run_is_not_taken_over_when_the_queue_does_not_say_whether_others_wait
 
     message = chain.received().message
     monkeypatch.setattr(chain.world.queues, "visible", away)
-    assert not NextRun(chain.world.engine, message, chain.world.clock.now(), None).offer(message)
+    assert not NextRun(chain.world.engine, message, chain.world.clock.now(), None).accept(message)
 
 
 def test_a_worker_takes_runs_over_for_a_minute_and_then_sends_them(chain: Chain) -> None:

@@ -16,7 +16,7 @@ from onthedot.ports import Answer, Engine, Moved, Refused
 from onthedot.use_cases.attempts.results import store_result
 from onthedot.use_cases.attempts.start_run import send_if_dispatched
 from onthedot.use_cases.gates.give_back_places import give_back_places, wake_late
-from onthedot.use_cases.gates.wake import Offer
+from onthedot.use_cases.gates.wake import Accept
 from onthedot.use_cases.outcomes import is_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
@@ -34,11 +34,11 @@ def finish_run(
     *,
     chance: random.Random,
     patience_ms: int = lifecycle.LEASE_MS,
-    offer: Offer | None = None,
+    accept: Accept | None = None,
 ) -> str:
     """Store the end of the attempt. Return the run's new status in lower case.
 
-    Then give back its places at gates, and wake the next run at each. `offer` may take such a run.
+    Then give back its places at gates, and wake the next run at each. `accept` may take such a run.
 
     Return FENCED_OFF when another attempt owns the run by now: then nothing was written. Raise Unavailable when the
     store fails for longer than the patience.
@@ -57,11 +57,11 @@ def finish_run(
     if not is_written(outcome, lambda current: _shows_finish(current, run, move)):
         give_back_places(engine, run)
         return FENCED_OFF
-    late = give_back_places(engine, run, offer)
+    late = give_back_places(engine, run, accept)
     finished = lifecycle.applied(run, move)
     send_if_dispatched(engine, finished)
     notify_children(engine, finished)
-    wake_late(engine, late, offer)
+    wake_late(engine, late, accept)
     return move.to.value.lower()
 
 

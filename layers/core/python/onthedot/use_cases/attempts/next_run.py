@@ -29,7 +29,7 @@ class NextRun:
     """The time at which the worker's process ends. None: it does not end by itself."""
     message: RunMessage | None = None
 
-    def offer(self, message: RunMessage) -> bool:
+    def accept(self, message: RunMessage) -> bool:
         """Take a woken run over, if it is the only one and this worker can run it now. Return whether it did."""
         if self.message is None and self._fits(message):
             self.message = message

@@ -33,6 +33,11 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
+class Waits(Done):
+    """The verdict that the run waits at a gate now, so that its message is not needed any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Redeliver:
     """The verdict that a message is still needed: the queue delivers it again after this time."""
 
@@ -128,7 +133,7 @@ def _wait(engine: Engine, message: RunMessage, refused: Denied | TooSoon) -> Ver
     else:
         moved = wait_at_gate(engine, message, refused)
     if moved is None:
-        return Done(f"waits at gate {refused.at.gate.named}")
+        return Waits(f"waits at gate {refused.at.gate.named}")
     verdict = _settle(engine, message, moved, engine.clock.now())
     if isinstance(verdict, Done):
         pass_on(engine, message)

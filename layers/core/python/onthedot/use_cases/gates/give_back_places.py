@@ -9,7 +9,7 @@ from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import Holder
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Engine
-from onthedot.use_cases.gates.wake import LAG_MS, Offer, ReturnedPlace, wake_next
+from onthedot.use_cases.gates.wake import LAG_MS, Accept, ReturnedPlace, wake_next
 
 _LOG: Final = logging.getLogger(__name__)
 NO_PAGE: Final = "-"
@@ -31,28 +31,28 @@ def holder_of(run: Record) -> Holder:
     return Holder(run.attempt_token or "", run.generation, asked, run.run_id)
 
 
-def give_back_places(engine: Engine, run: Record, offer: Offer | None = None) -> Sequence[GateId]:
+def give_back_places(engine: Engine, run: Record, accept: Accept | None = None) -> Sequence[GateId]:
     """Give back the places of the attempt that `run`, as it was while it ran, had. Wake the next run at each gate.
 
     This raises nothing. A place that is not given back is freed by a look, as soon as a run waits for it. Return the
     gates at which `wake_late` may find a run that the index does not show yet.
     """
-    return give_back(engine, run.tenant, run.held, holder_of(run), offer) if run.held else ()
+    return give_back(engine, run.tenant, run.held, holder_of(run), accept) if run.held else ()
 
 
-def wake_late(engine: Engine, gates: Sequence[GateId], offer: Offer | None = None) -> None:
+def wake_late(engine: Engine, gates: Sequence[GateId], accept: Accept | None = None) -> None:
     """Try once more to wake a run at each of these gates, after a moment. This raises nothing."""
     if gates:
         engine.clock.sleep_until(engine.clock.now() + LAG_MS)
     for gate in gates:
         try:
-            wake_next(engine, gate, offer=offer)
+            wake_next(engine, gate, accept=accept)
         except OnthedotError as error:
             _LOG.warning("not_woken", extra={"gate": gate.text, "error": str(error)})
 
 
 def give_back(
-    engine: Engine, tenant: str, held: Iterable[str], holder: Holder, offer: Offer | None = None
+    engine: Engine, tenant: str, held: Iterable[str], holder: Holder, accept: Accept | None = None
 ) -> Sequence[GateId]:
     """Give back places by their names, such as `0#stripe`. Return the gates at which a run may come late."""
     late = []
@@ -65,7 +65,7 @@ def give_back(
             returned = None
             if page != NO_PAGE:
                 returned = ReturnedPlace(int(page), engine.gates.give_back(gate, int(page), holder))
-            if not wake_next(engine, gate, returned, offer):
+            if not wake_next(engine, gate, returned, accept):
                 late.append(gate)
         except OnthedotError as error:
             _LOG.warning("place_not_given_back", extra={"gate": gate.text, "run": holder.run_id, "error": str(error)})

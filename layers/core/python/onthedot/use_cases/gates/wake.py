@@ -58,7 +58,7 @@ Visited = TypeVar("Visited")
 _LOG: Final = logging.getLogger(__name__)
 _CHANCE: Final = random.Random()  # noqa: S311 - it keeps processes apart that wake runs at the same moment
 
-Offer = Callable[[RunMessage], bool]
+Accept = Callable[[RunMessage], bool]
 """Takes a woken run instead of its queue, if the caller can run it at once."""
 
 
@@ -89,7 +89,9 @@ class Woken:
     message: RunMessage
 
 
-def wake_next(engine: Engine, gate: GateId, returned: ReturnedPlace | None = None, offer: Offer | None = None) -> bool:
+def wake_next(
+    engine: Engine, gate: GateId, returned: ReturnedPlace | None = None, accept: Accept | None = None
+) -> bool:
     """Wake one run if a place is free at the gate. Raise Unavailable.
 
     `returned` is the place that the caller has given back just now. Return False if no run is shown on the list, and
@@ -105,7 +107,7 @@ def wake_next(engine: Engine, gate: GateId, returned: ReturnedPlace | None = Non
     now = engine.clock.now()
     # Attempts that end together wake different runs: each one takes any of the first, which all have a place.
     wanted = Wanted(1, min(free, MOST_AMONG))
-    woken = _wake(engine, seen, wanted, Deadline.after(now, patience.SEND_MS), offer)
+    woken = _wake(engine, seen, wanted, Deadline.after(now, patience.SEND_MS), accept)
     return bool(woken) or now - (state.flagged_at or 0) > FRESH_MS
 
 
@@ -193,7 +195,7 @@ def wake(engine: Engine, seen: SeenGate, count: int, deadline: Deadline) -> int:
     return _wake(engine, seen, Wanted(count, count, MOST_UNSERVED_OF_LOOK), deadline)
 
 
-def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, offer: Offer | None = None) -> int:
+def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, accept: Accept | None = None) -> int:
     woken: list[Woken] = []
     tried: set[str] = set()
     unserved = 0
@@ -210,7 +212,7 @@ def _wake(engine: Engine, seen: SeenGate, wanted: Wanted, deadline: Deadline, of
         if taken is None:
             break
         # Each round is sent by itself: so a process that dies leaves few runs unsent, and none is sent late.
-        _send(engine, taken, offer, deadline)
+        _send(engine, taken, accept, deadline)
         if not taken:
             among *= WIDER  # others wake runs here too, and the index does not show yet which
         woken += taken
@@ -347,9 +349,9 @@ def _message(entry: SlotEntry, gate: GateId, fire_at: int) -> RunMessage:
     )
 
 
-def _send(engine: Engine, woken: Sequence[Woken], offer: Offer | None, deadline: Deadline) -> None:
+def _send(engine: Engine, woken: Sequence[Woken], accept: Accept | None, deadline: Deadline) -> None:
     """Send the woken runs. A run that cannot be sent stays in its watch slot, for the sweep."""
-    kept = {one.message.run_id for one in woken if offer is not None and offer(one.message)}
+    kept = {one.message.run_id for one in woken if accept is not None and accept(one.message)}
     messages = [one.message for one in woken if one.message.run_id not in kept]
     if messages:
         engine.queues.send(messages, deadline)

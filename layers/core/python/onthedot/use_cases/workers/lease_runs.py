@@ -14,7 +14,7 @@ from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.domain.workers.records import Resources, WorkerRecord
 from onthedot.ports import Engine, Received, RunMessage
 from onthedot.schema import PRIORITIES
-from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, start_run
+from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, Waits, start_run
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.gates.ask_gates import NEAR_MS
 from onthedot.use_cases.gates.wait_at_gate import pass_on
@@ -43,9 +43,9 @@ UNAVAILABLE_MS: Final = 5_000
 MOST_RECEIVED: Final = 10
 """Most messages that one call of a queue returns."""
 MOST_ROUNDS: Final = 120
-"""How often a lease receives from one queue while it gets only messages of runs for other workers."""
+"""How often a lease receives from one queue while it gets only messages of runs that this worker does not start."""
 LONGEST_SEARCH_MS: Final = 3_000
-"""How long a lease looks for a first run behind messages of runs for other workers."""
+"""How long a lease looks for a first run behind messages of runs that this worker does not start."""
 
 
 def lease_runs(
@@ -82,14 +82,15 @@ def lease_runs(
 
 
 def _lease_from(batch: LeaseBatch, priority: Priority, wait_ms: int) -> None:
-    """Lease runs of one queue. While messages for other workers arrive and none for this one, receive the next ones.
+    """Lease runs of one queue. While messages arrive whose runs this worker does not start, receive the next ones.
 
-    These rounds receive as many messages as possible, so that a worker with one place gets through many quickly.
+    Such a run is for another worker, or waits at a gate now. These rounds receive as many messages as possible, so that
+    a worker with one place gets through many quickly.
     """
     received = _receive(batch, priority, min(batch.most - len(batch.leases), MOST_RECEIVED), wait_ms)
     for _ in range(MOST_ROUNDS):
-        for_others = [_lease(batch, one) for one in sorted(received, key=lambda each: each.message.fire_at)]
-        if batch.leases or not any(for_others) or batch.engine.clock.now() >= batch.search_until:
+        passed = [_lease(batch, one) for one in sorted(received, key=lambda each: each.message.fire_at)]
+        if batch.leases or not any(passed) or batch.engine.clock.now() >= batch.search_until:
             return
         received = _receive(batch, priority, MOST_RECEIVED, 0)
 
@@ -100,7 +101,7 @@ def _receive(batch: LeaseBatch, priority: Priority, maximum: int, wait_ms: int) 
 
 
 def _lease(batch: LeaseBatch, received: Received) -> bool:
-    """Start the run of a message, or settle the message. Return whether the run is for another worker."""
+    """Start the run of a message, or settle the message. Return whether another message may have a run to start."""
     verdict = _try_to_start(batch, received.message)
     if isinstance(verdict, Started):
         batch.add(verdict, received)
@@ -111,7 +112,7 @@ def _lease(batch: LeaseBatch, received: Received) -> bool:
         give_back(batch.engine, received, _hand_over(batch, received, verdict))
     else:
         give_back(batch.engine, received, verdict.after_ms)
-    return isinstance(verdict, ForOtherWorker)
+    return isinstance(verdict, ForOtherWorker | Waits)
 
 
 def _hand_over(batch: LeaseBatch, received: Received, verdict: ForOtherWorker) -> int | None:
