@@ -1,7 +1,7 @@
 """Runs at gates on the deployed stack: how they are submitted, and what the times of their attempts say."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +14,7 @@ from onthedot.use_cases.access.issue_token import issue_token
 from tests.e2e.deployment import Api, Deployment
 
 JOBS_PER_BATCH = 25
+MEASUREMENTS = 3
 
 
 @dataclass(frozen=True, order=True)
@@ -104,3 +105,17 @@ def gaps(attempts: Sequence[Attempt], places: int) -> list[float]:
 
 def p95(values: Sequence[float]) -> float:
     return sorted(values)[int(0.95 * (len(values) - 1))]
+
+
+def holds_once(measure: Callable[[], str]) -> None:
+    """Measure up to three times, because other programs take time from this machine. One measurement must hold.
+
+    A measurement returns how it missed its bar, or nothing.
+    """
+    missed: list[str] = []
+    while len(missed) < MEASUREMENTS:
+        answer = measure()
+        if not answer:
+            return
+        missed.append(answer)
+    raise AssertionError("; ".join(missed))
