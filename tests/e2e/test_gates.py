@@ -46,7 +46,9 @@ def test_twelve_runs_of_half_a_second_with_two_places_take_three_seconds_not_min
 
     def measure() -> str:
         began = time.time()
-        attempts = attempts_of(api, submit_all(api, calls(listener, "twelve", 12, 0.5, gates=["twelve"])))
+        attempts = attempts_of(
+            api, submit_all(api, calls(listener, f"twelve-{time.time_ns()}", 12, 0.5, gates=["twelve"]))
+        )
         assert most_at_once(attempts) <= 2
         took = max(one.end for one in attempts) - began
         return "" if took <= 5 else f"they took {took:.1f} s"
@@ -73,7 +75,7 @@ def test_places_are_in_use_while_runs_wait_and_the_next_run_starts_at_once(api: 
     put_gate(api, "busy", in_flight=places)
 
     def measure() -> str:
-        ids = submit_all(api, calls(listener, "busy", 20 * places, 1, gates=["busy"]))
+        ids = submit_all(api, calls(listener, f"busy-{time.time_ns()}", 20 * places, 1, gates=["busy"]))
         time.sleep(20)  # the questions below take time from the workers
         attempts = attempts_of(api, ids)
         assert most_at_once(attempts) <= places

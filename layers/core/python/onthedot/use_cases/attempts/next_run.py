@@ -13,6 +13,8 @@ from onthedot.use_cases import patience
 
 LONGEST_MS: Final = 60_000
 """How long after its message has arrived a worker takes runs over. A batch of messages ends when all its runs have."""
+EMPTY_MS: Final = 5_000
+"""How long a queue counts as empty after it was asked. The question takes time in which a place is not in use."""
 MARGIN_MS: Final = 60_000
 """The time that a worker needs for a run beside the longest call: to ask the gates, and to store the end."""
 
@@ -28,6 +30,8 @@ class NextRun:
     ends_at: int | None
     """The time at which the worker's process ends. None: it does not end by itself."""
     message: RunMessage | None = None
+    found_empty_at: int | None = None
+    """The time at which the queue had no message for the last time."""
 
     def accept(self, message: RunMessage) -> bool:
         """Take a woken run over, if it is the only one and this worker can run it now. Return whether it did."""
@@ -60,11 +64,16 @@ class NextRun:
         return self._no_other_waits(message)
 
     def _no_other_waits(self, message: RunMessage) -> bool:
-        """Return whether the queue is empty. Otherwise the run takes its turn there, behind runs of other gates."""
+        """Return whether the queue was empty lately. Otherwise the run takes its turn there, behind other runs."""
+        now = self.engine.clock.now()
+        if self.found_empty_at is not None and now - self.found_empty_at < EMPTY_MS:
+            return True
         try:
-            return self.engine.queues.visible(message.pool, message.priority) == 0
+            is_empty = self.engine.queues.visible(message.pool, message.priority) == 0
         except Unavailable:
             return False
+        self.found_empty_at = now if is_empty else None
+        return is_empty
 
 
 def send_later(engine: Engine, message: RunMessage, after_ms: int) -> None:
