@@ -87,9 +87,10 @@ class Checks:
             named = run.gates
             if is_stamped(run.run_id):
                 # A job that was changed just now: only the gates that it has named all the time count.
-                history = gates_of[run.job_id]
-                recent = [names for at, names in history if at > run.at - IN_FORCE_MS]
-                earlier = [names for at, names in history if at <= run.at - IN_FORCE_MS][-1:]
+                # A worker that was stopped between its permit and its start asked the gates of that time.
+                history, since = gates_of[run.job_id], min(run.started_at or run.at, run.at) - IN_FORCE_MS
+                recent = [names for at, names in history if at > since]
+                earlier = [names for at, names in history if at <= since][-1:]
                 versions = [set(names) for names in earlier + recent]
                 named = tuple(set.intersection(*versions)) if versions else ()
             gates = frozenset({tenant_gate(run.tenant), *(GateId.of(run.tenant, one) for one in named)})
