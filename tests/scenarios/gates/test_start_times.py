@@ -2,7 +2,10 @@
 
 import pytest
 
+from onthedot.domain.gates import rate
+from onthedot.domain.gates.limits import GateLimits
 from onthedot.domain.gates.names import GateId
+from onthedot.domain.gates.state import GateState
 from onthedot.domain.runs.records import Status
 from tests.scenarios.gates.test_hand_over import GATE, Chain
 from tests.scenarios.gates.test_hand_over import chain as chain  # noqa: PLC0414 - a fixture
@@ -35,3 +38,30 @@ def test_a_run_without_gates_keeps_nothing_about_them(chain: Chain) -> None:
     chain.during[1] = lambda: held.append(chain.simulation.stored(chain.runs[0]).held)
     chain.execute()
     assert held == [()]
+
+
+def test_a_worker_that_was_stopped_before_it_counts_its_start_does_not_undo_the_starts_of_others(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = GateLimits(per_second=2)
+    chain.world.gates.put("acme", GATE, limits)
+    gate, clock, read = GateId("acme", GATE), chain.world.clock, chain.world.gates.read
+    others: list[int] = []
+
+    def stopped(asked: GateId) -> GateState:
+        """Stop the worker at its second read, while another one starts a run a minute later."""
+        others.append(clock.now())
+        if len(others) == 2:
+            clock.advance(60)
+            others.append(clock.now())
+            chain.world.gates.change(gate, rate.start(limits, read(gate), clock.now()))
+        return read(asked)
+
+    monkeypatch.setattr(chain.world.gates, "read", stopped)
+    chain.during.clear()
+    chain.execute()
+    last = others[2]
+    run = chain.simulation.stored(chain.runs[0])
+    started = [one.started_at for one in run.attempts]
+    assert all(abs(at - last) >= 500 for at in started), (started, last)
+    assert (read(gate).next_start or 0) >= (last + 500) * 1000

@@ -258,13 +258,18 @@ def _note_waiting(asking: Asking, each: LimitedGate, state: GateState) -> None:
 
 
 def _count_starts(asking: Asking, at: int) -> bool:
-    """Count a start at this time at each gate with a rate. Return False when another start came first."""
+    """Count a start at this time at each gate with a rate. Return False when another start came first.
+
+    A worker that was stopped since `at` counts nothing. Starts of others meanwhile would look to it as if they were
+    made under slower limits.
+    """
     for each in asking.gates:
         if each.limits.per_second is None:
             continue
         state = asking.engine.gates.read(each.gate)
         for _ in range(TRIES):
-            if rate.too_soon(each.limits, state, at, newcomer=False) is not None:
+            is_late = asking.engine.clock.now() - at > LONGEST_ASK_MS
+            if is_late or rate.too_soon(each.limits, state, at, newcomer=False) is not None:
                 return False
             answer = asking.engine.gates.change(each.gate, rate.start(each.limits, state, at))
             if answer.done:
