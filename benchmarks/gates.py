@@ -30,8 +30,8 @@ from localstack.table import table_arguments
 from localstack.write_units import counted_units
 from onthedot import schema
 from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
+from onthedot.domain.runs.queue_names import queue_name
+from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.ports import Answer, Call, Deadline, Engine, Received
 from onthedot.settings import WorkerSettings
 from onthedot.use_cases.dispatch.send_runs import message_for
@@ -120,7 +120,8 @@ def a_worker() -> Iterator[Worker]:
     with tempfile.TemporaryDirectory() as folder, running_ministack(Path(folder)) as url:
         os.environ.update({**CREDENTIALS, "AWS_ENDPOINT_URL": url})
         sqs = boto3.client("sqs")
-        keys = [queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES]
+        names = {queue_name(pool, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES}
+        urls = {name: sqs.create_queue(QueueName=name)["QueueUrl"] for name in names}
         settings = WorkerSettings(
             stage="bench",
             table=TABLE,
@@ -128,8 +129,8 @@ def a_worker() -> Iterator[Worker]:
             lookahead=3,
             history_days=7,
             backlog_limit=1_000,
-            queue_urls={key: sqs.create_queue(QueueName=key)["QueueUrl"] for key in keys},
-            pools=pools_to_json(DEFAULT_POOLS),
+            queue_base=urls["long"].removesuffix("long"),
+            pools=pools_to_text(DEFAULT_POOLS),
             blob_bucket="none",
             allow_list={},
         )

@@ -2,8 +2,8 @@
 
 Also measure `onthedot --help` and `import onthedot`.
 
-Each function's handler is loaded in a fresh process of the functions' environment: boto3, the dependencies layer, the
-core layer, nothing else. The processes take turns. CPU time counts, not the wall clock.
+Each function's handler is loaded in a fresh process of the functions' environment: the dependencies layer, which has
+boto3, and the core layer, nothing else. The processes take turns. CPU time counts, not the wall clock.
 """
 
 import argparse
@@ -20,9 +20,7 @@ from typing import Any, Final
 
 from benchmarks.common import ROOT, Bar, console, finish, show
 from layers.build import dependencies_layer
-from onthedot import schema
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
+from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.settings import (
     ApiSettings,
     AuthorizerSettings,
@@ -34,10 +32,7 @@ from onthedot.settings import (
 
 FUNCTION_PYTHON: Final = ROOT / "build" / "function-env" / "bin" / "python"
 CORE: Final = ROOT / "layers" / "core" / "python"
-QUEUES: Final = {
-    queue_key(schema.DEFAULT_POOL, priority): f"https://sqs.us-east-1.amazonaws.com/123456789012/{priority}"
-    for priority in schema.PRIORITIES
-}
+QUEUES: Final = "https://sqs.us-east-1.amazonaws.com/123456789012/onthedot-bench-"
 STORE: Final[dict[str, Any]] = {
     "stage": "bench",
     "table": "onthedot-bench",
@@ -45,10 +40,9 @@ STORE: Final[dict[str, Any]] = {
     "lookahead": 3,
     "history_days": 7,
     "backlog_limit": 50_000,
-    "queue_urls": QUEUES,
-    "pools": pools_to_json(DEFAULT_POOLS),
+    "queue_base": QUEUES,
+    "pools": pools_to_text(DEFAULT_POOLS),
 }
-TICKS: Final = "https://sqs.us-east-1.amazonaws.com/123456789012/ticks"
 REPORT: Final = "\nimport sys, time; sys.stderr.write(f'\\ncpu_ms={time.process_time() * 1000}')"
 SHOWN: Final = 12
 COMMAND_LINE: Final = {
@@ -75,9 +69,9 @@ FUNCTIONS: Final = (
     Function(
         "planner",
         ("sqs",),
-        PlannerSettings(stage="bench", table="onthedot-bench", shards=4, shards_per_group=4, tick_queue_url=TICKS),
+        PlannerSettings(stage="bench", table="onthedot-bench", shards=4, shards_per_group=4, queue_base=QUEUES),
     ),
-    Function("dispatcher", ("dynamodb", "sqs", "cloudwatch"), DispatcherSettings(**STORE, tick_queue_url=TICKS)),
+    Function("dispatcher", ("dynamodb", "sqs", "cloudwatch"), DispatcherSettings(**STORE)),
     Function("worker", ("dynamodb", "sqs", "s3"), WorkerSettings(**STORE, blob_bucket="b", allow_list={})),
 )
 

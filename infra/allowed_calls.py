@@ -1,6 +1,6 @@
 """The AWS calls that jobs may make: the context values of the allow-list, and the grants that follow from it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Self
 
 from aws_cdk import ArnFormat, Stack
@@ -10,7 +10,7 @@ from botocore.exceptions import UnknownServiceError
 from pydantic import Field, model_validator
 
 from context_values import ContextModel
-from onthedot.domain.targets.allow_list import AllowedCall, AllowList
+from onthedot.domain.targets.allow_list import AllowedCall
 
 Function = Annotated[
     str,
@@ -21,38 +21,52 @@ Function = Annotated[
 """The name or ARN of a function, with `*` and `?`. A version or an alias may follow."""
 Resource = Annotated[str, Field(pattern=r"^(\*|arn:[\x21-\x7e]+)$")]
 
+_ADVICE: Final = (
+    'names no resources; say which, as in "{call} on arn:…" (several are separated by spaces), '
+    'or "{call} on *" for all that are not onthedot\'s own'
+)
+
 # Jobs cannot do harm on the local AWS, so everything is there to try.
 LOCAL_FUNCTIONS: Final = ("*",)
 LOCAL_CALLS: Final = (
-    "sqs:SendMessage",
-    "sqs:ReceiveMessage",
-    "sns:Publish",
-    "events:PutEvents",
-    "dynamodb:PutItem",
-    "dynamodb:GetItem",
-    "dynamodb:UpdateItem",
-    "s3:PutObject",
-    "s3:GetObject",
-    {"service": "stepfunctions", "action": "StartExecution", "iam_action": "states:StartExecution"},
+    "sqs:SendMessage on *",
+    "sqs:ReceiveMessage on *",
+    "sns:Publish on *",
+    "events:PutEvents on *",
+    "dynamodb:PutItem on *",
+    "dynamodb:GetItem on *",
+    "dynamodb:UpdateItem on *",
+    "s3:PutObject on *",
+    "s3:GetObject on *",
+    {
+        "service": "stepfunctions",
+        "action": "StartExecution",
+        "iam_action": "states:StartExecution",
+        "resources": ["*"],
+    },
 )
 
 
 class Call(ContextModel):
-    """One entry of `aws_calls`: `service:Action` as text, or an object."""
+    """One entry of `aws_calls`: `service:Action on RESOURCE …` as text, or an object."""
 
     service: str = Field(pattern=r"^[a-z0-9-]+$")
     action: str = Field(pattern=r"^[A-Z][A-Za-z0-9]*$")
     iam_action: str = Field(default="", pattern=r"^[a-z0-9-]+:[A-Z][A-Za-z0-9]*$")
     """The name in IAM, if it differs."""
-    resources: tuple[Resource, ...] = Field(default=("*",), min_length=1)
+    resources: tuple[Resource, ...] = Field(min_length=1)
 
     @model_validator(mode="before")
     @classmethod
     def _from_text(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        service, _, action = value.partition(":")
-        return {"service": service, "action": action}
+        """Read the text form. Refuse a call that names no resources: all of them must be a choice, not a default."""
+        if isinstance(value, str):
+            call, *rest = value.split() or [""]
+            service, _, action = call.partition(":")
+            value = {"service": service, "action": action, "resources": rest[1:] if rest[:1] == ["on"] else []}
+        if isinstance(value, dict) and not value.get("resources"):
+            raise ValueError(_ADVICE.format(call=f"{value.get('service')}:{value.get('action')}"))
+        return value
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -67,15 +81,20 @@ class Call(ContextModel):
 
     @property
     def allowed(self) -> AllowedCall:
-        return AllowedCall(self.service, self.action, self.iam_action, self.resources)
+        return AllowedCall(self.service, self.action)
+
+    @property
+    def grant(self) -> str:
+        """The IAM action that permits the call."""
+        return self.iam_action or f"{self.service}:{self.action}"
 
 
-def grants(stack: Stack, allowed: AllowList) -> Iterator[iam.PolicyStatement]:
-    """Yield the grants that a worker needs so that its jobs can make the calls on the list, and no others."""
-    if allowed.functions:
-        arns = [function_arn(stack, function) for function in allowed.functions]
+def grants(stack: Stack, functions: Sequence[str], calls: Sequence[Call]) -> Iterator[iam.PolicyStatement]:
+    """Yield the grants that allow the calls on the list, and no others."""
+    if functions:
+        arns = [function_arn(stack, function) for function in functions]
         yield iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=arns)
-    for call in allowed.calls:
+    for call in calls:
         yield iam.PolicyStatement(actions=[call.grant], resources=list(call.resources))
 
 

@@ -1,4 +1,4 @@
-"""The CDK app: it reads the context, builds six stacks (seven with a Fargate pool), and checks them with cdk-nag."""
+"""The CDK app: it reads the context, builds seven stacks (eight with a Fargate pool), and checks them with cdk-nag."""
 
 import os
 import sys
@@ -7,8 +7,10 @@ from pathlib import Path
 
 from aws_cdk import App, Environment, Stack, Tags
 
+import environment_size
 import nag
 from context_values import BadContext
+from environment_size import EnvironmentTooLarge
 from layers.build import dependencies_layer
 from stacks.api_stack import ApiStack
 from stacks.data_stack import DataStack
@@ -16,6 +18,7 @@ from stacks.dispatch_stack import DispatchStack
 from stacks.events_stack import EventsStack
 from stacks.fargate_stack import FargateStack
 from stacks.queues_stack import QueuesStack
+from stacks.watch_stack import WatchStack
 from stacks.workers_stack import WorkersStack
 from stage_config import StageConfig
 
@@ -31,9 +34,10 @@ class Stacks:
     api: ApiStack
     events: EventsStack
     fargate: FargateStack | None
+    watch: WatchStack
 
     def all(self) -> list[Stack]:
-        always: list[Stack] = [self.data, self.queues, self.dispatch, self.workers, self.api, self.events]
+        always: list[Stack] = [self.data, self.queues, self.dispatch, self.workers, self.api, self.events, self.watch]
         return always if self.fargate is None else [*always, self.fargate]
 
 
@@ -48,9 +52,23 @@ def build(app: App, config: StageConfig, dependencies: Path) -> Stacks:
     fargate = None
     if any(known.fargate for known in config.pools):
         fargate = FargateStack(app, config, env, data=data, queues=queues, api=api)
+    for user in (dispatch, workers, api, events, fargate):
+        if user is not None:
+            # They know the queues by name, which CDK does not see.
+            user.add_stack_dependency(queues)
+    watch = WatchStack(app, config, env)
+    for stack in (dispatch, workers):
+        watch.add_stack_dependency(stack, "An alarm on silence would go off before there is a first tick.")
     Tags.of(app).add("application", "onthedot")
     Tags.of(app).add("stage", config.stage)
-    return Stacks(data, queues, dispatch, workers, api, events, fargate)
+    return Stacks(data, queues, dispatch, workers, api, events, fargate, watch)
+
+
+def synthesize(app: App, config: StageConfig, stacks: Stacks) -> None:
+    """Write the templates, and check them. Raise EnvironmentTooLarge when Lambda would refuse a function."""
+    nag.check(app, config, stacks.all())
+    assembly = app.synth()
+    environment_size.check(Path(stack.template_full_path) for stack in assembly.stacks)
 
 
 def main() -> None:
@@ -58,12 +76,10 @@ def main() -> None:
     context = {"region": os.environ.get("CDK_DEFAULT_REGION"), **app.node.get_all_context()}
     try:
         config = StageConfig.from_context(context)
-    except BadContext as error:
+        synthesize(app, config, build(app, config, dependencies_layer(local=config.local)))
+    except (BadContext, EnvironmentTooLarge) as error:
         # The message says all. A trace of our own calls would only hide it.
         sys.exit(str(error))
-    stacks = build(app, config, dependencies_layer(local=config.local))
-    nag.check(app, config, stacks.all())
-    app.synth()
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from constructs import IConstruct
 
 from components.worker_task import construct_part
 from onthedot.domain.workers.pools import Pool
-from onthedot.schema import RESULTS
-from pool_config import AWS_CALLS, Fargate
+from onthedot.schema import PASSES, PAYLOADS, RESULTS
+from pool_config import Fargate
 from stage_config import StageConfig
 
 _FUNCTIONS: Final = {
@@ -29,7 +29,7 @@ _BLOBS: Final = "ExportsOutputFnGetAttBlobsF0F01DC6Arn220BCD82"
 _LOGS_POLICY: Final = "arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
 
 _XRAY = "X-Ray has no resources to name: PutTraceSegments takes only *."
-_CALLS = "Some calls on the stage's allow-list name no resources: the operator leaves them open."
+_CALLS = "The operator of the stage says * for some calls on its allow-list. A denial keeps them from all that is ours."
 _STREAMS = "ListStreams takes only *. The event source finds the table's stream by it."
 _METRICS = "GetMetricData takes only *. It reads the age of the queues' oldest messages."
 
@@ -72,12 +72,12 @@ def _data_and_queues() -> Iterator[Suppression]:
 
 
 def _functions(config: StageConfig) -> Iterator[Suppression]:
-    calls = _CALLS if _has_open_calls(config) else ""
-    besides = {"Dispatcher": _METRICS, "Worker": calls, "Publisher": _STREAMS}
+    besides = {"Dispatcher": _METRICS, "Publisher": _STREAMS}
     for stack, names in _FUNCTIONS.items():
         for name in names:
-            why = f"{_XRAY} {besides.get(name, '')}".rstrip()
-            yield Suppression(stack, f"{name}Role/DefaultPolicy/Resource", "AwsSolutions-IAM5[Resource::*]", why)
+            why = f"{_XRAY if config.xray else ''} {besides.get(name, '')}".strip()
+            if why:
+                yield Suppression(stack, f"{name}Role/DefaultPolicy/Resource", "AwsSolutions-IAM5[Resource::*]", why)
 
 
 def _grants(config: StageConfig) -> Iterator[Suppression]:
@@ -88,22 +88,34 @@ def _grants(config: StageConfig) -> Iterator[Suppression]:
             f"AwsSolutions-IAM5[Resource::<{function}.Arn>:*]",
             "Versions and aliases of the one function. The target's construct grants them with the function.",
         )
+    region, account = config.region or "<AWS::Region>", config.account or "<AWS::AccountId>"
+    queues = f"arn:<AWS::Partition>:sqs:{region}:{account}:{config.name('*-dlq')}"
+    why = "The dead-letter queues of this stage, all of them, to count their messages."
+    rule = f"AwsSolutions-IAM5[Resource::{queues}]"
+    yield Suppression("dispatch", "PlannerRole/DefaultPolicy/Resource", rule, why)
     yield from _blobs(config, "api", "ApiRole/DefaultPolicy/Resource")
-    yield from _working(config, "workers", "WorkerRole/DefaultPolicy/Resource", calls=True)
+    for under in (PAYLOADS, PASSES):
+        yield from _blobs(config, "dispatch", "AuditorRole/DefaultPolicy/Resource", under)
+    yield from _working(config, "workers", "WorkerRole/DefaultPolicy/Resource")
+    yield from _calls(config, "workers", "CallsRole/DefaultPolicy/Resource")
 
 
 def _blobs(config: StageConfig, stack: str, path: str, under: str = "") -> Iterator[Suppression]:
     rule = f"AwsSolutions-IAM5[Resource::{config.name('data')}:{_BLOBS}/{under}*]"
-    why = "Objects of the one blob bucket. Their keys are hashes of their content, or name an attempt."
+    why = "Objects of the one blob bucket. Their keys name a job or an attempt, or are hashes of their content."
     yield Suppression(stack, path, rule, why)
 
 
-def _working(config: StageConfig, stack: str, path: str, *, calls: bool) -> Iterator[Suppression]:
-    """Accept the wildcards in the role of a worker: blobs, results, and the `*` of the stage's allow-list."""
+def _working(config: StageConfig, stack: str, path: str) -> Iterator[Suppression]:
+    """Accept the wildcards in the role of a worker: blobs and results."""
     yield from _blobs(config, stack, path)
     yield from _blobs(config, stack, path, RESULTS)
-    if not calls:
-        return
+
+
+def _calls(config: StageConfig, stack: str, path: str) -> Iterator[Suppression]:
+    """Accept the wildcards of the stage's allow-list in the role of jobs' calls."""
+    if any("*" in call.resources for call in config.aws_calls):
+        yield Suppression(stack, path, "AwsSolutions-IAM5[Resource::*]", _CALLS)
     region, account = config.region or "<AWS::Region>", config.account or "<AWS::AccountId>"
     here = f"arn:<AWS::Partition>:lambda:{region}:{account}:function:"
     functions = [name if name.startswith("arn:") else here + name for name in config.lambda_functions]
@@ -138,14 +150,12 @@ def _task(config: StageConfig, pool: Pool, fargate: Fargate) -> Iterator[Suppres
     yield Suppression("fargate", path, "AwsSolutions-IAM5[Resource::*]", why)
     if fargate.shell:
         return
-    path, calls = f"{task}/TaskRole/DefaultPolicy/Resource", bool(pool.capabilities & AWS_CALLS)
-    yield from _working(config, "fargate", path, calls=calls)
-    if calls and _has_open_calls(config):
-        yield Suppression("fargate", path, "AwsSolutions-IAM5[Resource::*]", _CALLS)
-
-
-def _has_open_calls(config: StageConfig) -> bool:
-    return any("*" in call.resources for call in config.aws_calls)
+    path = f"{task}/TaskRole/DefaultPolicy/Resource"
+    yield from _working(config, "fargate", path)
+    region, account = config.region or "<AWS::Region>", config.account or "<AWS::AccountId>"
+    tasks = f"arn:<AWS::Partition>:ecs:{region}:{account}:task/{config.name('workers')}/*"
+    why = "Tasks of the one cluster, whose ids ECS makes. Each protects itself from scale-in while it has a long run."
+    yield Suppression("fargate", path, f"AwsSolutions-IAM5[Resource::{tasks}]", why)
 
 
 def _api(config: StageConfig) -> Iterator[Suppression]:

@@ -89,6 +89,8 @@ class StagePool(ContextModel):
     memory_mb: int = Field(strict=True, ge=16, le=2_000_000)
     longest_seconds: int = Field(default=LONGEST_PULL, strict=True, ge=1, le=LONGEST_PULL)
     fargate: Fargate | None = None
+    min_workers: int = Field(default=0, strict=True, ge=0, le=MOST_TASKS)
+    """The live workers below which the alarm `workers` goes off."""
 
     @model_validator(mode="before")
     @classmethod

@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 
 from allowed_calls import LOCAL_CALLS, LOCAL_FUNCTIONS, Call, Function
 from context_values import LISTED, BadContext, ContextModel, Flag, Number, checked, parts
+from onthedot.domain.access import RESERVED_TENANT
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.targets.allow_list import AllowList
 from onthedot.domain.workers.pools import Pool
@@ -20,7 +21,7 @@ from onthedot.schema import PRIORITIES
 from pool_config import StagePools, with_default_pools
 from shares import LEAST_CONCURRENCY, MOST_CONCURRENCY, share_out
 
-DISPOSABLE_STAGE: Final = re.compile(r"(local|dev|test|ci)(-.*)?")
+DISPOSABLE_STAGE: Final = re.compile(r"(local|dev|test|ci)(-[a-z0-9-]+)?")
 # The retention times that CloudWatch Logs accepts, up to a year, with the names of CDK.
 RETENTION: Final = {
     1: "ONE_DAY",
@@ -46,6 +47,8 @@ _OURS: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 Weight = Annotated[Number, Field(ge=1, le=1000)]
 Subnet = Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]
+DomainName = Annotated[str, Field(max_length=253, pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$")]
+Certificate = Annotated[str, Field(pattern=r"^arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[!-~]+$")]
 Bucket = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
 
 
@@ -59,13 +62,20 @@ class WarmThroughput(NamedTuple):
     writes: Annotated[Number, Field(ge=4_000, le=10_000_000)]
 
 
+class HostedZone(NamedTuple):
+    """A zone of Route 53, in which the stage makes the record of its domain."""
+
+    zone_id: Annotated[str, Field(pattern=r"^Z[A-Z0-9]{1,31}$")]
+    name: DomainName
+
+
 class StageConfig(ContextModel):
     """One deployment. Build it with `from_context`, which also checks the values together."""
 
     stage: str = Field(pattern=r"^[a-z][a-z0-9-]{0,19}$")
     region: str | None = Field(default=None, pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")
     account: str | None = Field(default=None, pattern=r"^[0-9]{12}$")
-    shards: Number = Field(default=16, ge=1, le=1024)
+    shards: Number = Field(default=4, ge=1, le=1024)
     shards_per_group: Number = Field(default=4, ge=1, le=1024)
     lookahead: Number = Field(default=3, ge=1, le=10)
     """The buckets (minutes) before its fire time in which a run is sent to SQS."""
@@ -86,7 +96,21 @@ class StageConfig(ContextModel):
     """The requests a second that the API accepts."""
     api_burst: Number = Field(default=400, ge=1, le=10_000)
     """The requests at one moment that the API accepts."""
+    domain_name: DomainName | None = None
+    """The domain of the API. Without it, the API has the URL that API Gateway gives it."""
+    certificate_arn: Certificate | None = None
+    """The certificate of the domain, in the region of the stage."""
+    base_path: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")
+    """The path of the API on its domain. Other APIs may have other paths there."""
+    hosted_zone: Annotated[HostedZone, parts("ID:NAME, e.g. Z0123456789ABC:example.com")] | None = None
+    """The zone that gets the record of the domain. Without it, the operator makes the record."""
     warm_throughput: Annotated[WarmThroughput, parts("READS:WRITES a second, e.g. 12000:40000")] | None = None
+    table_name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.-]{3,255}$")
+    """A table that `onthedot restore` has made. Without it, the stage uses its own."""
+    table_stream_arn: str | None = Field(
+        default=None, pattern=r"^arn:[a-z-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+/stream/\S+$"
+    )
+    """The stream of that table."""
     pools: Annotated[StagePools, LISTED] = ()
     """The pools that the stage adds to the default pools, or changes."""
     backlog_per_task: Number = Field(default=10, ge=1, le=10_000)
@@ -103,10 +127,22 @@ class StageConfig(ContextModel):
     """The tenant whose jobs receive the events of the stage's bus."""
     s3_event_buckets: Annotated[tuple[Bucket, ...], LISTED] = ()
     """The buckets whose uploads are events for that tenant's jobs. Each must have EventBridge notifications on."""
+    alarm_email: str | None = Field(default=None, pattern=r"^[^@\s]+@[^@\s]+$")
+    """The address that gets the alarms of the stage's topic. Its owner confirms the subscription once."""
+    alarm_topic: str | None = Field(
+        default=None, pattern=r"^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$"
+    )
+    """The ARN of a topic that takes the place of the stage's own."""
+    detailed_metrics: Flag = False
+    """Whether metrics of runs also have the dimensions pool and priority. CloudWatch bills each combination."""
+    xray: Flag = False
+    """Whether the functions and the API send traces to X-Ray."""
     publish_all_changes: Flag = False
     """Whether every change of a job's or run's state is published, or ends only."""
     publish_results: Flag = False
     """Whether published events contain payloads and results."""
+    canary: Flag = True
+    """Whether a job of the stage itself fires each minute, to measure lateness."""
     local: Flag = False
     """For the local AWS: layers for this machine's interpreter, callbacks to loopback, nothing retained."""
 
@@ -116,6 +152,13 @@ class StageConfig(ContextModel):
         if days not in RETENTION:
             raise ValueError(f"must be one of {', '.join(map(str, RETENTION))}")
         return days
+
+    @field_validator("bus_tenant")
+    @classmethod
+    def _not_reserved(cls, tenant: str) -> str:
+        if tenant == RESERVED_TENANT:
+            raise ValueError("is reserved for the stage's own jobs")
+        return tenant
 
     @classmethod
     def from_context(cls, context: Mapping[str, Any]) -> Self:
@@ -147,8 +190,14 @@ class StageConfig(ContextModel):
 
     @property
     def allow_list(self) -> AllowList:
-        """The list by which the API refuses, workers obey, and roles are granted."""
+        """The list by which the API refuses and workers obey. Roles are granted by the same context values."""
         return AllowList(self.lambda_functions, tuple(call.allowed for call in self.aws_calls))
+
+    @property
+    def public_url(self) -> str:
+        """The URL of the API on its domain, without a slash at the end. Empty without a domain."""
+        path = f"/{self.base_path}" if self.base_path else ""
+        return f"https://{self.domain_name}{path}" if self.domain_name else ""
 
     @property
     def bus_name(self) -> str:
@@ -185,6 +234,33 @@ def _check_together(config: StageConfig) -> None:
             raise BadContext("worker_concurrency", config.worker_concurrency, why)
     if config.local and any(known.fargate for known in config.pools):
         raise BadContext("pools", [known.pool.name for known in config.pools], "the local AWS has no Fargate")
+    _check_table(config)
+    _check_domain(config)
+    if config.alarm_topic is not None and config.alarm_email is not None:
+        raise BadContext("alarm_email", config.alarm_email, "subscribe the address to alarm_topic itself")
     if (config.vpc_id is None) != (not config.vpc_subnets):
         key = "vpc_subnets" if config.vpc_id is None else "vpc_id"
         raise BadContext(key, getattr(config, key), "vpc_id and vpc_subnets are given together, or neither")
+
+
+def _check_table(config: StageConfig) -> None:
+    if (config.table_name is None) != (config.table_stream_arn is None):
+        key = "table_stream_arn" if config.table_name is None else "table_name"
+        raise BadContext(key, getattr(config, key), "table_name and table_stream_arn are given together, or neither")
+    if config.table_name is not None and not config.table_name.startswith(config.name("")):
+        why = f"must begin with {config.name('')}, so that jobs' calls are denied on it too"
+        raise BadContext("table_name", config.table_name, why)
+
+
+def _check_domain(config: StageConfig) -> None:
+    domain, certificate, zone = config.domain_name, config.certificate_arn, config.hosted_zone
+    if (domain is None) != (certificate is None):
+        key = "certificate_arn" if domain is None else "domain_name"
+        raise BadContext(key, getattr(config, key), "domain_name and certificate_arn are given together, or neither")
+    for key in ("base_path", "hosted_zone"):
+        if domain is None and getattr(config, key) is not None:
+            raise BadContext(key, getattr(config, key), "needs domain_name and certificate_arn")
+    if certificate and config.region and certificate.split(":")[3] != config.region:
+        raise BadContext("certificate_arn", certificate, f"must be in {config.region}, the region of the stage")
+    if zone and domain and not f".{domain}".endswith(f".{zone.name}"):
+        raise BadContext("hosted_zone", ":".join(zone), f"has no room for {domain}")

@@ -6,10 +6,8 @@ build: `layers/core` is its content.
 """
 
 import argparse
-import compileall
 import hashlib
 import os
-import py_compile
 import shutil
 import subprocess
 import sys
@@ -38,23 +36,36 @@ class Target:
     name: str
     python: str
     install_options: tuple[str, ...]
+    compiler: str | None
+    """An interpreter of the target's version on this machine, which compiles the layer. None: there is none."""
 
     def key(self, requirements: bytes) -> str:
         """Return a key that is the same only for the same packages on the same target."""
-        parts = [RECIPE.encode(), self.name.encode(), self.python.encode(), requirements]
+        compiled = "compiled" if self.compiler else "source"
+        parts = [RECIPE.encode(), self.name.encode(), self.python.encode(), compiled.encode(), requirements]
         return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
 def aws_target() -> Target:
     """Return Lambda on arm64. It takes wheels only: a source build on this machine would be for the wrong one."""
     options = ("--python-platform", LAMBDA_PLATFORM, "--python-version", LAMBDA_PYTHON)
-    return Target("lambda-arm64", LAMBDA_PYTHON, (*options, "--only-binary", ":all:"))
+    compiler = interpreter(LAMBDA_PYTHON)
+    return Target("lambda-arm64", LAMBDA_PYTHON, (*options, "--only-binary", ":all:"), compiler)
 
 
 def local_target() -> Target:
     """Return this interpreter, which also runs the functions of the local AWS."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return Target(f"local-{sys.platform}", version, ("--python", sys.executable))
+    return Target(f"local-{sys.platform}", version, ("--python", sys.executable), sys.executable)
+
+
+def interpreter(version: str) -> str | None:
+    """Return an interpreter of this version that is on this machine and works."""
+    if not (found := shutil.which(f"python{version}")):
+        return None
+    ask = [found, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    said = subprocess.run(ask, capture_output=True, text=True, check=False)
+    return found if said.stdout.strip() == version else None
 
 
 def dependencies_layer(*, local: bool) -> Path:
@@ -99,12 +110,14 @@ def _install(target: Target, into: Path) -> None:
 def _compile(target: Target, directory: Path) -> None:
     """Add bytecode. Lambda mounts layers read-only, so without it every cold start compiles the packages again.
 
-    Only bytecode of the target's own Python version is useful. The archive does not keep the times of files, so the
-    bytecode must not be checked against them.
+    Bytecode of another version than the target's would be useless, so there is none without an interpreter of that
+    version. The archive does not keep the times of files, so the bytecode must not be checked against them.
     """
-    if target.python == f"{sys.version_info.major}.{sys.version_info.minor}":
-        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        compileall.compile_dir(directory, quiet=2, invalidation_mode=mode, stripdir=str(directory))
+    if target.compiler is None:
+        return
+    command = [target.compiler, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+    # A package may contain a file for another version of Python, which cannot be compiled.
+    subprocess.run([*command, "-s", str(directory), str(directory)], capture_output=True, check=False)
 
 
 def _uv() -> str:

@@ -21,6 +21,13 @@ from botocore.exceptions import ClientError
 from layers.build import LayerBuildError, dependencies_layer
 from localstack.home import ACCOUNT, REGION, ROOT, STAGE, Home, LocalStackError, clean_environment
 from localstack.ministack_process import tail
+from onthedot.cli.deploying.cdk import (
+    bootstrap_arguments,
+    cdk_command,
+    cdk_environment,
+    deploy_arguments,
+    synth_arguments,
+)
 
 INPUTS = ("infra", "functions", "layers", "cdk.json", "requirements.lock", "package-lock.json")
 NOTE = f"/onthedot/{STAGE}/deployed"
@@ -83,14 +90,14 @@ def prepare(home: Home, shards: int, digest: str) -> None:
     steps = []
     if _needs_bootstrap(home):
         # Not in the repository: there, bootstrap would find the app and synthesize it first.
-        steps.append(Cdk(home, "bootstrap", f"aws://{ACCOUNT}/{REGION}", directory=home.data))
+        steps.append(Cdk(home, *bootstrap_arguments(ACCOUNT, REGION), directory=home.data))
     stamp = home.assembly / ".digest"
     synthesize = not stamp.is_file() or stamp.read_text() != digest
     if synthesize:
         stamp.unlink(missing_ok=True)
-        context = ["-c", f"stage={STAGE}", "-c", f"shards={shards}", "-c", "local=true"]
-        context += ["-c", f"worker_concurrency={WORKER_CONCURRENCY}", "-c", f"long_concurrency={LONG_CONCURRENCY}"]
-        steps.append(Cdk(home, "synth", "--quiet", "--output", str(home.assembly), *context))
+        context = [f"stage={STAGE}", f"shards={shards}", "local=true"]
+        context += [f"worker_concurrency={WORKER_CONCURRENCY}", f"long_concurrency={LONG_CONCURRENCY}"]
+        steps.append(Cdk(home, *synth_arguments(home.assembly, context)))
     finish_all(steps)
     if synthesize:
         stamp.write_text(digest)
@@ -98,9 +105,7 @@ def prepare(home: Home, shards: int, digest: str) -> None:
 
 def deploy(home: Home) -> None:
     """Deploy every stack of the assembly. Raise LocalStackError with the output of CDK when it fails."""
-    options = ["--all", "--require-approval", "never", "--method", "direct"]
-    options += ["--concurrency", "4", "--asset-parallelism", "--progress", "events"]
-    finish_all([Cdk(home, "deploy", "--app", str(home.assembly), *options)])
+    finish_all([Cdk(home, *deploy_arguments(home.assembly, directly=True))])
 
 
 def _needs_bootstrap(home: Home) -> bool:
@@ -117,12 +122,11 @@ class Cdk:
     def __init__(self, home: Home, *arguments: str, directory: Path = ROOT) -> None:
         self._name = arguments[0]
         self._log = home.cdk_log(self._name)
-        command = [str(ROOT / "node_modules" / ".bin" / "cdk"), *arguments, "--ci", "--no-notices"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                command,
+                cdk_command(ROOT, *arguments),
                 cwd=directory,
-                env=cdk_environment(home),
+                env=local_cdk_environment(home),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -156,22 +160,15 @@ def finish_all(steps: list[Cdk]) -> None:
             step.end()
 
 
-def cdk_environment(home: Home) -> dict[str, str]:
-    """Return an environment with our Node and Python first, dummy credentials, and the local AWS as the endpoint."""
-    tools = f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
-    return clean_environment(
+def local_cdk_environment(home: Home) -> dict[str, str]:
+    """Return an environment with dummy credentials and the local AWS as the endpoint, without those of the host."""
+    environment = clean_environment(
         home,
-        PATH=tools,
         AWS_ACCESS_KEY_ID="test",
         AWS_SECRET_ACCESS_KEY="test",  # noqa: S106 - the local AWS takes any
         AWS_REGION=REGION,
-        AWS_ENDPOINT_URL=home.endpoint_url,
-        AWS_ENDPOINT_URL_S3=home.endpoint_url,
         CDK_DEFAULT_ACCOUNT=ACCOUNT,
         CDK_DEFAULT_REGION=REGION,
-        CDK_DISABLE_CLI_TELEMETRY="true",
-        # Unpacking the CDK library takes longer than synthesis, so all homes share it.
-        JSII_RUNTIME_PACKAGE_CACHE_ROOT=str(ROOT / "build" / "jsii-cache"),
         NO_COLOR="1",
-        JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION="true",
     )
+    return cdk_environment(ROOT, environment, home.endpoint_url)

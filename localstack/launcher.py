@@ -25,6 +25,7 @@ from urllib.parse import quote
 
 from localstack.bounded_processes import bounded
 from localstack.enforced_iam import adjust_iam
+from localstack.recursion import adjust_recursion
 from localstack.shared_layers import FOLLOW_POINTERS, SharedLayers
 from localstack.streams import adjust_streams
 
@@ -103,9 +104,10 @@ def adjust_event_sources() -> None:
 
 
 def adjust_function_environment(function_python: Path) -> None:
-    """Run functions with boto3 and their layers only, without the packages and variables of MiniStack.
+    """Run functions with their layers only, without the packages and variables of MiniStack.
 
-    So a package missing from a layer, or a variable missing from a function, fails here as it does on AWS.
+    So a package missing from a layer, or a variable missing from a function, fails here. AWS has a boto3 besides the
+    layers, whose version AWS chooses.
     """
     lambda_runtime = import_module("ministack.core.lambda_runtime")
     detect = with_parameters(lambda_runtime, "_detect_runtime_binary", ["runtime"])
@@ -196,6 +198,7 @@ def adjust(function_python: Path) -> None:
     if os.environ.get("AUTH") == "true":
         adjust_iam(with_parameters, replace_value)
     adjust_streams(with_parameters, replace_value)
+    adjust_recursion(with_parameters, replace_value)
     adjust_event_sources()
 
 

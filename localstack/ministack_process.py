@@ -82,7 +82,7 @@ def running_ministack(path: Path) -> Iterator[str]:
 
     It has none of our adjustments and keeps no data, for the contract tests and the benchmarks.
     """
-    home = Home(path, _free_port())
+    home = Home(path, free_port())
     no_data = {"PERSIST_STATE": "0", "S3_PERSIST": "0"}
     leader = _spawn(home, ["ministack"], home.path, ministack_environment(home) | no_data)
     try:
@@ -168,7 +168,8 @@ def end_group(leader: int) -> None:
             time.sleep(0.01)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of loopback that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -45,10 +45,11 @@ def tier_of(item: pytest.Item) -> str:
 
 
 def needs_stack(item: pytest.Item) -> bool:
-    """Say whether the test is end to end or uses MiniStack."""
+    """Say whether the test is end to end, or uses MiniStack or DynamoDB Local."""
     assert isinstance(item, pytest.Function)
-    engine = item.callspec.params.get("kit") if hasattr(item, "callspec") else None
-    return tier_of(item) == "e2e" or engine == "ministack" or "ministack" in item.fixturenames
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    lanes = {params.get("kit"), params.get("clients"), *item.fixturenames}
+    return tier_of(item) == "e2e" or not lanes.isdisjoint({"ministack", "dynamodb"})
 
 
 class Schedule(LoadScopeScheduling):  # type: ignore[misc] # the base class has no types

@@ -3,15 +3,22 @@
 import base64
 import os
 from typing import Any
+from urllib.parse import urlsplit
 
 from onthedot.api.core.http import Request
 from onthedot.api.core.router import handle as route
-from onthedot.observability import logger
+from onthedot.domain.traces import fresh_trace, read_xray
+from onthedot.engines.counting import counted
+from onthedot.observability import Metrics, logger
 from onthedot.ports import Principal
 from onthedot.settings import ApiSettings
-from onthedot.wiring.aws import api_engine
+from onthedot.wiring.aws import api_engine, observe_clients
 
-_engine = api_engine(ApiSettings.from_environment(os.environ))
+_settings = ApiSettings.from_environment(os.environ)
+_metrics = Metrics(_settings.stage, detailed=_settings.detailed_metrics)
+observe_clients(_metrics)
+# Runs of workers that use the API start and end here.
+_engine = counted(api_engine(_settings), _metrics)
 _log = logger("api")
 
 
@@ -19,7 +26,9 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer one request."""
     request = _request(event, context)
     response = route(_engine, request)
-    _log.info("answered", extra={"method": request.method, "path": request.path, "status": response.status})
+    _metrics.flush()
+    about = {"method": request.method, "path": request.path, "status": response.status}
+    _log.info("answered", extra={**about, "trace_id": request.trace.split("-")[0]})
     return {"statusCode": response.status, "headers": dict(response.headers), "body": response.text}
 
 
@@ -28,13 +37,24 @@ def _request(event: dict[str, Any], context: Any) -> Request:
     authorizer = (event.get("requestContext") or {}).get("authorizer") or {}
     return Request(
         method=event["httpMethod"],
-        path=event["path"],
+        path=_path(event),
         query=event.get("queryStringParameters") or {},
         headers=event.get("headers") or {},
         body=base64.b64decode(body) if event.get("isBase64Encoded") else body.encode("utf-8", "surrogatepass"),
         principal=_principal(authorizer),
         request_id=context.aws_request_id,
+        public_url=_settings.public_url,
+        own_trace=read_xray(os.environ.get("_X_AMZN_TRACE_ID")) or fresh_trace(),
     )
+
+
+def _path(event: dict[str, Any]) -> str:
+    """Return the path of the route. On a domain of its own, API Gateway passes the path with the base path."""
+    path = str(event["path"])
+    domain = urlsplit(_settings.public_url)
+    if (event.get("requestContext") or {}).get("domainName") != domain.netloc:
+        return path
+    return path.removeprefix(domain.path) or "/"
 
 
 def _principal(authorizer: dict[str, Any]) -> Principal | None:

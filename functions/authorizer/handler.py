@@ -5,10 +5,10 @@ from typing import Any
 
 from onthedot.observability import logger
 from onthedot.settings import AuthorizerSettings
-from onthedot.use_cases.access.issue_token import authenticate
+from onthedot.use_cases.access.tokens import authenticate
 from onthedot.wiring.aws import token_store
 
-_tokens = token_store(AuthorizerSettings.from_environment(os.environ))
+_tokens = token_store(AuthorizerSettings.from_environment(os.environ).table)
 _log = logger("authorizer")
 
 

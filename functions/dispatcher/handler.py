@@ -4,21 +4,36 @@ import os
 from typing import Any
 
 from onthedot.engines.aws.sqs.ticks import read_tick
-from onthedot.observability import emit, logger
+from onthedot.engines.counting import counted
+from onthedot.observability import Metrics, logger
 from onthedot.ports import Deadline
 from onthedot.settings import DispatcherSettings
+from onthedot.use_cases.dispatch.canary import CanaryKeeper
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
 from onthedot.use_cases.dispatch.plan_ticks import continue_tick
-from onthedot.wiring.aws import dispatcher_engine, tick_queue
+from onthedot.use_cases.dispatch.tick_metrics import FAULTS, observe_tick
+from onthedot.wiring.aws import dispatcher_engine, observe_clients, tick_queue
 
 _settings = DispatcherSettings.from_environment(os.environ)
-_engine, _progress = dispatcher_engine(_settings)
+_metrics = Metrics(_settings.stage, detailed=_settings.detailed_metrics)
+observe_clients(_metrics)
+_stored, _progress = dispatcher_engine(_settings)
+_engine = counted(_stored, _metrics)
 _ticks = tick_queue(_settings)
+_canary = CanaryKeeper(wanted=_settings.canary)
 _log = logger("dispatcher")
 _SPARE_MS = 10_000
 
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Do the ticks, and write their metrics."""
+    try:
+        return _handle(event, context)
+    finally:
+        _metrics.flush()
+
+
+def _handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Do the ticks. Report a tick that could not send all runs as failed: its redelivery sends the rest.
 
     A tick that raises an error fails alone. If all of them do, the last error is raised, for the alarm on errors.
@@ -31,8 +46,10 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
             failed += [] if _dispatch(record, deadline) else [record["messageId"]]
         except Exception as error:  # noqa: BLE001 (one tick must not stop the others)
             _log.exception("tick_failed", extra={"message_id": record["messageId"]})
+            _metrics.add(FAULTS)
             failed.append(record["messageId"])
             errors.append(error)
+    _canary.keep(_engine)
     if errors and len(errors) == len(event["Records"]):
         raise errors[-1]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
@@ -43,7 +60,7 @@ def _dispatch(record: dict[str, Any], deadline: Deadline) -> bool:
     tick = read_tick(record["body"], record["messageId"], receives)
     counts = dispatch_due(_engine, _progress, tick, deadline)
     _log.info("dispatched", extra={"group": tick.group, "redelivered": tick.redelivered, **counts})
-    emit(_settings.stage, "dispatcher", counts)
+    observe_tick(_metrics, counts, age_ms=_engine.clock.now() - tick.planned_at, lookahead=_settings.lookahead)
     if counts["out_of_time"]:
         continue_tick(_ticks, _engine.clock, tick)
     return not must_be_redelivered(tick, counts)

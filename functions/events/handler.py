@@ -4,18 +4,30 @@ import os
 from typing import Any
 
 from onthedot.api.events.bus_events import BadEvent, take_event
-from onthedot.observability import emit, logger
+from onthedot.engines.counting import counted
+from onthedot.observability import Metrics, logger
 from onthedot.ports import Deadline
 from onthedot.settings import EventsSettings
-from onthedot.wiring.aws import events_engine
+from onthedot.wiring.aws import events_engine, observe_clients
 
 _settings = EventsSettings.from_environment(os.environ)
-_engine, _dead_events = events_engine(_settings)
+_metrics = Metrics(_settings.stage, detailed=_settings.detailed_metrics)
+observe_clients(_metrics)
+_stored, _dead_events = events_engine(_settings)
+_engine = counted(_stored, _metrics)
 _log = logger("events")
 _SPARE_MS = 5_000
 
 
 def handle(event: Any, context: Any) -> dict[str, Any]:
+    """Take the event, and write its metrics."""
+    try:
+        return _handle(event, context)
+    finally:
+        _metrics.flush()
+
+
+def _handle(event: Any, context: Any) -> dict[str, Any]:
     """Take the event. A passing failure is raised, so that Lambda delivers the event again. A bad event is put away."""
     deadline = Deadline.after(_engine.clock.now(), context.get_remaining_time_in_millis() - _SPARE_MS)
     try:
@@ -23,10 +35,10 @@ def handle(event: Any, context: Any) -> dict[str, Any]:
     except BadEvent as error:
         _dead_events.put_away(event, str(error))
         _log.warning("bad_event", extra={**_context(event), "reason": str(error)})
-        emit(_settings.stage, "events", {"bad": 1})
+        _metrics.add("bad_events")
         return {"ids": [], "reason": str(error)}
     _log.info("taken", extra={**_context(event), "count": len(ids)})
-    emit(_settings.stage, "events", {"events": 1, "stamped": len(ids)})
+    _metrics.add("events")
     return {"ids": ids}
 
 

@@ -4,14 +4,16 @@ import os
 from typing import Any
 
 from onthedot.engines.aws.dynamodb.stream import read_changes
-from onthedot.observability import emit, logger
+from onthedot.observability import Metrics, logger
 from onthedot.ports import Deadline
 from onthedot.settings import PublisherSettings
+from onthedot.use_cases.dispatch.tick_metrics import UNSETTLED
 from onthedot.use_cases.events.publish_changes import PublishOptions, publish_changes
 from onthedot.wiring.aws import publisher
 
 _settings = PublisherSettings.from_environment(os.environ)
 _bus, _clock = publisher(_settings)
+_metrics = Metrics(_settings.stage)
 _options = PublishOptions(every_change=_settings.every_change, with_results=_settings.with_results)
 _log = logger("publisher")
 _SPARE_MS = 5_000
@@ -24,6 +26,7 @@ def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
     result = publish_changes(_bus, changes, _options, deadline)
     counts = {"published": result.published, "unpublishable": result.refused, "unreadable": unreadable}
     _log.info("published", extra={**counts, "again_from": result.again_from})
-    emit(_settings.stage, "publisher", counts)
+    _metrics.add(UNSETTLED, result.refused + unreadable)
+    _metrics.flush()
     again = [] if result.again_from is None else [{"itemIdentifier": result.again_from}]
     return {"batchItemFailures": again}

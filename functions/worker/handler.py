@@ -2,30 +2,46 @@
 
 import os
 import random
+import sys
 import uuid
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn
 
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs import lifecycle
+from onthedot.domain.traces import span_id_of, trace_id_of
 from onthedot.engines.aws.sqs.queues import read_message
-from onthedot.observability import emit, logger
+from onthedot.engines.counting import counted
+from onthedot.observability import Metrics, logger
 from onthedot.ports import Received, RunMessage
 from onthedot.settings import WorkerSettings
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.use_cases.attempts.store_leases import StoreLeases
-from onthedot.wiring.aws import worker_engine
+from onthedot.use_cases.attempts.wait_for_batch import deletable, wait_for_batch
+from onthedot.use_cases.dispatch.tick_metrics import UNSETTLED
+from onthedot.wiring.aws import observe_clients, worker_engine
 from onthedot.wiring.workers import push_targets
 
 _log = logger("worker")
 
 
 def _log_next(message: RunMessage, verdict: Verdict) -> None:
-    _log.info("executed_next", extra={"run": message.run_id, "verdict": repr(verdict)})
+    _log.info("executed_next", extra={"run": message.run_id, "verdict": repr(verdict), **_trace(message, verdict)})
+
+
+def _trace(message: RunMessage, verdict: Verdict) -> dict[str, str]:
+    """Return the trace of the run for the log, with the span of the attempt that this worker performed."""
+    run = verdict.run if isinstance(verdict, Done) else None
+    if run is not None:
+        return {"trace_id": trace_id_of(run.run_id, run.trace), "span_id": span_id_of(run.run_id, run.attempt)}
+    return {"trace_id": trace_id_of(message.run_id, message.trace)} if message.trace else {}
 
 
 _settings = WorkerSettings.from_environment(os.environ)
-_engine = worker_engine(_settings)
+_metrics = Metrics(_settings.stage, detailed=_settings.detailed_metrics)
+observe_clients(_metrics)
+_engine = counted(worker_engine(_settings), _metrics)
 _queues = _engine.queues
 _executor = RunExecutor(
     engine=_engine,
@@ -39,49 +55,84 @@ _pool = ThreadPoolExecutor(max_workers=10, thread_name_prefix="run")
 
 
 def handle(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Execute the batch. Report messages that are still needed as failed, so that SQS keeps them."""
+    """Execute the batch, and write its metrics. Report messages that are still needed as failed: SQS keeps them."""
     # The same message may be in a batch twice. Its second copy shares the verdict of the first.
     once = {record["body"]: record for record in reversed(event["Records"])}
     ends_at = _engine.clock.now() + context.get_remaining_time_in_millis()
     executing = {body: _pool.submit(_execute, record, ends_at) for body, record in once.items()}
-    wait(executing.values())  # a call that goes on after the answer would be frozen midway
-    deletable = {body: executed.result() for body, executed in executing.items()}
-    kept = [record["messageId"] for record in event["Records"] if not deletable[record["body"]]]
+    # A call that goes on after the answer would be frozen midway.
+    late = wait_for_batch(executing.values(), _engine.clock, ends_at, _delete)
+    if late:
+        _give_up([once[body] for body, execution in executing.items() if execution in late])
+    _metrics.flush()
+    kept = [record["messageId"] for record in event["Records"] if deletable(executing[record["body"]]) is None]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in kept]}
 
 
-def _execute(record: dict[str, Any], ends_at: int) -> bool:
-    """Execute the run. Return whether its message may be deleted. An error here concerns this message only."""
+def _execute(record: dict[str, Any], ends_at: int) -> Received | None:
+    """Execute the run. Return its message if that may be deleted. An error here concerns this message only."""
     try:
         return _execute_run(record, ends_at)
-    except Exception:  # noqa: BLE001 (one message must not stop the others)
+    except BaseException:  # noqa: BLE001 (one message must not stop the others, and a target may raise SystemExit)
         # The queue delivers the message again after its visibility time-out. The sweep finds a run that was started.
         _log.exception("not_executed", extra={"message_id": record["messageId"]})
-        emit(_settings.stage, "worker", {"not_executed": 1})
-        return False
+        _metrics.add("not_executed")
+        _metrics.add(UNSETTLED)
+        return None
 
 
-def _execute_run(record: dict[str, Any], ends_at: int) -> bool:
-    """Execute the run. Return whether its message may be deleted: an unreadable one ends in the dead-letter queue."""
+def _execute_run(record: dict[str, Any], ends_at: int) -> Received | None:
+    """Execute the run. Return its message if that may be deleted: an unreadable one ends in the dead-letter queue."""
+    received = _received(record)
+    if received is None:
+        return None
+    verdict = execute_run(_executor, received, ends_at)
+    about = {"run": received.message.run_id, "receives": received.receive_count, "verdict": repr(verdict)}
+    _log.info("executed", extra={**about, **_trace(received.message, verdict)})
+    if isinstance(verdict, Done):
+        return received
+    _hide(received, verdict.after_ms)
+    return None
+
+
+def _received(record: dict[str, Any]) -> Received | None:
     try:
         message = read_message(record["body"])
-    except (ValueError, KeyError, TypeError):
-        _log.error("unreadable_message", extra={"message_id": record["messageId"]})
-        return False
-    receives = int(record["attributes"]["ApproximateReceiveCount"])
-    received = Received(message, record["receiptHandle"], receives)
-    verdict = execute_run(_executor, received, ends_at)
-    _log.info("executed", extra={"run": message.run_id, "receives": receives, "verdict": repr(verdict)})
-    return _settle(received, verdict)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        _log.error("unreadable_message", extra={"message_id": record["messageId"], "why": repr(error)[:200]})
+        _metrics.add(UNSETTLED)
+        return None
+    return Received(message, record["receiptHandle"], int(record["attributes"]["ApproximateReceiveCount"]))
 
 
-def _settle(received: Received, verdict: Verdict) -> bool:
-    """Hide a message that is still needed. Return whether the message may be deleted."""
-    if isinstance(verdict, Done):
-        return True
+def _hide(received: Received, milliseconds: int) -> None:
+    """Hide a message that is still needed."""
     try:
-        _queues.hide(received, verdict.after_ms)
+        _queues.hide(received, milliseconds)
     except Unavailable as error:
         # The queue delivers the message after its own visibility time-out: later, but not lost.
         _log.warning("not_hidden", extra={"run": received.message.run_id, "error": str(error)})
-    return False
+
+
+def _delete(received: Received) -> None:
+    try:
+        _queues.delete(received)
+    except Exception as error:  # noqa: BLE001 (one message must not stop the others)
+        # The message comes again and is dropped, because the attempt is over.
+        _log.warning("not_deleted", extra={"run": received.message.run_id, "error": repr(error)})
+
+
+def _give_up(records: list[dict[str, Any]]) -> NoReturn:
+    """End this process, because these runs do not end: it could not execute ten others beside them.
+
+    The messages of the other runs are deleted or hidden by now. The leases of these runs end with the process, and
+    their messages come again then.
+    """
+    for received in filter(None, map(_received, records)):
+        _metrics.add("not_executed")
+        _metrics.add(UNSETTLED)
+        _log.error("never_ended", extra={"run": received.message.run_id})
+        _hide(received, lifecycle.LEASE_MS + lifecycle.CLOCK_MARGIN_MS)
+    _metrics.flush()
+    sys.stdout.flush()
+    os._exit(1)

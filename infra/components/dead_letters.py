@@ -6,15 +6,16 @@ from aws_cdk import Duration
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from components.alarms import alarm_above
+from onthedot import schema
+from onthedot.domain.runs.queue_names import queue_key
 from stage_config import StageConfig
 
 DLQ_RETENTION: Final = Duration.days(14)
 
 
 def dead_letter_queue(scope: Construct, config: StageConfig, key: str) -> sqs.Queue:
-    """Make a dead-letter queue with an alarm on its first message."""
-    queue = sqs.Queue(
+    """Make a dead-letter queue. The planner counts its messages for the alarm `undeliverable`."""
+    return sqs.Queue(
         scope,
         construct_id(key),
         queue_name=config.name(key),
@@ -22,16 +23,17 @@ def dead_letter_queue(scope: Construct, config: StageConfig, key: str) -> sqs.Qu
         encryption=sqs.QueueEncryption.SQS_MANAGED,
         enforce_ssl=True,
     )
-    alarm_above(
-        scope,
-        f"{construct_id(key)}Alarm",
-        name=config.name(f"{key}-not-empty"),
-        metric=queue.metric_approximate_number_of_messages_visible(statistic="Maximum", period=Duration.minutes(5)),
-        threshold=0,
-        why=f"Undeliverable messages are waiting in {key}",
-    )
-    return queue
 
 
 def construct_id(key: str) -> str:
     return "".join(part.capitalize() for part in key.split("-")) + "Queue"
+
+
+def dead_letter_keys(config: StageConfig) -> list[str]:
+    """Return the short names of all dead-letter queues of a stage."""
+    pools = [
+        pool.name if pool.queues == 1 else queue_key(pool.name, priority)
+        for pool in config.all_pools
+        for priority in schema.PRIORITIES
+    ]
+    return [*(f"{key}-dlq" for key in dict.fromkeys(pools)), "tick-dlq", "schedule-dlq", "events-dlq", "publisher-dlq"]

@@ -17,7 +17,7 @@ EVERY: Final = Duration.hours(3)
 TAG: Final = {"application": "onthedot"}
 
 
-def touch(stack: Stack, construct_id: str, name: str, queue: sqs.Queue, role: iam.Role) -> None:
+def touch(stack: Stack, construct_id: str, name: str, queue: sqs.IQueue, role: iam.Role) -> None:
     scheduler.Schedule(
         stack,
         construct_id,

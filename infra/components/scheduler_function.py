@@ -45,8 +45,11 @@ class FunctionFactory:
             self._layer("CoreLayer", _source("layers", "core")),
         ]
 
-    def make(self, name: str, settings: Settings, shape: FunctionShape) -> lambda_.Function:
-        """Make the function whose code is `functions/<name>`. The caller adds the grants."""
+    def make(self, name: str, settings: Settings, shape: FunctionShape, *, may_loop: bool = False) -> lambda_.Function:
+        """Make the function whose code is `functions/<name>`. The caller adds the grants.
+
+        A function that `may_loop` gets messages that it sent itself. Without this, Lambda stops a chain of about 16.
+        """
         function_name = self._config.name(name)
         role = self._role(name)
         logs = log_group(self._stack, f"{name.capitalize()}Logs", f"/aws/lambda/{function_name}", self._config)
@@ -62,9 +65,10 @@ class FunctionFactory:
             layers=self._layers,
             role=role,
             log_group=logs,
-            tracing=lambda_.Tracing.ACTIVE,
+            tracing=lambda_.Tracing.ACTIVE if self._config.xray else lambda_.Tracing.DISABLED,
             memory_size=shape.memory_mb,
             timeout=shape.timeout,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if may_loop else None,
             environment=environment(name, settings),
         )
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from components.calls_role import calls_role_arn
 from onthedot.domain.targets import allow_list
-from onthedot.domain.workers.pools import pools_to_json
+from onthedot.domain.workers.pools import pools_to_text
 from onthedot.settings import WorkerSettings
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
@@ -19,8 +20,9 @@ def store_settings(config: StageConfig, data: DataStack, queues: QueuesStack) ->
         "lookahead": config.lookahead,
         "history_days": config.history_days,
         "backlog_limit": config.backlog_limit,
-        "queue_urls": queues.run_queue_urls(),
-        "pools": pools_to_json(config.all_pools),
+        "queue_base": queues.base,
+        "pools": pools_to_text(config.all_pools),
+        "detailed_metrics": config.detailed_metrics,
     }
 
 
@@ -31,4 +33,5 @@ def worker_settings(config: StageConfig, data: DataStack, queues: QueuesStack) -
         blob_bucket=data.blobs.bucket_name,
         allow_list=allow_list.to_json(config.allow_list),
         allow_private_targets=config.local,
+        calls_role=calls_role_arn(data, config),
     )

@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 
-from allowed_calls import grants
 from onthedot.domain.workers.pools import Pool
 from onthedot.engines.aws.dynamodb.keys import (
     GATE_PREFIX,
@@ -16,14 +14,16 @@ from onthedot.engines.aws.dynamodb.keys import (
     SHARDS_PARTITION,
     SIGNING_PREFIX,
     TOKEN_PREFIX,
+    TOKENS_PARTITION,
     WORKERS_PARTITION,
 )
 from onthedot.schema import DUE, RESULTS
-from onthedot.targets.aws.clients import USER_AGENT
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
-from stage_config import StageConfig
 
+TOKEN_KEYS = [f"{TOKEN_PREFIX}*", TOKENS_PARTITION]
+"""The partitions of tokens, and of the list of them."""
+SEND = ["sqs:SendMessage", "sqs:GetQueueAttributes"]
 CONSUME = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"]
 
 
@@ -39,12 +39,13 @@ def working(data: DataStack, queues: QueuesStack) -> Iterator[iam.PolicyStatemen
     yield _allow(["dynamodb:Query"], [data.index_arn(DUE)])
     # The first signed call of a tenant makes its key.
     yield _allow(["dynamodb:PutItem"], [data.table.table_arn], _only_under([f"{SIGNING_PREFIX}*"]))
-    yield _allow(["sqs:SendMessage"], queues.run_queue_arns())
     yield _allow(["s3:GetObject"], [data.blobs.arn_for_objects("*")])
     yield _allow(["s3:PutObject"], [data.blobs.arn_for_objects(f"{RESULTS}*")])
     # Without it S3 answers 403 to a missing key, which looks the same as a wrong policy.
     yield _allow(["s3:ListBucket"], [data.blobs.bucket_arn])
     yield no_tokens(data)
+    for arns in queues.run_queue_arns():
+        yield _allow(["sqs:SendMessage"], arns)
 
 
 def pulling(data: DataStack, queues: QueuesStack, pool: Pool) -> Iterator[iam.PolicyStatement]:
@@ -58,9 +59,10 @@ def indexing_patterns(data: DataStack) -> iam.PolicyStatement:
     return _allow(["dynamodb:BatchWriteItem"], [data.table.table_arn], _only_under([f"{PATTERN_PREFIX}*"]))
 
 
-def deleting_gates(data: DataStack) -> iam.PolicyStatement:
-    """Allow to delete the limits of gates and tenants."""
-    return _allow(["dynamodb:DeleteItem"], [data.table.table_arn], _only_under([f"{GATES_PREFIX}*", LIMITS_PARTITION]))
+def deleting_gates_and_tokens(data: DataStack) -> iam.PolicyStatement:
+    """Allow to delete the limits of gates and tenants, and tokens."""
+    deleted = [f"{GATES_PREFIX}*", LIMITS_PARTITION, *TOKEN_KEYS]
+    return _allow(["dynamodb:DeleteItem"], [data.table.table_arn], _only_under(deleted))
 
 
 def reading_shards(data: DataStack, *, and_gates: bool = False) -> iam.PolicyStatement:
@@ -69,38 +71,18 @@ def reading_shards(data: DataStack, *, and_gates: bool = False) -> iam.PolicySta
     return _allow(["dynamodb:GetItem"], [data.table.table_arn], _only_under(read))
 
 
-def calling(stack: Stack, config: StageConfig, data: DataStack) -> Iterator[iam.PolicyStatement]:
-    """Allow the calls on the stage's list to jobs, and deny jobs the other grants of the same role.
-
-    A job that may read an item reads it with the role that reads the table of all tenants. So the calls of jobs are
-    denied on our own resources. IAM recognises these calls by their user agent, which only our code sets.
-    """
-    allowed = config.allow_list
-    yield from grants(stack, allowed)
-    if allowed.calls:
-        queues = stack.format_arn(service="sqs", resource=config.name("*"))
-        table, blobs = data.table.table_arn, data.blobs
-        ours = [table, f"{table}/index/*", blobs.bucket_arn, blobs.arn_for_objects("*"), queues]
-        by_jobs = {"StringLike": {"aws:UserAgent": f"{USER_AGENT}/*"}}
-        yield _deny(["dynamodb:*", "s3:*", "sqs:*"], ours, by_jobs)
-    if allowed.functions or allowed.calls:
-        # The function of the API trusts the caller that its event names, so a job must not invoke it.
-        functions = stack.format_arn(
-            service="lambda",
-            resource="function",
-            resource_name=config.name("*"),
-            arn_format=ArnFormat.COLON_RESOURCE_NAME,
-        )
-        yield _deny(["lambda:InvokeFunction"], [functions])
+def reading_workers(data: DataStack) -> iam.PolicyStatement:
+    """Allow to list the workers."""
+    return _allow(["dynamodb:Query"], [data.table.table_arn], _only_under([WORKERS_PARTITION]))
 
 
-def no_tokens(data: DataStack) -> iam.PolicyStatement:
-    """Deny access to tokens. Only the authorizer reads them and only operators make them.
+def no_tokens(data: DataStack, *actions: str) -> iam.PolicyStatement:
+    """Deny access to tokens, by these actions or by any. Only the authorizer reads them, only the API writes them.
 
     A role that could write a token could act as any tenant.
     """
-    under = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": [f"{TOKEN_PREFIX}*"]}}
-    return _deny(["dynamodb:*"], [data.table.table_arn], under)
+    under = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": TOKEN_KEYS}}
+    return _deny(list(actions) or ["dynamodb:*"], [data.table.table_arn], under)
 
 
 def _deny(

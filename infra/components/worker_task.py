@@ -1,7 +1,8 @@
 """The task of a Fargate pool: our image with the same `onthedot worker` that runs as a process elsewhere.
 
 The task of an ordinary pool uses the queues and the table itself. A task with a shell runs programs of users who submit
-jobs, so it gets its runs through the API with a token, and its role has no grants.
+jobs, so it gets its runs through the API with a token, and its role has no grants. It cannot even protect itself from
+scale-in: with that grant, a program could keep all tasks of the cluster, and block every deployment.
 """
 
 from pathlib import Path

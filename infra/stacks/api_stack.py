@@ -10,11 +10,12 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from components.api_domain import api_domain
 from components.gateway_errors import shape_gateway_errors
 from components.log_group import log_group
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
-from components.worker_grants import CONSUME, deleting_gates, indexing_patterns, no_tokens
+from components.worker_grants import CONSUME, SEND, deleting_gates_and_tokens, indexing_patterns, no_tokens
 from onthedot import schema
 from onthedot.domain.targets import allow_list
 from onthedot.domain.workers.pools import PoolKind
@@ -28,6 +29,8 @@ from stage_config import StageConfig
 API: Final = FunctionShape(memory_mb=1024, timeout=Duration.seconds(28))
 AUTHORIZER: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(5))
 OPEN_PATHS: Final = ("/v1/health", "/openapi.json", "/console")
+# Anyone may call them, so a flood of them must cost little, and leave the function to callers with a token.
+OPEN_RATE, OPEN_BURST = 20, 40
 # The caller, the request and the outcome. Never a header or a body, which may contain secrets.
 ACCESS_LOG: Final = {
     "request_id": "$context.requestId",
@@ -71,29 +74,36 @@ class ApiStack(Stack):
         )
         """The URL before the paths of the API, without a slash at the end."""
         CfnOutput(self, "ApiId", value=self.rest_api.rest_api_id)
-        CfnOutput(self, "ApiUrl", value=self.rest_api.url)
+        # A pool with a shell imports it. CloudFormation would refuse to remove it while that stack is there.
+        self.export_value(self.rest_api.rest_api_id)
+        CfnOutput(self, "ApiUrl", value=f"{config.public_url}/" if config.public_url else self.rest_api.url)
+        if config.domain_name and config.certificate_arn:
+            api_domain(self, self.rest_api, config, config.domain_name, config.certificate_arn)
 
     def _api_function(self) -> lambda_.Function:
         settings = ApiSettings(
             **store_settings(self._config, self._data, self._queues),
             blob_bucket=self._data.blobs.bucket_name,
             allow_list=allow_list.to_json(self._config.allow_list),
+            public_url=self._config.public_url,
         )
         function = self._functions.make("api", settings, API)
         reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
         allow(function, [*reads, *writes], [self._data.table.table_arn])
         function.add_to_role_policy(indexing_patterns(self._data))
-        function.add_to_role_policy(deleting_gates(self._data))
+        function.add_to_role_policy(deleting_gates_and_tokens(self._data))
         allow(function, ["dynamodb:Query"], [self._data.index_arn(index) for index in schema.INDEXES])
-        allow(function, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
-        # A worker that has only a token gets its runs through the API.
-        pulled = [pool for pool in self._config.all_pools if pool.kind is PoolKind.PULL]
-        allow(function, CONSUME, [arn for pool in pulled for arn in self._queues.pool_queue_arns(pool)])
         allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
         # Without it S3 answers 403 to a missing key, which looks the same as a wrong policy.
         allow(function, ["s3:ListBucket"], [self._data.blobs.bucket_arn])
-        function.add_to_role_policy(no_tokens(self._data))
+        # A token is put and deleted as a whole. The calls that change jobs and runs must not change one.
+        changes = ["dynamodb:UpdateItem", "dynamodb:PartiQL*", "dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
+        function.add_to_role_policy(no_tokens(self._data, *changes))
+        for pool in self._config.all_pools:
+            # A worker that has only a token gets its runs through the API.
+            pulled = CONSUME if pool.kind is PoolKind.PULL else ()
+            allow(function, [*SEND, *pulled], self._queues.pool_queue_arns(pool))
         return function
 
     def _token_authorizer(self) -> apigateway.TokenAuthorizer:
@@ -112,8 +122,9 @@ class ApiStack(Stack):
             identity_source=apigateway.IdentitySource.header("Authorization"),
             # The gateway refuses a header that cannot be a token, at no cost to us.
             validation_regex=r"^[Bb]earer +\S+$",
-            # A withdrawn token goes on working for this time. Without the cache, every request would call the function.
-            results_cache_ttl=Duration.seconds(60),
+            # A revoked or expired token goes on working for this time at most, which must be less than a minute.
+            # Without the cache, every request would call the function.
+            results_cache_ttl=Duration.seconds(10 if self._config.local else 50),
         )
 
     def _rest_api(self) -> apigateway.RestApi:
@@ -131,12 +142,19 @@ class ApiStack(Stack):
 
     def _stage_options(self) -> apigateway.StageOptions:
         access_logs = log_group(self, "AccessLogs", f"/onthedot/{self._config.stage}/api-access", self._config)
+        # API Gateway counts each method by itself. The settings of one method take the place of all the others.
+        few = apigateway.MethodDeploymentOptions(
+            throttling_rate_limit=min(OPEN_RATE, self._config.api_rate),
+            throttling_burst_limit=min(OPEN_BURST, self._config.api_burst),
+            logging_level=apigateway.MethodLoggingLevel.ERROR,
+        )
         return apigateway.StageOptions(
             stage_name=self._config.stage,
             throttling_rate_limit=self._config.api_rate,
             throttling_burst_limit=self._config.api_burst,
-            tracing_enabled=True,
+            tracing_enabled=self._config.xray,
             logging_level=apigateway.MethodLoggingLevel.ERROR,
+            method_options={f"{path}/GET": few for path in OPEN_PATHS},
             access_log_destination=apigateway.LogGroupLogDestination(access_logs),
             access_log_format=apigateway.AccessLogFormat.custom(json.dumps(ACCESS_LOG)),
         )

@@ -24,10 +24,15 @@ class DataStack(Stack):
             description="onthedot: jobs table and blobs",
         )
         self._config = config
-        self._removal = RemovalPolicy.DESTROY if config.disposable else RemovalPolicy.RETAIN
-        self.table = self._table()
+        self._removal = RemovalPolicy.DESTROY if config.disposable else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+        own = self._table()
         for index in schema.INDEXES:
-            self._add_index(index)
+            self._add_index(own, index)
+        # Other stacks import these also while a restored table is in use, so that the stage can switch to and fro.
+        for value in (own.table_name, own.table_arn, own.table_stream_arn or ""):
+            self.export_value(value)
+        self.table = self._restored() or own
+        """The table that the stage uses: its own one, or a restored one."""
         self.blobs = self._bucket()
         CfnOutput(self, "TableName", value=self.table.table_name)
         CfnOutput(self, "BlobBucketName", value=self.blobs.bucket_name)
@@ -58,9 +63,17 @@ class DataStack(Stack):
             removal_policy=self._removal,
         )
 
-    def _add_index(self, index: schema.Index) -> None:
+    def _restored(self) -> dynamodb.ITable | None:
+        """Return the table that `onthedot restore` has made. The stage's own table stays beside it."""
+        if self._config.table_name is None:
+            return None
+        return dynamodb.Table.from_table_attributes(
+            self, "RestoredJobs", table_name=self._config.table_name, table_stream_arn=self._config.table_stream_arn
+        )
+
+    def _add_index(self, table: dynamodb.Table, index: schema.Index) -> None:
         included = list(index.included)
-        self.table.add_global_secondary_index(
+        table.add_global_secondary_index(
             index_name=index.name,
             partition_key=_key(index.partition_key, "S"),
             sort_key=_key(index.sort_key, index.sort_type),
@@ -76,6 +89,7 @@ class DataStack(Stack):
         return dynamodb.WarmThroughput(read_units_per_second=warm.reads, write_units_per_second=warm.writes)
 
     def _bucket(self) -> s3.Bucket:
+        # `onthedot destroy` empties it. CDK's own way, a function in each stage, would leave its logs behind.
         return s3.Bucket(
             self,
             "Blobs",

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from aws_cdk import CfnOutput, Duration, Environment, Stack
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_lambda as lambda_
@@ -13,16 +12,17 @@ from aws_cdk import aws_lambda_event_sources as event_sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from components.alarms import alarm_above
 from components.dead_letters import dead_letter_queue
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
 from components.store_settings import store_settings
-from components.worker_grants import indexing_patterns
+from components.worker_grants import SEND, indexing_patterns, no_tokens
 from onthedot import schema
+from onthedot.domain.access import RESERVED_TENANT
 from onthedot.domain.reports.lifecycle_events import SOURCE
 from onthedot.domain.runs.records import TERMINAL
 from onthedot.domain.targets import allow_list
 from onthedot.engines.aws.dynamodb.keys import JOB_SORT_KEY, RUN_PREFIX
+from onthedot.engines.aws.sqs import dead_events
 from onthedot.settings import EventsSettings, PublisherSettings
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
@@ -39,7 +39,6 @@ PUBLISH_MAX_AGE: Final = Duration.hours(12)
 PUBLISH_BATCH: Final = 100
 # The batches of one shard that are processed at the same time. Records of one item stay in order.
 PUBLISH_PARALLEL: Final = 4
-LATE_MINUTES: Final = 5
 
 
 class EventsStack(Stack):
@@ -59,14 +58,13 @@ class EventsStack(Stack):
         self._config, self._data, self._queues = config, data, queues
         self._functions = FunctionFactory(self, config, dependencies)
         self.bus = events.EventBus(self, "Bus", event_bus_name=config.bus_name)
-        self._dead_letters = dead_letter_queue(self, config, "events-dlq")
+        self._dead_letters = dead_letter_queue(self, config, dead_events.QUEUE)
         receiver, publisher = self._events_function(), self._publisher()
         self._subscribe_to_bus(receiver)
         if config.s3_event_buckets:
             self._subscribe_to_uploads(receiver, config.s3_event_buckets)
-        for name, function in (("events", receiver), ("publisher", publisher)):
-            self._alarm_on_errors(name, function)
-        self._alarm_on_late_publishing(publisher)
+        for function in (receiver, publisher):
+            function.add_to_role_policy(no_tokens(data))
         CfnOutput(self, "BusName", value=self.bus.event_bus_name)
         CfnOutput(self, "EventsDeadLettersUrl", value=self._dead_letters.queue_url)
 
@@ -76,7 +74,6 @@ class EventsStack(Stack):
             blob_bucket=self._data.blobs.bucket_name,
             allow_list=allow_list.to_json(self._config.allow_list),
             bus_tenant=self._config.bus_tenant,
-            dead_letters_url=self._dead_letters.queue_url,
         )
         function = self._functions.make("events", settings, EVENTS)
         self._allow_scheduling(function)
@@ -94,10 +91,11 @@ class EventsStack(Stack):
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
         allow(function, [*reads, *writes], [self._data.table.table_arn])
         function.add_to_role_policy(indexing_patterns(self._data))
-        allow(function, ["sqs:SendMessage", "sqs:GetQueueAttributes"], self._queues.run_queue_arns())
         allow(function, ["s3:PutObject", "s3:GetObject"], [self._data.blobs.arn_for_objects("*")])
         # Without it S3 answers 403 to a missing key, which looks the same as a wrong policy.
         allow(function, ["s3:ListBucket"], [self._data.blobs.bucket_arn])
+        for arns in self._queues.run_queue_arns():
+            allow(function, SEND, arns)
 
     def _subscribe_to_bus(self, function: lambda_.Function) -> None:
         events.Rule(
@@ -155,32 +153,14 @@ class EventsStack(Stack):
             on_failure=event_sources.SqsDlq(dead_letters),
         )
 
-    def _alarm_on_errors(self, name: str, function: lambda_.Function) -> None:
-        alarm_above(
-            self,
-            f"{name.capitalize()}ErrorsAlarm",
-            name=self._config.name(f"{name}-errors"),
-            metric=function.metric_errors(period=Duration.minutes(5)),
-            threshold=0,
-            why=f"The {name} function fails. Its log says why",
-        )
-
-    def _alarm_on_late_publishing(self, publisher: lambda_.Function) -> cloudwatch.Alarm:
-        return alarm_above(
-            self,
-            "PublisherLateAlarm",
-            name=self._config.name("publisher-late"),
-            metric=publisher.metric("IteratorAge", statistic="Maximum", period=Duration.minutes(5)),
-            threshold=LATE_MINUTES * 60_000,
-            why=f"Changes of jobs and runs are published more than {LATE_MINUTES} minutes late",
-        )
-
 
 def published_changes(*, every_change: bool) -> dict[str, Any]:
     """Return the filter of the stream: changes of jobs and runs, and only their ends unless `every_change`.
 
-    The table has other items too, and a run is written several times before it ends.
+    The table has other items too, and a run is written several times before it ends. No one subscribes to the stage's
+    own jobs, whose changes would cost a call each minute.
     """
     runs = {"Keys": {schema.SORT_KEY: {"S": [JOB_SORT_KEY, {"prefix": RUN_PREFIX}]}}}
-    ends = {} if every_change else {"NewImage": {"status": {"S": sorted(TERMINAL)}}}
-    return {"eventName": ["INSERT", "MODIFY"], "dynamodb": {**runs, **ends}}
+    ends = {} if every_change else {"status": {"S": sorted(TERMINAL)}}
+    image = {"NewImage": {"tenant": {"S": [{"anything-but": [RESERVED_TENANT]}]}, **ends}}
+    return {"eventName": ["INSERT", "MODIFY"], "dynamodb": {**runs, **image}}

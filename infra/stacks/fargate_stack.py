@@ -4,15 +4,17 @@ from typing import Final
 
 from aws_cdk import CfnOutput, Environment, Stack
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from components.backlog_scaling import BacklogScaling
+from components.calls_role import assuming
 from components.network import Network, network, zones
 from components.queue_touch import touch
 from components.schedule_role import schedule_role
 from components.store_settings import worker_settings
-from components.worker_grants import calling, pulling, working
+from components.worker_grants import pulling, working
 from components.worker_task import URL_VARIABLE, construct_part, worker_task
 from onthedot.domain.workers.pools import Pool
 from pool_config import AWS_CALLS, Fargate, StagePool
@@ -27,8 +29,9 @@ LOGGING: Final = {"LOG_LEVEL": "INFO", "POWERTOOLS_SERVICE_NAME": "worker"}
 class FargateStack(Stack):
     """The services of the Fargate pools. An idle stack has no task, and nothing else that is paid by the hour.
 
-    A deployment that changes a service sets its number of tasks to zero. Running tasks get two minutes to finish, and
-    the alarm starts the missing tasks.
+    The number of tasks belongs to the scaling: no template names it, so a deployment keeps it. ECS starts one task of a
+    new service, which the alarms stop when it has nothing to do. A deployment replaces all tasks. It waits for those
+    that protect themselves, for at most three hours, and the others get two minutes to finish.
     """
 
     def __init__(
@@ -77,20 +80,28 @@ class FargateStack(Stack):
         task = self._shell_task(known, fargate) if fargate.shell else self._direct_task(known, fargate)
         service = self._service(known.pool, task, self._network)
         scaling = BacklogScaling(
-            self, construct_part(known.pool.name), service, self._queues.pool_queues(known.pool), fargate.max_tasks
+            self, construct_part(known.pool.name), service, self._queues.pool_queues(self, known.pool), fargate
         )
         scaling.start_by_backlog(self._config.name(f"{known.pool.name}-missing-tasks"), self._config.backlog_per_task)
-        scaling.stop_when_idle(self._config.name(f"{known.pool.name}-idle"))
+        if fargate.shell:
+            scaling.stop_when_idle(self._config.name(f"{known.pool.name}-idle"))
+        else:
+            scaling.stop_surplus(self._config.name(f"{known.pool.name}-surplus-tasks"), self._config.backlog_per_task)
         self._keep_awake(known.pool)
 
     def _direct_task(self, known: StagePool, fargate: Fargate) -> ecs.FargateTaskDefinition:
         environment = {**worker_settings(self._config, self._data, self._queues).to_environment(), **LOGGING}
         task = worker_task(self, self._config, known.pool, fargate, environment=environment)
-        calls = calling(self, self._config, self._data) if known.pool.capabilities & AWS_CALLS else ()
+        calls = [assuming(self, self._config)] if known.pool.capabilities & AWS_CALLS else []
         pull_grants = pulling(self._data, self._queues, known.pool)
-        for statement in (*working(self._data, self._queues), *pull_grants, *calls):
+        for statement in (*working(self._data, self._queues), *pull_grants, *calls, self._protecting()):
             task.add_to_task_role_policy(statement)
         return task
+
+    def _protecting(self) -> iam.PolicyStatement:
+        """Allow the tasks of the cluster to protect themselves. IAM knows no condition for the task that asks."""
+        tasks = self.format_arn(service="ecs", resource="task", resource_name=f"{self._config.name('workers')}/*")
+        return iam.PolicyStatement(actions=["ecs:UpdateTaskProtection"], resources=[tasks])
 
     def _shell_task(self, known: StagePool, fargate: Fargate) -> ecs.FargateTaskDefinition:
         environment = {URL_VARIABLE: self._api.base_url, **LOGGING}
@@ -103,7 +114,6 @@ class FargateStack(Stack):
             service_name=self._config.name(f"worker-{pool.name}"),
             cluster=self._cluster,
             task_definition=task,
-            desired_count=0,
             assign_public_ip=at.public_addresses,
             vpc_subnets=at.subnets,
             security_groups=[at.security_group],
@@ -114,6 +124,6 @@ class FargateStack(Stack):
         )
 
     def _keep_awake(self, pool: Pool) -> None:
-        for number, queue in enumerate(self._queues.pool_queues(pool)):
+        for number, queue in enumerate(self._queues.pool_queues(self, pool)):
             name = self._config.name(f"touch-{pool.name}-{number}")
             touch(self, f"{construct_part(pool.name)}Touch{number}", name, queue, self._touch_role)

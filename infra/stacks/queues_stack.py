@@ -1,20 +1,21 @@
 """The queues: of runs by pool and priority, and of ticks, each with a dead-letter queue."""
 
-from aws_cdk import CfnOutput, Duration, Environment, Stack
-from aws_cdk import aws_cloudwatch as cloudwatch
+from collections.abc import Iterator
+from typing import cast
+
+from aws_cdk import Duration, Environment, Stack
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from components.alarms import alarm_above
 from components.dead_letters import construct_id, dead_letter_queue
 from components.timing import TICK_VISIBILITY, WORKER_VISIBILITY
 from onthedot import schema
-from onthedot.domain.runs.queue_names import queue_key
+from onthedot.domain.runs.queue_names import queue_name
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.pools import MOST_RECEIVES, Pool
+from onthedot.engines.aws.sqs import ticks
 from stage_config import StageConfig
 
-TICK = "tick"
 SCHEDULE_DLQ = "schedule-dlq"
 TICK_RECEIVES = 5
 # Messages keep their age when they move to a dead-letter queue, so its retention is the longer one.
@@ -31,33 +32,38 @@ class QueuesStack(Stack):
         for pool in config.all_pools:
             for key in dict.fromkeys(queue_name(pool, priority) for priority in schema.PRIORITIES):
                 self._with_dead_letters(key, WORKER_VISIBILITY, MOST_RECEIVES[pool.kind])
-        self.tick = self._with_dead_letters(TICK, TICK_VISIBILITY, TICK_RECEIVES)
+        self.tick = self._with_dead_letters(ticks.QUEUE, TICK_VISIBILITY, TICK_RECEIVES)
         self.schedule_dead_letters = self._dead_letters(SCHEDULE_DLQ)
-        self._alarm_on_late_ticks()
-        urls = {key: queue.queue_url for key, queue in self._queues.items()}
-        CfnOutput(self, "QueueUrls", value=self.to_json_string(urls))
 
-    def run_queue(self, pool: Pool, priority: Priority) -> sqs.Queue:
-        return self._queues[queue_name(pool, priority)]
+    @property
+    def base(self) -> str:
+        """The URL of every queue of the stage, before its short name."""
+        return f"https://sqs.{self.region}.{self.url_suffix}/{self.account}/{self._config.name('')}"
 
-    def pool_queues(self, pool: Pool) -> list[sqs.Queue]:
-        """Return the queues of a pool, each of them once."""
-        names = dict.fromkeys(queue_name(pool, priority) for priority in schema.PRIORITIES)
-        return [self._queues[name] for name in names]
+    def run_queue(self, stack: Stack, pool: Pool, priority: Priority) -> sqs.IQueue:
+        """Return a queue for use in another stack, by its name.
+
+        An export would be in the way: CloudFormation refuses to remove an export that another stack imports, so a pool
+        could never be removed.
+        """
+        name = queue_name(pool, priority)
+        known = stack.node.try_find_child(construct_id(name))
+        return cast("sqs.IQueue | None", known) or sqs.Queue.from_queue_arn(stack, construct_id(name), self._arn(name))
+
+    def pool_queues(self, stack: Stack, pool: Pool) -> list[sqs.IQueue]:
+        """Return the queues of a pool, each of them once, for use in another stack."""
+        priorities = schema.PRIORITIES[: pool.queues]
+        return [self.run_queue(stack, pool, priority) for priority in priorities]
 
     def pool_queue_arns(self, pool: Pool) -> list[str]:
-        return [queue.queue_arn for queue in self.pool_queues(pool)]
+        return [self._arn(name) for name in dict.fromkeys(queue_name(pool, each) for each in schema.PRIORITIES)]
 
-    def run_queue_urls(self) -> dict[str, str]:
-        """Return the URLs by pool and priority, for settings. One queue may serve all priorities of a pool."""
-        return {
-            queue_key(pool.name, priority): self.run_queue(pool, priority).queue_url
-            for pool in self._config.all_pools
-            for priority in schema.PRIORITIES
-        }
+    def run_queue_arns(self) -> Iterator[list[str]]:
+        """Yield the ARNs of each pool, for a statement of its own. One for all pools could exceed a policy's size."""
+        return (self.pool_queue_arns(pool) for pool in self._config.all_pools)
 
-    def run_queue_arns(self) -> list[str]:
-        return [arn for pool in self._config.all_pools for arn in self.pool_queue_arns(pool)]
+    def _arn(self, name: str) -> str:
+        return self.format_arn(service="sqs", resource=self._config.name(name))
 
     def _with_dead_letters(self, key: str, visibility: Duration, receives: int) -> sqs.Queue:
         dead_letters = sqs.DeadLetterQueue(
@@ -89,18 +95,3 @@ class QueuesStack(Stack):
         )
         self._queues[key] = queue
         return queue
-
-    def _alarm_on_late_ticks(self) -> cloudwatch.Alarm:
-        return alarm_above(
-            self,
-            "TickAgeAlarm",
-            name=self._config.name("ticks-late"),
-            metric=self.tick.metric_approximate_age_of_oldest_message(statistic="Maximum", period=Duration.minutes(1)),
-            threshold=self._config.lookahead * 60,
-            why="Ticks wait longer than the lookahead: runs start late",
-        )
-
-
-def queue_name(pool: Pool, priority: Priority) -> str:
-    """Return the short name of the queue of a pool's runs of this priority."""
-    return pool.name if pool.queues == 1 else queue_key(pool.name, priority)

@@ -8,17 +8,19 @@ from aws_cdk import aws_lambda_event_sources as event_sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from components.calls_role import assuming, calls_role
 from components.scheduler_function import FunctionFactory, FunctionShape
 from components.store_settings import worker_settings
 from components.timing import WORKER_TIMEOUT
-from components.worker_grants import calling, working
+from components.worker_grants import working
 from onthedot.domain.workers.pools import Pool, PoolKind
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig
 
-# Ten attempts mostly wait for ten sockets. The memory brings enough CPU for ten TLS handshakes at the fire time.
-WORKER = FunctionShape(memory_mb=1024, timeout=WORKER_TIMEOUT)
+# Measured by `benchmarks/worker_memory.py`: ten HTTPS calls take 40 to 46 CPU-ms, about 0.15 s of the CPU that comes
+# with this memory, and 68 MB. Half of it would double that time, and twice as much would cost twice while it waits.
+WORKER = FunctionShape(memory_mb=512, timeout=WORKER_TIMEOUT)
 
 
 class WorkersStack(Stack):
@@ -37,10 +39,12 @@ class WorkersStack(Stack):
         super().__init__(scope, config.name("workers"), env=env, description="onthedot: Lambda workers")
         self._config, self._queues = config, queues
         settings = worker_settings(config, data, queues)
-        worker = FunctionFactory(self, config, dependencies).make("worker", settings, WORKER)
+        # A run that ends sends retries and the runs that waited for it to the queues that invoke this function.
+        worker = FunctionFactory(self, config, dependencies).make("worker", settings, WORKER, may_loop=True)
         # The event sources add the grants to receive, hide and delete messages.
-        for statement in (*working(data, queues), *calling(self, config, data)):
+        for statement in (*working(data, queues), assuming(self, config)):
             worker.add_to_role_policy(statement)
+        calls_role(self, config, data)
         for pool in config.all_pools:
             if pool.kind is PoolKind.PUSH:
                 for source in self._sources(pool):
@@ -51,14 +55,14 @@ class WorkersStack(Stack):
     def _sources(self, pool: Pool) -> Iterator[event_sources.SqsEventSource]:
         """Yield a source for each queue. Each priority has its share. One queue for all priorities has the whole."""
         if pool.queues == 1:
-            [queue] = self._queues.pool_queues(pool)
+            [queue] = self._queues.pool_queues(self, pool)
             yield _source(queue, pool.batch, self._config.long_concurrency)
             return
         for priority, share in self._config.concurrency_by_priority().items():
-            yield _source(self._queues.run_queue(pool, priority), pool.batch, share)
+            yield _source(self._queues.run_queue(self, pool, priority), pool.batch, share)
 
 
-def _source(queue: sqs.Queue, batch_size: int, concurrency: int) -> event_sources.SqsEventSource:
+def _source(queue: sqs.IQueue, batch_size: int, concurrency: int) -> event_sources.SqsEventSource:
     # No batching window: it would delay runs beyond their fire time.
     return event_sources.SqsEventSource(
         queue,

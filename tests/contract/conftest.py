@@ -1,20 +1,26 @@
-"""One set of cases, two engines. Every fixture here hangs on `kit`, which is one engine after the other."""
+"""One set of cases, two engines, and two kinds of table for the aws engine.
+
+Every fixture here hangs on `kit`, which is one lane after the other: `sqlite`, `ministack`, and `dynamodb`, which is
+MiniStack with its tables in Amazon's DynamoDB Local.
+"""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import boto3
 import pytest
 from botocore.config import Config
 
+from localstack.dynamodb_local import running_dynamodb
 from localstack.ministack_process import running_ministack
 from onthedot.engines.aws.s3_blobs import S3_OPTIONS
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import (
-    Blobs,
     Clock,
     Deadline,
     GateStore,
     LimitsStore,
+    ListedBlobs,
     PatternStore,
     ProgressStore,
     RunQueues,
@@ -30,28 +36,55 @@ from tests.contract.kits.kit import Inbox, Kit, TickInbox
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 from tests.contract.kits.sqlite_kit import SqliteKit
 
+OPTIONS = Config(max_pool_connections=32)
+LANES = ("sqlite", "ministack", "dynamodb")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test of the engines in its lanes, and each test of the aws engine's table on both kinds of it."""
+    if "kit" in metafunc.fixturenames:
+        without_table = metafunc.definition.path.parent.name == "queues" or "blobs" in metafunc.fixturenames
+        metafunc.parametrize("kit", LANES[:2] if without_table else LANES, indirect=True)
+    if "clients" in metafunc.fixturenames:
+        metafunc.parametrize("clients", LANES[1:], indirect=True)
+
+
+def _session() -> boto3.Session:
+    return boto3.Session("test", "test", region_name="us-east-1")
+
 
 @pytest.fixture(scope="session")
 def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
     with running_ministack(tmp_path_factory.mktemp("ministack")) as url:
-        session = boto3.Session("test", "test", region_name="us-east-1")
-        options = Config(max_pool_connections=32)
+        session = _session()
         yield Clients(
-            session.client("dynamodb", endpoint_url=url, config=options),
-            session.client("sqs", endpoint_url=url, config=options),
-            session.client("s3", endpoint_url=url, config=options.merge(S3_OPTIONS)),
-            session.client("cloudwatch", endpoint_url=url, config=options),
+            session.client("dynamodb", endpoint_url=url, config=OPTIONS),
+            session.client("sqs", endpoint_url=url, config=OPTIONS),
+            session.client("s3", endpoint_url=url, config=OPTIONS.merge(S3_OPTIONS)),
+            session.client("cloudwatch", endpoint_url=url, config=OPTIONS),
         )
 
 
-@pytest.fixture(params=["sqlite", "ministack"])
+@pytest.fixture(scope="session")
+def dynamodb(ministack: Clients, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
+    with running_dynamodb(tmp_path_factory.mktemp("dynamodb")) as url:
+        yield replace(ministack, dynamodb=_session().client("dynamodb", endpoint_url=url, config=OPTIONS))
+
+
+@pytest.fixture
+def clients(request: pytest.FixtureRequest) -> Clients:
+    """The clients of the aws engine, with one kind of table after the other."""
+    found: Clients = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
 def kit(request: pytest.FixtureRequest) -> Iterator[Kit]:
-    if request.param == "ministack":
-        yield MiniStackKit(request.getfixturevalue("ministack"))
+    if request.param != "sqlite":
+        yield MiniStackKit(request.getfixturevalue(request.param))
         return
-    clock = VirtualClock()
     with Database() as database:
-        yield SqliteKit(database, clock)
+        yield SqliteKit(database, VirtualClock())
 
 
 @pytest.fixture
@@ -101,7 +134,7 @@ def tokens(kit: Kit) -> TokenStore:
 
 
 @pytest.fixture
-def blobs(kit: Kit) -> Blobs:
+def blobs(kit: Kit) -> ListedBlobs:
     return kit.blobs()
 
 

@@ -38,9 +38,14 @@ def _deploy(listener: Listener) -> Deployment:
     return deployment
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the walk along the page last: it has a stack of its own, and would make the others wait for the machine."""
+    items.sort(key=lambda item: item.path.name == "test_deploy_page.py")
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """The slow stories begin now; the other tiers run while they take their minutes."""
-    chosen = any(item.path.parent == Path(__file__).parent for item in session.items)
+    chosen = any("deployment" in getattr(item, "fixturenames", ()) for item in session.items)
     if chosen and not session.config.option.collectonly:
         cleanup = ExitStack()
         session.config.add_cleanup(cleanup.close)

@@ -10,7 +10,7 @@ from typing import Any
 from onthedot.clock import SystemClock
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal
-from onthedot.use_cases.access.issue_token import issue_token
+from onthedot.use_cases.access.tokens import create_token
 from tests.e2e.deployment import Api, Deployment
 
 JOBS_PER_BATCH = 25
@@ -30,8 +30,8 @@ class Attempt:
 
 def an_api_of(deployment: Deployment, tenant: str) -> Api:
     """Another tenant's way in."""
-    tokens = DynamoTokenStore(deployment.client("dynamodb"), deployment.stack.table)
-    return Api(deployment.stack.api_url, issue_token(tokens, SystemClock(), Principal(tenant, "admin", "e2e")))
+    tokens = DynamoTokenStore(deployment.client("dynamodb"), deployment.stack.table, SystemClock())
+    return Api(deployment.stack.api_url, create_token(tokens, SystemClock(), Principal(tenant, "admin", "e2e"))[0])
 
 
 def put_gate(api: Api, name: str, **limits: Any) -> None:

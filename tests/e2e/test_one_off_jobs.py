@@ -7,13 +7,17 @@ from typing import Any
 from tests.e2e.deployment import Api
 from tests.e2e.listener import Listener
 
+TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
+
 
 def ms(text: str) -> int:
     return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def test_a_near_job_fires_at_its_time_and_tells_its_story(api: Api, listener: Listener) -> None:
-    job = api.submit(callback_url=f"{listener.url}/near", delay=3, payload={"hello": "dot"}, name="near")
+    body = {"callback_url": f"{listener.url}/near", "delay": 3, "payload": {"hello": "dot"}, "name": "near"}
+    status, job = api.call("POST", "/v1/jobs", body, traceparent=f"00-{TRACE_ID}-b7ad6b7169203331-01")
+    assert status == 202
     (arrival,) = listener.wait_for("/near")
     due = ms(job["next_fire_time"])
     assert due <= arrival.at < due + 2_000
@@ -29,6 +33,8 @@ def test_a_near_job_fires_at_its_time_and_tells_its_story(api: Api, listener: Li
     assert execution["result"] == "thank you"
     assert 0 <= execution["lateness_ms"] < 2_000
     assert [attempt["outcome"] for attempt in execution["attempts"]] == ["succeeded"]
+    assert execution["trace_id"] == TRACE_ID
+    assert arrival.headers["traceparent"] == f"00-{TRACE_ID}-{execution['attempts'][0]['span_id']}-01"
 
 
 def test_a_job_without_a_time_runs_now(api: Api, listener: Listener) -> None:

@@ -7,7 +7,7 @@ import pytest
 from onthedot.clock import SystemClock
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal
-from onthedot.use_cases.access.issue_token import issue_token
+from onthedot.use_cases.access.tokens import create_token
 from tests.e2e.deployment import Api, Deployment
 
 URL = "http://127.0.0.1:9/x"
@@ -59,8 +59,8 @@ def test_an_unknown_job_is_not_found(api: Api) -> None:
 
 
 def test_another_tenants_job_answers_exactly_like_a_missing_one(deployment: Deployment) -> None:
-    tokens = DynamoTokenStore(deployment.client("dynamodb"), deployment.stack.table)
-    other = Api(deployment.stack.api_url, issue_token(tokens, SystemClock(), Principal("other", "admin", "e2e")))
+    tokens = DynamoTokenStore(deployment.client("dynamodb"), deployment.stack.table, SystemClock())
+    other = Api(deployment.stack.api_url, create_token(tokens, SystemClock(), Principal("other", "admin", "e2e"))[0])
     job = deployment.api.submit(callback_url=URL, delay=600)
     for path in (f"/v1/jobs/{job['job_id']}", f"/v1/jobs/{job['job_id']}/executions"):
         status, theirs = other.call("GET", path)

@@ -92,7 +92,7 @@ def test_http_time_out_refusal_and_garbage(api: Api, listener: Listener) -> None
 
 # --- lambda
 
-FUNCTION = "onthedot-e2e-function"
+FUNCTION = "e2e-function"
 CODE = """
 import time
 
@@ -112,7 +112,7 @@ def function(deployment: Deployment) -> Iterator[str]:
         files.writestr("handler.py", CODE)
     trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     role = deployment.client("iam").create_role(
-        RoleName="onthedot-e2e-function",
+        RoleName="e2e-function",
         AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trusted]}),
     )
     functions = deployment.client("lambda")

@@ -15,9 +15,10 @@ from moto import mock_aws
 
 from localstack.table import table_arguments
 from onthedot import schema
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_json
+from onthedot.domain.runs.queue_names import queue_name
+from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
 from onthedot.engines.aws.dynamodb.keys import SHARDS_PARTITION
+from onthedot.engines.aws.sqs import ticks
 from onthedot.settings import Settings
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
@@ -36,8 +37,11 @@ class Context:
 
 @dataclass
 class Cloud:
-    queue_urls: dict[str, str]
-    tick_url: str
+    queue_base: str
+
+    @property
+    def tick_url(self) -> str:
+        return self.queue_base + ticks.QUEUE
 
     def client(self, service: Any) -> Any:
         return boto3.client(service)
@@ -59,8 +63,8 @@ class Cloud:
             "lookahead": 3,
             "history_days": 30,
             "backlog_limit": 1000,
-            "queue_urls": self.queue_urls,
-            "pools": pools_to_json(DEFAULT_POOLS),
+            "queue_base": self.queue_base,
+            "pools": pools_to_text(DEFAULT_POOLS),
         }
 
 
@@ -75,9 +79,10 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
         boto3.client("dynamodb").create_table(**table_arguments(TABLE))
         boto3.client("s3").create_bucket(Bucket=BUCKET)
         sqs = boto3.client("sqs")
-        keys = [queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES]
-        urls = {key: sqs.create_queue(QueueName=key)["QueueUrl"] for key in keys}
-        yield Cloud(urls, sqs.create_queue(QueueName="tick")["QueueUrl"])
+        for name in {queue_name(pool, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES}:
+            sqs.create_queue(QueueName=f"test-{name}")
+        ticks_url = sqs.create_queue(QueueName=f"test-{ticks.QUEUE}")["QueueUrl"]
+        yield Cloud(ticks_url.removesuffix(ticks.QUEUE))
 
 
 @pytest.fixture

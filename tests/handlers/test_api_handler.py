@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.settings import ApiSettings
-from tests.handlers.conftest import BUCKET, Cloud, Context
+from onthedot.settings import ApiSettings, DispatcherSettings
+from tests.handlers.conftest import BUCKET, TABLE, Cloud, Context
 
 CALLER = {"tenant": "acme", "role": "operator", "name": "ada"}
 
@@ -39,7 +39,7 @@ def test_a_job_is_accepted_stored_and_sent(handler: ModuleType, cloud: Cloud) ->
     (item,) = cloud.items()
     assert item["pk"]["S"] == json.loads(answer["body"])["job_id"]
     assert item["tenant"]["S"] == "acme"
-    (message,) = cloud.messages(cloud.queue_urls["default-high"])
+    (message,) = cloud.messages(cloud.queue_base + "default-high")
     assert json.loads(message["Body"])["run"] == item["pk"]["S"]
 
 
@@ -89,3 +89,163 @@ def test_a_workers_token_submits_nothing(handler: ModuleType, cloud: Cloud) -> N
     answer = handler.handle(event("POST", "/v1/jobs", body, {**CALLER, "role": "worker"}), Context())
     assert answer["statusCode"] == 403
     assert cloud.items() == []
+
+
+def gateway_event(path: str, resource: str, domain: str) -> dict[str, Any]:
+    """The event of API Gateway for a GET, with the fields that tell a domain from the URL of the gateway."""
+    return {
+        "resource": resource,
+        "path": path,
+        "httpMethod": "GET",
+        "headers": {"Host": domain, "X-Forwarded-Proto": "https"},
+        "multiValueHeaders": {"Host": [domain], "X-Forwarded-Proto": ["https"]},
+        "queryStringParameters": None,
+        "multiValueQueryStringParameters": None,
+        "pathParameters": None,
+        "stageVariables": None,
+        "requestContext": {
+            "resourceId": "abc123",
+            "resourcePath": resource,
+            "httpMethod": "GET",
+            "path": path if domain == DOMAIN else f"/prod{path}",
+            "accountId": "123456789012",
+            "protocol": "HTTP/1.1",
+            "stage": "prod",
+            "domainPrefix": domain.split(".", maxsplit=1)[0],
+            "domainName": domain,
+            "apiId": "a1b2c3d4e5",
+            "authorizer": CALLER,
+        },
+        "body": None,
+        "isBase64Encoded": False,
+    }
+
+
+GATEWAY = "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com"
+DOMAIN = "jobs.example.com"
+
+
+def on_domain(cloud: Cloud, load: Callable[..., ModuleType], url: str) -> ModuleType:
+    return load("api", ApiSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={}, public_url=url))
+
+
+@pytest.mark.parametrize(
+    ("base_path", "path", "domain"),
+    [
+        ("", "/v1/health", GATEWAY),
+        ("", "/v1/health", DOMAIN),
+        ("/sched", "/v1/health", GATEWAY),
+        ("/sched", "/sched/v1/health", DOMAIN),
+        ("/v1", "/v1/health", GATEWAY),
+        ("/v1", "/v1/v1/health", DOMAIN),
+    ],
+)
+def test_a_path_is_routed_on_the_domain_and_on_the_url_of_the_gateway(
+    cloud: Cloud, load: Callable[..., ModuleType], base_path: str, path: str, domain: str
+) -> None:
+    handler = on_domain(cloud, load, f"https://{DOMAIN}{base_path}")
+    answer = handler.handle(gateway_event(path, "/v1/health", domain), Context())
+    assert answer["statusCode"] in {200, 503}, answer
+    assert "status" in json.loads(answer["body"])
+
+
+def test_the_base_path_alone_is_the_root_where_there_is_nothing(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
+    handler = on_domain(cloud, load, f"https://{DOMAIN}/sched")
+    assert handler.handle(gateway_event("/sched", "/{proxy+}", DOMAIN), Context())["statusCode"] == 404
+
+
+def test_the_description_names_the_url_on_the_domain(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
+    handler = on_domain(cloud, load, f"https://{DOMAIN}/sched")
+    event_of = gateway_event("/sched/openapi.json", "/openapi.json", DOMAIN)
+    assert json.loads(handler.handle(event_of, Context())["body"])["servers"] == [{"url": f"https://{DOMAIN}/sched"}]
+
+
+def test_without_a_domain_the_description_names_no_url(handler: ModuleType) -> None:
+    answer = handler.handle(event("GET", "/openapi.json"), Context())
+    assert "servers" not in json.loads(answer["body"])
+
+
+def test_runs_of_a_worker_over_rest_are_metrics_of_the_api(
+    handler: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def call(path: str, **body: Any) -> dict[str, Any]:
+        answer = handler.handle(event("POST", path, json.dumps(body)), Context())
+        assert answer["statusCode"] < 300, answer
+        content: dict[str, Any] = json.loads(answer["body"])
+        return content
+
+    def metrics() -> list[dict[str, Any]]:
+        lines = map(json.loads, capsys.readouterr().out.splitlines())
+        return [line for line in lines if "_aws" in line]
+
+    call("/v1/jobs", target={"type": "shell", "argv": ["true"]})
+    offer = {"pool": "pull", "capabilities": ["shell"], "resources": {"concurrency": 1, "cpu": 1, "memory_mb": 512}}
+    worker = call("/v1/workers/register", **offer)["worker_id"]
+    assert metrics() == [], "a request that moves no run writes no metric"
+    [run] = call(f"/v1/workers/{worker}/lease", max=1)["runs"]
+    [leased] = metrics()
+    assert (len(leased["lateness_ms"]), leased["stage"]) == (1, "test")
+    path = f"/v1/executions/{run['execution_id']}/complete"
+    call(path, attempt=run["attempt"], status="SUCCEEDED", receipt=run["receipt"])
+    [completed] = metrics()
+    assert completed["succeeded"] == [1]
+
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+def test_the_trace_of_the_call_is_logged_and_stored_with_the_job(
+    handler: ModuleType, cloud: Cloud, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_X_AMZN_TRACE_ID", "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0")
+    body = json.dumps({"callback_url": "https://example.com/"})
+    handler.handle(event("POST", "/v1/jobs", body), Context())
+    handler.handle(
+        event("POST", "/v1/jobs", body, headers={"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}), Context()
+    )
+    stored = {item["trace"]["S"] for item in cloud.items()}
+    own = "5759e988bd862e3fe1be46a994272793"
+    assert stored == {f"{own}-53995c3f42cd8ad8-01", f"{TRACE}-b7ad6b7169203331-01"}
+    lines = [line for line in caplog.records if line.message == "answered"]
+    assert [vars(line)["trace_id"] for line in lines] == [own, TRACE]
+
+
+def tick(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
+    """Let the dispatcher end a tick of both shards."""
+    body = json.dumps({"group": 0, "shards": [0, 1], "planned_at": 0})
+    record = {"messageId": "m1", "body": body, "attributes": {"ApproximateReceiveCount": "1"}}
+    load("dispatcher", DispatcherSettings(**cloud.store_settings)).handle({"Records": [record]}, Context())
+
+
+def let_ticks_age(cloud: Cloud, milliseconds: int) -> None:
+    table = cloud.client("dynamodb")
+    for item in cloud.items():
+        if item["pk"]["S"].startswith("progress#"):
+            done = json.loads(item["done"]["S"])
+            item["done"] = {"S": json.dumps({**done, "ticked_at": done["ticked_at"] - milliseconds})}
+            table.put_item(TableName=TABLE, Item=item)
+
+
+def test_health_tells_the_age_of_the_stored_ticks_with_the_same_fields_each_time(
+    cloud: Cloud, load: Callable[..., ModuleType]
+) -> None:
+    def health() -> tuple[int, str, Any]:
+        """Ask a new process, which remembers nothing."""
+        api = load("api", ApiSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={}))
+        answer = api.handle(event("GET", "/v1/health", caller=None), Context())
+        body = json.loads(answer["body"])
+        assert set(body) == {"status", "version", "time", "last_tick", "tick_age_seconds"}
+        assert (body["last_tick"] is None) == (body["tick_age_seconds"] is None)
+        return answer["statusCode"], body["status"], body["tick_age_seconds"]
+
+    assert health() == (200, "starting", None)
+    tick(cloud, load)
+    status, word, age = health()
+    assert (status, word) == (200, "ok")
+    assert age < 60
+    let_ticks_age(cloud, 360_000)
+    status, word, age = health()
+    assert (status, word) == (503, "late")
+    assert 360 <= age < 420
+    cloud.client("dynamodb").delete_table(TableName=TABLE)
+    assert health() == (503, "late", None)

@@ -37,6 +37,15 @@ def test_all_due_jobs_are_shown_with_what_was_found(used: Cloud) -> None:
     assert f"jobs: 4, fire times: {4 * AUDITED}, late: 0, holes: 0" in result.output
 
 
+def test_late_ticks_are_named_and_are_an_exit_code(cloud: Cloud) -> None:
+    long_ago = SystemClock().now() - 600_000
+    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 2, long_ago)
+    job = a_job_with_history(cloud)
+    for result in (audit(), audit(job.job_id), audit("--json")):
+        assert result.exit_code == 1
+        assert "the scheduler itself is late: there was none yet" in result.output
+
+
 def test_holes_are_named_and_are_an_exit_code(used: Cloud) -> None:
     job = a_job_with_history(used, without=2)
     result = audit()

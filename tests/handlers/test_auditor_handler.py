@@ -10,13 +10,15 @@ from onthedot.clock import SystemClock
 from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.settings import AuditorSettings
+from onthedot.use_cases.jobs import remove_payloads
+from onthedot.use_cases.jobs.remove_payloads import DAY_MS
 from tests.handlers.audited import AUDITED, PERIOD_MS, a_job_with_history
-from tests.handlers.conftest import TABLE, Cloud, Context
+from tests.handlers.conftest import BUCKET, TABLE, Cloud, Context
 
 
 @pytest.fixture
 def auditor(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
-    return load("auditor", AuditorSettings(**cloud.store_settings))
+    return load("auditor", AuditorSettings(**cloud.store_settings, blob_bucket=BUCKET))
 
 
 def test_an_empty_table_is_audited_and_well(auditor: ModuleType) -> None:
@@ -45,7 +47,7 @@ def test_a_hole_is_counted_logged_and_a_metric(
     job = a_job_with_history(cloud, without=3)
     assert auditor.handle({}, Context())["holes"] == 1
     (metric,) = [line for line in map(json.loads, capsys.readouterr().out.splitlines()) if "_aws" in line]
-    assert (metric["holes"], metric["stage"], metric["part"]) == ([1.0], "test", "auditor")
+    assert (metric["holes"], metric["unsettled"], metric["stage"]) == ([1], [1], "test")
     (hole,) = [vars(record) for record in caplog.records if record.message == "hole"]
     assert (hole["levelname"], hole["job"]) == ("ERROR", job.job_id)
     assert hole["times"] == [job.nominal_at + 3 * PERIOD_MS]
@@ -59,3 +61,29 @@ def test_an_auditor_without_time_says_what_it_left(
     counts = auditor.handle({}, Context())
     assert counts["jobs"] == 0
     assert counts["out_of_time"] == 2 * 121
+
+
+def test_payloads_that_no_job_uses_are_removed_after_two_passes(
+    auditor: ModuleType, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s3, clock = cloud.client("s3"), SystemClock()
+    key = f"payloads/0123456789abcdef/job_{'a' * 26}/{clock.now() - 40 * DAY_MS}-a1b2c3"
+    s3.put_object(Bucket=BUCKET, Key=key, Body=b"{}")
+
+    def payloads() -> list[str]:
+        return [blob["Key"] for blob in s3.list_objects_v2(Bucket=BUCKET, Prefix="payloads/").get("Contents", [])]
+
+    auditor.handle({}, Context())
+    assert payloads() == [key]
+    monkeypatch.setattr(remove_payloads, "GRACE_MS", 0)
+    auditor.handle({}, Context())
+    assert payloads() == []
+
+
+def test_without_blobs_the_jobs_are_audited_all_the_same(
+    auditor: ModuleType, cloud: Cloud, caplog: pytest.LogCaptureFixture
+) -> None:
+    cloud.client("s3").delete_bucket(Bucket=BUCKET)
+    a_job_with_history(cloud)
+    assert auditor.handle({}, Context())["jobs"] == 1
+    assert "payloads_not_removed" in {record.message for record in caplog.records}

@@ -7,10 +7,12 @@ import pytest
 
 from onthedot.clock import SystemClock
 from onthedot.domain.errors import Unavailable
+from onthedot.engines.aws.dynamodb.keys import token_key
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal
 from onthedot.settings import AuthorizerSettings
-from onthedot.use_cases.access.issue_token import issue_token
+from onthedot.use_cases.access.tokens import create_token, revoke_token, token_hash
+from tests.builders import VirtualClock
 from tests.handlers.conftest import TABLE, Cloud, Context
 
 METHOD = "arn:aws:execute-api:us-east-1:123456789012:api1/prod/GET/v1/jobs/job_1"
@@ -21,9 +23,12 @@ def handler(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
     return load("authorizer", AuthorizerSettings(stage="test", table=TABLE))
 
 
+def tokens_of(cloud: Cloud) -> DynamoTokenStore:
+    return DynamoTokenStore(cloud.client("dynamodb"), TABLE, SystemClock())
+
+
 def test_a_good_token_opens_the_whole_stage_for_its_tenant(handler: ModuleType, cloud: Cloud) -> None:
-    tokens = DynamoTokenStore(cloud.client("dynamodb"), TABLE)
-    token = issue_token(tokens, SystemClock(), Principal("acme", "viewer", "ada"))
+    token, _ = create_token(tokens_of(cloud), SystemClock(), Principal("acme", "viewer", "ada"))
     answer = handler.handle({"authorizationToken": f"Bearer {token}", "methodArn": METHOD}, Context())
     (statement,) = answer["policyDocument"]["Statement"]
     assert (statement["Effect"], statement["Resource"]) == (
@@ -37,6 +42,23 @@ def test_a_good_token_opens_the_whole_stage_for_its_tenant(handler: ModuleType, 
 def test_anything_else_is_unauthorized(handler: ModuleType, header: str | None) -> None:
     with pytest.raises(handler.Unauthorized, match=r"^Unauthorized$"):
         handler.handle({"authorizationToken": header, "methodArn": METHOD}, Context())
+
+
+def test_a_revoked_token_is_unauthorized(handler: ModuleType, cloud: Cloud) -> None:
+    text, token = create_token(tokens_of(cloud), SystemClock(), Principal("acme", "viewer", "ada"))
+    event = {"authorizationToken": f"Bearer {text}", "methodArn": METHOD}
+    assert handler.handle(event, Context())["context"]["tenant"] == "acme"
+    revoke_token(tokens_of(cloud), token.id)
+    with pytest.raises(handler.Unauthorized):
+        handler.handle(event, Context())
+
+
+def test_an_expired_token_is_unauthorized_before_ttl_deletes_it(handler: ModuleType, cloud: Cloud) -> None:
+    past = VirtualClock(SystemClock().now() - 60_000)
+    text, _ = create_token(tokens_of(cloud), past, Principal("acme", "viewer", "ada"), past.now() + 30_000)
+    assert cloud.client("dynamodb").get_item(TableName=TABLE, Key=token_key(token_hash(text))).get("Item")
+    with pytest.raises(handler.Unauthorized):
+        handler.handle({"authorizationToken": f"Bearer {text}", "methodArn": METHOD}, Context())
 
 
 def test_while_the_tokens_cannot_be_read_no_caller_is_let_in(handler: ModuleType, cloud: Cloud) -> None:

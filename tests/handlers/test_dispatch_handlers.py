@@ -27,25 +27,40 @@ TICK = json.dumps({"group": 0, "shards": [0, 1], "planned_at": 0})
 
 @pytest.fixture
 def dispatcher(cloud: Cloud, load: Callable[..., ModuleType]) -> ModuleType:
-    return load("dispatcher", DispatcherSettings(**cloud.store_settings, tick_queue_url=cloud.tick_url))
+    return load("dispatcher", DispatcherSettings(**cloud.store_settings))
 
 
 def test_the_planner_sends_a_tick_for_each_group_of_shards(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
-    settings = PlannerSettings(stage="test", table=TABLE, shards=5, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    settings = PlannerSettings(stage="test", table=TABLE, shards=5, shards_per_group=2, queue_base=cloud.queue_base)
     assert load("planner", settings).handle({}, Context()) == {"ticks": 3}
     ticks = [json.loads(message["Body"]) for message in cloud.messages(cloud.tick_url)]
     assert sorted(tick["shards"] for tick in ticks) == [[0, 1], [2, 3], [4]]
 
 
+def test_a_check_of_the_stage_that_breaks_does_not_fail_the_planner_whose_ticks_are_sent(
+    cloud: Cloud, load: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lambda would call a planner that fails once more, and send each tick twice."""
+    settings = PlannerSettings(stage="test", table=TABLE, shards=2, shards_per_group=2, queue_base=cloud.queue_base)
+    planner = load("planner", settings)
+
+    def breaks() -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(planner, "is_time_to_check", lambda _: True)
+    monkeypatch.setattr(planner._dead_letters, "count", breaks)
+    assert planner.handle({}, Context()) == {"ticks": 1}
+
+
 def test_the_planner_serves_the_shards_of_a_writer_that_has_more(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
-    settings = PlannerSettings(stage="test", table=TABLE, shards=2, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    settings = PlannerSettings(stage="test", table=TABLE, shards=2, shards_per_group=2, queue_base=cloud.queue_base)
     planner = load("planner", settings)
     announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), 6, SystemClock().now())
     assert planner.handle({}, Context()) == {"ticks": 3}
 
 
 def test_a_planner_that_may_not_read_the_table_goes_on(cloud: Cloud, load: Callable[..., ModuleType]) -> None:
-    settings = PlannerSettings(stage="test", table="gone", shards=4, shards_per_group=2, tick_queue_url=cloud.tick_url)
+    settings = PlannerSettings(stage="test", table="gone", shards=4, shards_per_group=2, queue_base=cloud.queue_base)
     assert load("planner", settings).handle({}, Context()) == {"ticks": 2}
 
 

@@ -51,7 +51,7 @@ def one_by_one(store: DynamoRunStore, records: Sequence[Record], _: Deadline) ->
 
 @pytest.fixture
 def dead_letters(cloud: Cloud) -> str:
-    return str(cloud.client("sqs").create_queue(QueueName="events-dlq")["QueueUrl"])
+    return str(cloud.client("sqs").create_queue(QueueName="test-events-dlq")["QueueUrl"])
 
 
 @pytest.fixture
@@ -59,9 +59,7 @@ def handler(
     cloud: Cloud, load: Callable[..., ModuleType], dead_letters: str, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
     monkeypatch.setattr(DynamoRunStore, "create_many", one_by_one)
-    settings = EventsSettings(
-        **cloud.store_settings, blob_bucket=BUCKET, allow_list={}, bus_tenant="acme", dead_letters_url=dead_letters
-    )
+    settings = EventsSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={}, bus_tenant="acme")
     return load("events", settings)
 
 
@@ -88,7 +86,7 @@ def test_an_event_makes_a_run_of_the_job_that_waits_for_it(handler: ModuleType, 
     run = stored(handler, run_id)
     assert (run.job_id, run.tenant, run.trigger) == (job_id, "acme", "event")
     assert json.loads(run.payload)["detail"] == {"n": 1}
-    (message,) = cloud.messages(cloud.queue_urls["default-high"])
+    (message,) = cloud.messages(cloud.queue_base + "default-high")
     assert json.loads(message["Body"])["run"] == run_id
 
 

@@ -30,19 +30,20 @@ def by_stage(*arguments: str) -> Result:
 class Stacks:
     """The part of CloudFormation that the command asks. moto's own needs packages that are not installed."""
 
-    def __init__(self, output: dict[str, str]) -> None:
+    def __init__(self, output: dict[str, str], name: str) -> None:
         self._output = output
+        self._name = name
 
     def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - as boto3 calls it
-        if StackName != "onthedot-test-workers":
+        if StackName != self._name:
             raise ClientError({"Error": {"Code": "ValidationError", "Message": f"no {StackName}"}}, "DescribeStacks")
         return {"Stacks": [{"Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in self._output.items()]}]}
 
 
-def deploy(monkeypatch: pytest.MonkeyPatch, **output: str) -> None:
-    """Make the stack of the workers of stage test, with this output."""
+def deploy(monkeypatch: pytest.MonkeyPatch, part: str = "workers", **output: str) -> None:
+    """Make one stack of stage test, with this output."""
     client = aws.client
-    stacks = Stacks(output)
+    stacks = Stacks(output, f"onthedot-test-{part}")
     monkeypatch.setattr(
         aws, "client", lambda service, **kw: stacks if service == "cloudformation" else client(service, **kw)
     )

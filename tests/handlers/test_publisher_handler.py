@@ -126,7 +126,7 @@ def test_a_record_that_nobody_can_read_is_logged_and_holds_up_nobody(
     assert publisher.handle(batch(unreadable, an_end(2)), Context()) == {"batchItemFailures": []}
     assert [entry["Detail"]["job_id"] for entry in heard] == ["job_2"]
     assert "unreadable_record" in [record.message for record in caplog.records]
-    assert '"unreadable":[1.0]' in capsys.readouterr().out
+    assert '"unsettled":[1]' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_change_of_which_no_event_can_be_made_stops_no_other(
 
     assert publisher.handle(batch(broken, an_end(2)), Context()) == {"batchItemFailures": []}
     assert [entry["Detail"]["job_id"] for entry in heard] == ["job_2"]
-    assert '"unpublishable":[1.0]' in capsys.readouterr().out
+    assert '"unsettled":[1]' in capsys.readouterr().out
 
 
 def test_what_is_no_job_and_no_run_is_passed_over(publisher: ModuleType, heard: Heard) -> None:

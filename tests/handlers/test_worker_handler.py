@@ -1,16 +1,20 @@
 """A batch of messages in, a well-formed partial batch response out."""
 
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Definition, Priority
 from onthedot.domain.targets.types import (
+    INTERNAL,
     TYPES,
     AwsTarget,
     GrpcTarget,
@@ -20,10 +24,13 @@ from onthedot.domain.targets.types import (
     ShellTarget,
     Target,
 )
+from onthedot.domain.traces import span_id_of
 from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.ports import Answer, Call, Received, RunMessage
 from onthedot.settings import WorkerSettings
+from onthedot.use_cases.attempts import wait_for_batch
 from onthedot.use_cases.attempts.start_run import Done, Redeliver, Verdict
+from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import BUCKET, Cloud, Context
 
 
@@ -35,6 +42,10 @@ def record(run_id: str, body: str | None = None) -> dict[str, Any]:
         "body": message_body(message) if body is None else body,
         "attributes": {"ApproximateReceiveCount": "1"},
     }
+
+
+NEWER = '{"format":2,"run":"x","generation":"g","fire_at":0,"tenant":"t","priority":"HIGH","pool":"default"}'
+"""A message of a newer version."""
 
 
 def failures(*run_ids: str) -> dict[str, Any]:
@@ -70,6 +81,19 @@ def test_messages_that_are_still_needed_are_hidden_and_reported(
     assert hidden == [("b", 5_000)]
 
 
+def test_the_log_has_the_trace_of_the_run_and_the_span_of_its_attempt(
+    worker: ModuleType, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    trace = "0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    run = a_run(VirtualClock()).called("a").having(trace=trace, attempt=2).build()
+    answering(worker, monkeypatch, {"a": Done("succeeded", run), "b": Redeliver(5_000, "early")})
+    early = message_body(RunMessage("b", "g", 0, "acme", Priority.HIGH, "default", trace=trace))
+    worker.handle({"Records": [record("a"), record("b", early)]}, Context())
+    lines = [vars(line) for line in caplog.records if line.message == "executed"]
+    found = {line["run"]: (line["trace_id"], line.get("span_id")) for line in lines}
+    assert found == {"a": (trace[:32], span_id_of("a", 2)), "b": (trace[:32], None)}
+
+
 def test_a_message_that_cannot_be_hidden_is_kept_all_the_same(
     worker: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +101,7 @@ def test_a_message_that_cannot_be_hidden_is_kept_all_the_same(
     assert worker.handle({"Records": [record("unhidable")]}, Context()) == failures("unhidable")
 
 
-@pytest.mark.parametrize("body", ["", "{}", "[]", '{"run": "x"}', "null"])
+@pytest.mark.parametrize("body", ["", "{}", "[]", '{"run": "x"}', "null", NEWER])
 def test_what_is_no_message_of_ours_is_kept_for_the_dead_letter_queue(worker: ModuleType, body: str) -> None:
     assert worker.handle({"Records": [record("x", body)]}, Context()) == failures("x")
 
@@ -115,7 +139,7 @@ CALLS: dict[str, Target] = {
 
 
 def test_the_cases_have_every_target_type_that_users_can_name() -> None:
-    assert set(CALLS) == set(TYPES) - {"workflow"}
+    assert set(CALLS) == set(TYPES) - INTERNAL
 
 
 def perform(worker: ModuleType, kind: str) -> Answer:
@@ -158,4 +182,120 @@ def test_one_message_that_breaks_the_worker_is_kept_alone_and_leaves_no_other_ru
     monkeypatch.setattr(worker, "execute_run", execute)
     assert worker.handle({"Records": [record("slow"), record("bug")]}, Context()) == failures("bug")
     assert ended.is_set()
-    assert '"not_executed":[1.0]' in capsys.readouterr().out
+    assert '"not_executed":[1]' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("error", [SystemExit, GeneratorExit, ZeroDivisionError])
+def test_no_kind_of_error_of_one_run_fails_the_batch(
+    worker: ModuleType, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    def execute(_: Any, received: Received, __: int) -> Verdict:
+        if received.message.run_id == "bad":
+            raise error
+        return Done("succeeded")
+
+    monkeypatch.setattr(worker, "execute_run", execute)
+    assert worker.handle({"Records": [record("good"), record("bad")]}, Context()) == failures("bad")
+
+
+class Ended(Exception):
+    """The process would have ended here."""
+
+
+class ShortLife(Context):
+    """A function that is killed a quarter of a second after the time at which it gives a batch up."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return wait_for_batch.MARGIN_MS + 250
+
+
+class FakeQueues:
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+        self.hidden: list[str] = []
+        self.error: Exception | None = None
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        assert milliseconds >= lifecycle.LEASE_MS
+        self.hidden.append(received.message.run_id)
+
+    def delete(self, received: Received) -> None:
+        if self.error is not None:
+            raise self.error
+        self.deleted.append(received.message.run_id)
+
+
+@pytest.fixture
+def never_ending(worker: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeQueues]:
+    """The worker with a run `stuck` that does not end. Process ends are noted."""
+    queues, test_is_over = FakeQueues(), threading.Event()
+
+    def execute(_: Any, received: Received, __: int) -> Verdict:
+        if received.message.run_id == "stuck":
+            assert test_is_over.wait(30)
+        return Done("succeeded") if received.message.run_id != "later" else Redeliver(40_000, "early")
+
+    def end(code: int) -> None:
+        assert code != 0
+        raise Ended
+
+    monkeypatch.setattr(worker, "execute_run", execute)
+    monkeypatch.setattr(worker, "_queues", queues)
+    monkeypatch.setattr(os, "_exit", end)
+    yield queues
+    test_is_over.set()
+
+
+def test_a_run_that_does_not_end_sends_no_other_message_around_again(
+    worker: ModuleType, never_ending: FakeQueues, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """AWS kills the function at its time-out, and then delivers all messages of the batch again."""
+    good = [f"good-{number}" for number in range(8)]
+    with pytest.raises(Ended):
+        worker.handle({"Records": [record(run) for run in ("stuck", "later", *good)]}, ShortLife())
+    assert sorted(never_ending.deleted) == good
+    assert sorted(never_ending.hidden) == ["later", "stuck"]
+    assert '"not_executed":[1]' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("error", [Unavailable("sqs"), KeyError("a bug")])
+def test_a_run_that_does_not_end_is_given_up_also_if_the_queue_fails(
+    worker: ModuleType, never_ending: FakeQueues, error: Exception
+) -> None:
+    never_ending.error = error
+    with pytest.raises(Ended):
+        worker.handle({"Records": [record("stuck"), record("good")]}, ShortLife())
+    assert never_ending.hidden == ["stuck"]
+
+
+def test_a_slow_batch_deletes_the_messages_of_its_finished_runs_meanwhile(
+    worker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that they do not come again if the process dies later."""
+    queues, deleted = FakeQueues(), threading.Event()
+
+    def execute(_: Any, received: Received, __: int) -> Verdict:
+        if received.message.run_id == "slow":
+            assert deleted.wait(10)
+        return Done("succeeded")
+
+    def delete(received: Received) -> None:
+        queues.deleted.append(received.message.run_id)
+        deleted.set()
+
+    monkeypatch.setattr(worker, "execute_run", execute)
+    monkeypatch.setattr(worker, "_queues", queues)
+    monkeypatch.setattr(queues, "delete", delete)
+    monkeypatch.setattr(worker, "wait_for_batch", partial(wait_for_batch.wait_for_batch, seconds=0.05))
+    assert worker.handle({"Records": [record("quick"), record("slow")]}, Context()) == failures()
+    assert queues.deleted == ["quick"]
+
+
+def test_a_quick_batch_leaves_the_deletion_to_its_event_source(
+    worker: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queues = FakeQueues()
+    monkeypatch.setattr(worker, "execute_run", lambda *_: Done("succeeded"))
+    monkeypatch.setattr(worker, "_queues", queues)
+    assert worker.handle({"Records": [record("a"), record("b")]}, Context()) == failures()
+    assert queues.deleted == []

@@ -56,7 +56,7 @@ def fargate(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
         pools=json.dumps(FARGATE_POOLS),
         lambda_functions="billing-*,report",
         aws_calls=[
-            "sns:Publish",
+            "sns:Publish on *",
             {"service": "sqs", "action": "SendMessage", "resources": ["arn:aws:sqs:*:*:inbox-*"]},
         ],
     )

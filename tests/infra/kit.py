@@ -11,11 +11,11 @@ from typing import Any
 from aws_cdk import App
 
 import app as cdk_app
-import nag
+from components.dead_letters import construct_id
 from stage_config import StageConfig
 
 ROOT = Path(__file__).resolve().parents[2]
-STACKS = ("data", "queues", "dispatch", "workers", "api", "events")
+STACKS = ("data", "queues", "dispatch", "workers", "api", "events", "watch")
 """Those of every stage."""
 Resource = dict[str, Any]
 
@@ -87,9 +87,7 @@ def synthesize(directory: Path, **context: Any) -> Assembly:
     """All stacks of the stage, checked by cdk-nag."""
     config = StageConfig.from_context(context)
     app = new_app(directory / "cdk.out")
-    stacks = cdk_app.build(app, config, empty_layer(directory))
-    nag.check(app, config, stacks.all())
-    app.synth()
+    cdk_app.synthesize(app, config, cdk_app.build(app, config, empty_layer(directory)))
     return Assembly(config, directory / "cdk.out")
 
 
@@ -109,6 +107,8 @@ def resolve(value: Any) -> str:
 def short(resource: Any) -> str:
     """`<stack:ExportsOutputFnGetAttJobs0A1B2C3DArn…>/index/due` -> `Jobs/index/due`."""
     text = resolve(resource)
+    if queue := re.fullmatch(r"arn:<AWS::Partition>:sqs:[^:]*:[^:]*:onthedot-(?:prod|local)-([a-z-]+)", text):
+        return construct_id(queue[1])
     if not text.startswith("<"):
         return text
     name, rest = text[1:].split(">", 1)
@@ -128,8 +128,8 @@ def by_action(statements: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
     """Each action with the short names of what it is allowed on."""
     allowed: dict[str, set[str]] = defaultdict(set)
     for statement in statements:
-        for action in _as_list(statement["Action"]) if statement["Effect"] == "Allow" else ():
-            allowed[action] |= {short(resource) for resource in _as_list(statement["Resource"])}
+        for action in as_list(statement["Action"]) if statement["Effect"] == "Allow" else ():
+            allowed[action] |= {short(resource) for resource in as_list(statement["Resource"])}
     return dict(allowed)
 
 
@@ -137,8 +137,8 @@ def denials(statements: Iterable[Mapping[str, Any]]) -> list[tuple[set[str], set
     """Actions, short names of resources and the condition of each denial."""
     return [
         (
-            set(_as_list(one["Action"])),
-            {short(resource) for resource in _as_list(one["Resource"])},
+            set(as_list(one["Action"])),
+            {short(resource) for resource in as_list(one["Resource"])},
             one.get("Condition"),
         )
         for one in statements
@@ -146,5 +146,5 @@ def denials(statements: Iterable[Mapping[str, Any]]) -> list[tuple[set[str], set
     ]
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from context_values import BadContext
 from onthedot.domain.targets import allow_list
 from onthedot.domain.targets.allow_list import AllowedCall, AllowList
 from stage_config import StageConfig
@@ -19,9 +20,10 @@ CALLS = {
 }
 
 
-def worker_may(assembly: Assembly) -> dict[str, set[str]]:
-    function = assembly.named("AWS::Lambda::Function", "FunctionName", "worker")
-    return by_action(statements_of(assembly, function["Role"]["Fn::GetAtt"][0]))
+def jobs_may(assembly: Assembly) -> dict[str, set[str]]:
+    """What the role of jobs' calls allows."""
+    [role] = [role for role in assembly.of_type("AWS::IAM::Role", "workers") if role.startswith("CallsRole")]
+    return by_action(statements_of(assembly, role))
 
 
 def told(assembly: Assembly, function: str) -> AllowList:
@@ -31,33 +33,33 @@ def told(assembly: Assembly, function: str) -> AllowList:
 
 def test_a_stage_allows_nothing_unless_it_is_told(prod: Assembly) -> None:
     assert told(prod, "api") == told(prod, "worker") == AllowList()
-    assert "lambda:InvokeFunction" not in worker_may(prod)
+    assert jobs_may(prod) == {}
 
 
 def test_api_and_worker_are_told_the_list_of_the_context(fargate: Assembly) -> None:
     expected = AllowList(
         ("billing-*", "report"),
-        (AllowedCall("sns", "Publish"), AllowedCall("sqs", "SendMessage", resources=("arn:aws:sqs:*:*:inbox-*",))),
+        (AllowedCall("sns", "Publish"), AllowedCall("sqs", "SendMessage")),
     )
     assert told(fargate, "api") == told(fargate, "worker") == expected
 
 
-def test_the_worker_is_granted_exactly_what_is_on_the_list(prod: Assembly, fargate: Assembly) -> None:
-    more = {
-        action: on - worker_may(prod).get(action, set())
-        for action, on in worker_may(fargate).items()
-        if not on <= worker_may(prod).get(action, set())
-    }
-    queues = {"RenderHighQueue", "RenderMediumQueue", "RenderLowQueue"}
-    assert more == {**CALLS, "sqs:SendMessage": {"arn:aws:sqs:*:*:inbox-*", *queues}}
+def test_jobs_are_granted_exactly_what_is_on_the_list(fargate: Assembly) -> None:
+    assert jobs_may(fargate) == {**CALLS, "sqs:SendMessage": {"arn:aws:sqs:*:*:inbox-*"}}
+
+
+def test_the_worker_is_told_the_role_of_jobs_calls(fargate: Assembly) -> None:
+    variables = fargate.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
+    role = "arn:<AWS::Partition>:iam::123456789012:role/onthedot-prod-calls-eu-west-1"
+    assert resolve(variables["ONTHEDOT_CALLS_ROLE"]) == role
 
 
 def test_an_action_that_iam_calls_otherwise_is_granted_by_that_name(tmp_path: Path) -> None:
     machine = "arn:aws:states:eu-west-1:123456789012:stateMachine:orders"
     call = {"service": "stepfunctions", "action": "StartExecution", "iam_action": "states:StartExecution"}
     made = synthesize(tmp_path, stage="prod", aws_calls=json.dumps([{**call, "resources": [machine]}]))
-    assert worker_may(made)["states:StartExecution"] == {machine}
-    assert "stepfunctions:StartExecution" not in worker_may(made)
+    assert jobs_may(made)["states:StartExecution"] == {machine}
+    assert "stepfunctions:StartExecution" not in jobs_may(made)
 
 
 def test_the_local_stage_has_something_to_try_of_each(local: Assembly) -> None:
@@ -65,14 +67,48 @@ def test_the_local_stage_has_something_to_try_of_each(local: Assembly) -> None:
     assert allowed.allows_function("whatever")
     assert allowed.allows_call("sqs", "SendMessage")
     assert allowed.allows_call("stepfunctions", "StartExecution")
-    assert "states:StartExecution" in worker_may(local)
+    assert "states:StartExecution" in jobs_may(local)
 
 
 def test_boto3_knows_every_call_that_the_local_stage_allows() -> None:
     local = StageConfig.from_context({"stage": "local", "local": True})
-    given = allow_list.to_json(local.allow_list)["calls"]
-    entries = [{name: value for name, value in call.items() if value} for call in given]
+    entries = [{name: value for name, value in call.model_dump().items() if value} for call in local.aws_calls]
     assert StageConfig.from_context({"stage": "prod", "aws_calls": entries}).aws_calls == local.aws_calls
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "sqs:SendMessage on arn:aws:sqs:*:*:a arn:aws:sqs:*:*:b",
+        ["sqs:SendMessage on arn:aws:sqs:*:*:a  arn:aws:sqs:*:*:b"],
+        [{"service": "sqs", "action": "SendMessage", "resources": ["arn:aws:sqs:*:*:a", "arn:aws:sqs:*:*:b"]}],
+    ],
+)
+def test_a_call_names_its_resources_as_text_or_typed(given: object) -> None:
+    [call] = StageConfig.from_context({"stage": "prod", "aws_calls": given}).aws_calls
+    assert call.allowed == AllowedCall("sqs", "SendMessage")
+    assert call.resources == ("arn:aws:sqs:*:*:a", "arn:aws:sqs:*:*:b")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "sqs:SendMessage",
+        "sqs:SendMessage on ",
+        '["sqs:SendMessage"]',
+        [{"service": "sqs", "action": "SendMessage"}],
+        [{"service": "sqs", "action": "SendMessage", "resources": []}],
+    ],
+)
+def test_a_call_that_names_no_resources_is_refused_with_advice(given: object) -> None:
+    with pytest.raises(BadContext, match=r'aws_calls.*names no resources.*"sqs:SendMessage on \*" for all'):
+        StageConfig.from_context({"stage": "prod", "aws_calls": given})
+
+
+@pytest.mark.parametrize("given", ["sqs:SendMessage on orders", "sqs:SendMessage on arn:aws:sqs:*:*:a, sns:Publish"])
+def test_a_resource_that_is_no_arn_and_a_second_call_without_one_are_refused(given: str) -> None:
+    with pytest.raises(BadContext, match="aws_calls"):
+        StageConfig.from_context({"stage": "prod", "aws_calls": given})
 
 
 @pytest.mark.parametrize("given", [["a", "b-*"], "a, b-*", '["a", "b-*"]'])

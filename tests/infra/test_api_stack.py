@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.infra.kit import Assembly, resolve
+from tests.infra.kit import Assembly, resolve, synthesize
 
 OPEN = {("GET", "/v1/health"), ("GET", "/openapi.json"), ("GET", "/console")}
 GUARDED = {("ANY", "/{proxy+}"), ("ANY", "/v1/{proxy+}")}
@@ -42,11 +42,11 @@ def test_only_three_gets_do_without_a_token(prod: Assembly) -> None:
     assert {method["AuthorizerId"]["Ref"][:15] for method in guarded} == {"TokenAuthorizer"}
 
 
-def test_the_authorizer_sees_the_header_and_is_asked_once_a_minute(prod: Assembly) -> None:
+def test_the_authorizer_sees_the_header_and_a_revoked_token_is_refused_within_a_minute(prod: Assembly) -> None:
     [authorizer] = prod.properties("AWS::ApiGateway::Authorizer")
     assert authorizer["Type"] == "TOKEN"
     assert authorizer["IdentitySource"] == "method.request.header.Authorization"
-    assert authorizer["AuthorizerResultTtlInSeconds"] == 60
+    assert authorizer["AuthorizerResultTtlInSeconds"] == 50
 
 
 def test_the_api_is_regional_and_its_stage_is_the_stage(prod: Assembly) -> None:
@@ -55,10 +55,14 @@ def test_the_api_is_regional_and_its_stage_is_the_stage(prod: Assembly) -> None:
     assert stage(prod)["StageName"] == "prod"
 
 
-def test_the_stage_is_throttled_and_traced(prod: Assembly) -> None:
-    [every_method] = stage(prod)["MethodSettings"]
-    assert (every_method["ThrottlingRateLimit"], every_method["ThrottlingBurstLimit"]) == (200, 400)
-    assert stage(prod)["TracingEnabled"] is True
+def test_the_stage_is_throttled(prod: Assembly) -> None:
+    settings = {one["ResourcePath"] + " " + one["HttpMethod"]: one for one in stage(prod)["MethodSettings"]}
+    limits = {name: (one["ThrottlingRateLimit"], one["ThrottlingBurstLimit"]) for name, one in settings.items()}
+    assert limits.pop("/* *") == (200, 400)
+    assert limits == dict.fromkeys(("/~1v1~1health GET", "/~1openapi.json GET", "/~1console GET"), (20, 40)), (
+        "a flood of calls without a token costs little"
+    )
+    assert {one["LoggingLevel"] for one in settings.values()} == {"ERROR"}
 
 
 def test_access_logs_are_json_without_a_header_or_a_body(prod: Assembly) -> None:
@@ -111,3 +115,43 @@ def test_id_and_url_are_in_the_outputs(prod: Assembly) -> None:
     outputs = prod.template("api")["Outputs"]
     assert resolve(outputs["ApiId"]["Value"]).startswith("<Api")
     assert ".execute-api.eu-west-1." in resolve(outputs["ApiUrl"]["Value"])
+
+
+@pytest.fixture(scope="module")
+def on_a_domain(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    return synthesize(
+        tmp_path_factory.mktemp("domain"),
+        stage="prod",
+        region="eu-west-1",
+        domain_name="jobs.example.com",
+        certificate_arn="arn:aws:acm:eu-west-1:123456789012:certificate/1",
+        base_path="sched",
+        hosted_zone="Z0123456789ABC:example.com",
+    )
+
+
+def test_the_api_is_served_under_the_path_of_its_domain(on_a_domain: Assembly) -> None:
+    [domain] = on_a_domain.properties("AWS::ApiGateway::DomainName")
+    assert domain["DomainName"] == "jobs.example.com"
+    assert domain["RegionalCertificateArn"] == "arn:aws:acm:eu-west-1:123456789012:certificate/1"
+    assert (domain["EndpointConfiguration"], domain["SecurityPolicy"]) == ({"Types": ["REGIONAL"]}, "TLS_1_2")
+    [mapping] = on_a_domain.properties("AWS::ApiGateway::BasePathMapping")
+    assert mapping["BasePath"] == "sched"
+    assert set(on_a_domain.of_type("AWS::ApiGateway::RestApi")) == {mapping["RestApiId"]["Ref"]}
+    assert set(on_a_domain.of_type("AWS::ApiGateway::Stage")) == {mapping["Stage"]["Ref"]}
+    [record] = on_a_domain.properties("AWS::Route53::RecordSet")
+    assert (record["HostedZoneId"], record["Name"], record["Type"]) == ("Z0123456789ABC", "jobs.example.com.", "A")
+    assert record["AliasTarget"]["DNSName"]["Fn::GetAtt"][1] == "RegionalDomainName"
+
+
+def test_outputs_and_function_know_the_url_on_the_domain(on_a_domain: Assembly, prod: Assembly) -> None:
+    outputs = on_a_domain.template("api")["Outputs"]
+    assert outputs["ApiUrl"]["Value"] == "https://jobs.example.com/sched/"
+    assert outputs["DomainTarget"]["Value"]["Fn::GetAtt"][1] == "RegionalDomainName"
+    variables = on_a_domain.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]
+    assert variables["ONTHEDOT_PUBLIC_URL"] == "https://jobs.example.com/sched"
+    assert prod.properties("AWS::ApiGateway::DomainName") == []
+    assert (
+        prod.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]["ONTHEDOT_PUBLIC_URL"]
+        == ""
+    )

@@ -1,4 +1,4 @@
-"""What makes runs move: the schedule, the event sources and their shares, and the alarms on them."""
+"""What makes runs move: the schedule, the event sources and their shares."""
 
 import json
 from typing import Any
@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 
 from onthedot import schema
-from onthedot.observability import emit
 from onthedot.settings import WorkerSettings
-from tests.infra.kit import Assembly, resolve
+from tests.infra.kit import Assembly, resolve, short
 
 
 def sources(assembly: Assembly, stack: str) -> dict[str, dict[str, Any]]:
     """Event sources by the name of their queue, as far as the reference tells it."""
     found = assembly.properties("AWS::Lambda::EventSourceMapping", stack)
-    return {resolve(source["EventSourceArn"]).split("FnGetAtt")[1].split("Queue")[0]: source for source in found}
+    return {short(source["EventSourceArn"]).removesuffix("Queue"): source for source in found}
 
 
 def schedule(assembly: Assembly, name: str) -> dict[str, Any]:
@@ -59,42 +58,7 @@ def test_a_planner_that_fails_is_retried_for_as_long_as_its_tick_matters(prod: A
 def test_an_auditor_that_fails_is_tried_again_within_its_hour(prod: Assembly) -> None:
     retries = retries_of(prod, "AuditorFunction")
     assert (retries["MaximumEventAgeInSeconds"], retries["MaximumRetryAttempts"]) == (3600, 1)
-
-
-@pytest.mark.parametrize(
-    ("part", "count", "name", "period", "threshold"),
-    [
-        ("auditor", "holes", "holes", 3600, 0),
-        ("dispatcher", "waiting_long", "waiting-long", 7200, 0),
-        ("dispatcher", "aside", "records-aside", 600, 0),
-        ("dispatcher", "slot_failed", "slots-failed", 300, 3),
-        ("dispatcher", "gate_failed", "gates-failed", 1800, 3),
-    ],
-)
-def test_one_raises_an_alarm_on_the_metric_as_it_is_emitted(  # noqa: PLR0917
-    prod: Assembly,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    part: str,
-    count: str,
-    name: str,
-    period: int,
-    threshold: int,
-) -> None:
-    variables = prod.named("AWS::Lambda::Function", "FunctionName", part)["Environment"]["Variables"]
-    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", variables["POWERTOOLS_SERVICE_NAME"])
-    emit(variables["ONTHEDOT_STAGE"], part, {count: 1})
-    emitted = json.loads(capsys.readouterr().out)
-    [described] = emitted["_aws"]["CloudWatchMetrics"]
-    [names] = described["Dimensions"]
-    alarm = prod.named("AWS::CloudWatch::Alarm", "AlarmName", name)
-    assert {d["Name"]: d["Value"] for d in alarm["Dimensions"]} == {each: emitted[each] for each in names}
-    assert (alarm["Namespace"], [{"Name": alarm["MetricName"], "Unit": "Count"}]) == (
-        described["Namespace"],
-        described["Metrics"],
-    )
-    assert (alarm["Statistic"], alarm["Threshold"], alarm["TreatMissingData"]) == ("Sum", threshold, "notBreaching")
-    assert (alarm["Period"], alarm["ComparisonOperator"]) == (period, "GreaterThanThreshold")
+    assert "ScheduleDlq" in resolve(retries["DestinationConfig"]["OnFailure"]["Destination"])
 
 
 @pytest.mark.parametrize("name", ["TickRole", "AuditRole"])
@@ -137,16 +101,3 @@ def test_a_worker_elsewhere_is_told_what_the_function_is_told(prod: Assembly) ->
     function = prod.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
     assert told == {name: resolve(value) for name, value in function.items() if name.startswith("ONTHEDOT_")}
     assert WorkerSettings.from_environment(told).stage == "prod"
-
-
-@pytest.mark.parametrize("name", ["planner-errors", "dispatcher-errors", "auditor-errors"])
-def test_errors_raise_an_alarm(prod: Assembly, name: str) -> None:
-    alarm = prod.named("AWS::CloudWatch::Alarm", "AlarmName", name)
-    assert (alarm["MetricName"], alarm["Threshold"]) == ("Errors", 0)
-    assert alarm["TreatMissingData"] == "notBreaching"
-
-
-def test_a_clock_that_stopped_raises_an_alarm_too(prod: Assembly) -> None:
-    alarm = prod.named("AWS::CloudWatch::Alarm", "AlarmName", "planner-silent")
-    assert (alarm["MetricName"], alarm["ComparisonOperator"]) == ("Invocations", "LessThanThreshold")
-    assert (alarm["EvaluationPeriods"], alarm["Period"], alarm["TreatMissingData"]) == (3, 60, "breaching")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.workers.pools import pools_from_json
+from onthedot.domain.workers.pools import pools_from_text
 from onthedot.settings import WorkerSettings
 from tests.infra.conftest import FARGATE_POOLS
 from tests.infra.kit import STACKS, Assembly, by_action, resolve, statements_of, synthesize
@@ -17,7 +17,7 @@ RUNS = {
     "LongQueue",
     *(f"{pool}{priority}Queue" for pool in ("Default", "Pull", "Render") for priority in ("High", "Medium", "Low")),
 }
-# A task that works on the queues itself: exactly this, and what the stage's allow-list grants.
+# A task that works on the queues itself: exactly this.
 DIRECT_MAY = {
     "dynamodb:Query": {"Jobs", "Jobs/index/due"},
     "dynamodb:GetItem": {"Jobs"},
@@ -29,15 +29,13 @@ DIRECT_MAY = {
     "sqs:ReceiveMessage": OWN_QUEUES,
     "sqs:DeleteMessage": OWN_QUEUES,
     "sqs:ChangeMessageVisibility": OWN_QUEUES,
-    "sqs:SendMessage": {"arn:aws:sqs:*:*:inbox-*", *RUNS},
+    "sqs:SendMessage": RUNS,
     "s3:GetObject": {"Blobs/*"},
     "s3:PutObject": {"Blobs/results/*"},
     "s3:ListBucket": {"Blobs"},
-    "sns:Publish": {"*"},
-    "lambda:InvokeFunction": {
-        "arn:<AWS::Partition>:lambda:eu-west-1:123456789012:function:billing-*",
-        "arn:<AWS::Partition>:lambda:eu-west-1:123456789012:function:report",
-    },
+    "ecs:UpdateTaskProtection": {"arn:<AWS::Partition>:ecs:eu-west-1:123456789012:task/onthedot-prod-workers/*"},
+    # The calls of jobs are made with the role of jobs' calls.
+    "sts:AssumeRole": {"arn:<AWS::Partition>:iam::123456789012:role/onthedot-prod-calls-eu-west-1"},
 }
 
 
@@ -88,9 +86,14 @@ def test_there_is_no_such_stack_without_such_a_pool(prod: Assembly, fargate: Ass
 
 
 @pytest.mark.parametrize("pool", POOLS)
-def test_a_service_begins_with_no_task_and_without_a_load_balancer(fargate: Assembly, pool: str) -> None:
+def test_a_deployment_keeps_the_number_of_tasks_of_a_service(fargate: Assembly, pool: str) -> None:
+    """With the property in the template, CloudFormation would set it with each change of the service."""
+    assert "DesiredCount" not in service(fargate, pool)
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_service_has_no_load_balancer_and_goes_back_to_what_worked(fargate: Assembly, pool: str) -> None:
     made = service(fargate, pool)
-    assert made["DesiredCount"] == 0
     assert made["LaunchType"] == "FARGATE"
     assert "LoadBalancers" not in made
     assert "ServiceRegistries" not in made
@@ -174,7 +177,7 @@ def test_a_task_logs_into_a_group_that_forgets_and_never_waits_for_it(fargate: A
 def test_an_ordinary_task_is_told_what_the_worker_function_is_told(fargate: Assembly) -> None:
     told = environment(fargate, "render")
     settings = WorkerSettings.from_environment(told)
-    assert pools_from_json(settings.pools).all == fargate.config.all_pools
+    assert pools_from_text(settings.pools).all == fargate.config.all_pools
     assert settings.allow_private_targets is False
     function = fargate.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
     ours = {name: value for name, value in told.items() if name.startswith("ONTHEDOT_")}
@@ -195,9 +198,9 @@ def test_an_ordinary_task_puts_only_keys_and_itself_into_the_table(fargate: Asse
 
 def test_tasks_of_a_pool_that_calls_nothing_in_awss_name_may_not(tmp_path: Path) -> None:
     plain = {**FARGATE_POOLS[1], "capabilities": ["http"]}
-    made = synthesize(tmp_path, stage="prod", pools=[plain], lambda_functions="*", aws_calls="sns:Publish")
+    made = synthesize(tmp_path, stage="prod", pools=[plain], lambda_functions="*", aws_calls="sns:Publish on *")
     granted = by_action(statements_of(made, task(made, "render")["TaskRoleArn"]["Fn::GetAtt"][0]))
-    assert not {"lambda:InvokeFunction", "sns:Publish"} & set(granted)
+    assert not {"lambda:InvokeFunction", "sns:Publish", "sts:AssumeRole"} & set(granted)
     assert "--aws" not in container(made, "render")["Command"]
 
 
@@ -242,18 +245,26 @@ def test_tasks_are_none_to_as_many_as_the_pool_says(fargate: Assembly, pool: str
     assert target["ScalableDimension"] == "ecs:service:DesiredCount"
 
 
+def test_service_linked_roles_are_made_by_their_services_in_an_account_that_has_none(fargate: Assembly) -> None:
+    targets = fargate.properties("AWS::ApplicationAutoScaling::ScalableTarget")
+    assert targets
+    assert not [target for target in targets if "RoleARN" in target]
+    assert not fargate.of_type("AWS::IAM::ServiceLinkedRole"), "it would fail in an account that has the role"
+
+
 def test_as_soon_as_one_run_waits_a_task_is_missing_and_more_by_the_backlog_of_each(fargate: Assembly) -> None:
     missing = alarm(fargate, "render-missing-tasks")
     expression, metrics = math_of(missing)
-    waiting = " + ".join(f"FILL(q{number}, 0)" for number in range(6))
-    assert expression == f"CEIL(({waiting}) / 10) - FILL(tasks, 0)"
+    waiting = ", ".join(f"w{number}" for number in range(6))
+    assert expression == f"CEIL(SUM([{waiting}]) / 10) - FILL(tasks, 0)"
     assert metrics.pop("tasks")[:2] == ("CPUUtilization", "SampleCount")
     assert {(name, statistic) for name, statistic, _ in metrics.values()} == {
         ("ApproximateNumberOfMessagesVisible", "Maximum"),
         ("ApproximateNumberOfMessagesDelayed", "Maximum"),
     }
     assert len({queue for _, _, queue in metrics.values()}) == 3
-    assert (missing["Threshold"], missing["EvaluationPeriods"]) == (1, 1)
+    # The newest minute alone, whose tasks may not have arrived, starts nothing.
+    assert (missing["Threshold"], missing["DatapointsToAlarm"], missing["EvaluationPeriods"]) == (1, 2, 3)
     assert missing["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
     assert missing["TreatMissingData"] == "notBreaching"
 
@@ -262,7 +273,8 @@ def test_as_soon_as_one_run_waits_a_task_is_missing_and_more_by_the_backlog_of_e
 def test_missing_tasks_are_started_in_doubling_steps(fargate: Assembly, pool: str, steps: list[int]) -> None:
     policy = policy_of(fargate, alarm(fargate, f"{pool}-missing-tasks"))
     assert policy["AdjustmentType"] == "ChangeInCapacity"
-    assert policy["Cooldown"] == 120
+    assert policy["Cooldown"] == 300
+    assert policy["MetricAggregationType"] == "Minimum"
     # Bounds count from the threshold: so many missing, and one.
     begins = [1 + step["MetricIntervalLowerBound"] for step in policy["StepAdjustments"]]
     assert begins == [step["ScalingAdjustment"] for step in policy["StepAdjustments"]] == steps
@@ -270,10 +282,29 @@ def test_missing_tasks_are_started_in_doubling_steps(fargate: Assembly, pool: st
     assert ends == [*(step - 1 for step in steps[1:]), None]
 
 
-def test_all_tasks_end_when_nothing_waited_or_ran_for_ten_minutes(fargate: Assembly) -> None:
-    idle = alarm(fargate, "render-idle")
+def test_tasks_that_are_too_many_for_ten_minutes_are_stopped_in_doubling_steps(fargate: Assembly) -> None:
+    surplus = alarm(fargate, "render-surplus-tasks")
+    expression, metrics = math_of(surplus)
+    waiting = " + ".join(f"w{number}" for number in range(6))
+    # Two runs side by side in a task.
+    assert expression == f"tasks - CEIL(({waiting}) / 10) - CEIL((f0 + f1 + f2) / 2)"
+    assert {metrics[f"f{number}"][:2] for number in range(3)} == {("ApproximateNumberOfMessagesNotVisible", "Maximum")}
+    assert metrics["tasks"][:2] == ("CPUUtilization", "SampleCount")
+    assert len(metrics) == 10, "CloudWatch takes no more in one alarm"
+    assert (surplus["Threshold"], surplus["EvaluationPeriods"]) == (1, 10)
+    assert surplus["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+    assert surplus["TreatMissingData"] == "notBreaching"
+    policy = policy_of(fargate, surplus)
+    assert (policy["AdjustmentType"], policy["Cooldown"]) == ("ChangeInCapacity", 600)
+    assert policy["MetricAggregationType"] == "Minimum"
+    steps = [(1 + step["MetricIntervalLowerBound"], step["ScalingAdjustment"]) for step in policy["StepAdjustments"]]
+    assert steps == [(1, -1), (2, -2), (4, -4), (8, -8)]
+
+
+def test_tasks_that_cannot_protect_themselves_end_together_when_nothing_waited_or_ran(fargate: Assembly) -> None:
+    idle = alarm(fargate, "pull-idle")
     expression, metrics = math_of(idle)
-    assert expression == " + ".join(f"FILL({metric}, 0)" for metric in metrics)
+    assert expression == " + ".join(metrics)
     assert sorted(name for name, _, _ in metrics.values()) == sorted(
         3 * [f"ApproximateNumberOfMessages{state}" for state in ("Visible", "NotVisible", "Delayed")]
     )
@@ -283,6 +314,18 @@ def test_all_tasks_end_when_nothing_waited_or_ran_for_ten_minutes(fargate: Assem
     policy = policy_of(fargate, idle)
     assert policy["AdjustmentType"] == "ExactCapacity"
     assert policy["StepAdjustments"] == [{"MetricIntervalUpperBound": 0, "ScalingAdjustment": 0}]
+    names = {made["AlarmName"] for made in fargate.properties("AWS::CloudWatch::Alarm", "fargate")}
+    assert {name for name in names if name.endswith(("idle", "surplus-tasks"))} == {
+        "onthedot-prod-pull-idle",
+        "onthedot-prod-render-surplus-tasks",
+    }
+
+
+def test_no_alarm_that_stops_tasks_invents_a_value_for_a_minute(fargate: Assembly) -> None:
+    """The value that has not arrived may be that of a run in its tenth hour."""
+    for name in ("pull-idle", "render-surplus-tasks"):
+        assert "FILL" not in math_of(alarm(fargate, name))[0]
+        assert "SUM" not in math_of(alarm(fargate, name))[0]
 
 
 def test_the_backlog_of_a_task_is_for_the_stage_to_say(tmp_path: Path) -> None:

@@ -1,16 +1,62 @@
-"""What a job's AWS call must never reach: it is made with the worker's own role, which may do more than the job may."""
+"""What a job's AWS call must never reach, and what a worker may not do itself."""
 
+import re
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from onthedot.targets.aws.clients import make_client
-from tests.infra.kit import Assembly, denials, statements_of, synthesize
+from tests.infra.kit import Assembly, by_action, denials, resolve, statements_of, synthesize
 
-FUNCTIONS = "arn:<AWS::Partition>:lambda:eu-west-1:123456789012:function:onthedot-prod-*"
-QUEUES = "arn:<AWS::Partition>:sqs:eu-west-1:123456789012:onthedot-prod-*"
+HERE = "eu-west-1:123456789012"
+CALLS_ROLE = "arn:<AWS::Partition>:iam::123456789012:role/onthedot-prod-calls-eu-west-1"
+OURS = {
+    *(f"arn:<AWS::Partition>:{service}:{HERE}:onthedot-*" for service in ("sqs", "sns")),
+    f"arn:<AWS::Partition>:lambda:{HERE}:function:onthedot-*",
+    f"arn:<AWS::Partition>:dynamodb:{HERE}:table/onthedot-*",
+    f"arn:<AWS::Partition>:events:{HERE}:event-bus/onthedot-*",
+    f"arn:<AWS::Partition>:events:{HERE}:rule/onthedot-*",
+    f"arn:<AWS::Partition>:scheduler:{HERE}:schedule/*/onthedot-*",
+    f"arn:<AWS::Partition>:secretsmanager:{HERE}:secret:onthedot/*",
+    f"arn:<AWS::Partition>:logs:{HERE}:log-group:/aws/lambda/onthedot-*",
+    f"arn:<AWS::Partition>:logs:{HERE}:log-group:/onthedot/*",
+    f"arn:<AWS::Partition>:logs:{HERE}:log-group:API-Gateway-Execution-Logs_*",
+    f"arn:<AWS::Partition>:cloudwatch:{HERE}:alarm:onthedot-*",
+    "arn:<AWS::Partition>:cloudwatch::123456789012:dashboard/onthedot-*",
+    f"arn:<AWS::Partition>:cloudformation:{HERE}:stack/onthedot-*",
+    *(
+        f"arn:<AWS::Partition>:ecs:{HERE}:{kind}/onthedot-*"
+        for kind in ("cluster", "service", "task", "task-definition")
+    ),
+    "arn:<AWS::Partition>:iam::123456789012:role/onthedot-*",
+    "Blobs",
+    "Blobs/*",
+    "arn:<AWS::Partition>:s3:::onthedot-*-data-blobs*",
+    # What CDK deploys from, and by.
+    "arn:<AWS::Partition>:s3:::cdk-*-assets-123456789012-*",
+    "arn:<AWS::Partition>:iam::123456789012:role/cdk-*",
+}
+OUR_METRICS = ({"cloudwatch:PutMetricData"}, {"*"}, {"StringEquals": {"cloudwatch:namespace": "onthedot"}})
+# The types of our resources that have a name of their own in a template, and the property that has it.
+NAMED = {
+    "AWS::Lambda::Function": (f"lambda:{HERE}", "function:{}", "FunctionName"),
+    "AWS::DynamoDB::Table": (f"dynamodb:{HERE}", "table/{}", "TableName"),
+    "AWS::SQS::Queue": (f"sqs:{HERE}", "{}", "QueueName"),
+    "AWS::SNS::Topic": (f"sns:{HERE}", "{}", "TopicName"),
+    "AWS::Events::EventBus": (f"events:{HERE}", "event-bus/{}", "Name"),
+    "AWS::Events::Rule": (f"events:{HERE}", "rule/{}", "Name"),
+    "AWS::IAM::Role": ("iam::123456789012", "role/{}", "RoleName"),
+    "AWS::CloudWatch::Dashboard": ("cloudwatch::123456789012", "dashboard/{}", "DashboardName"),
+    "AWS::Scheduler::Schedule": (f"scheduler:{HERE}", "schedule/default/{}", "Name"),
+    "AWS::SecretsManager::Secret": (f"secretsmanager:{HERE}", "secret:{}-Ab1", "Name"),
+    "AWS::Logs::LogGroup": (f"logs:{HERE}", "log-group:{}", "LogGroupName"),
+    "AWS::CloudWatch::Alarm": (f"cloudwatch:{HERE}", "alarm:{}", "AlarmName"),
+    "AWS::ECS::Cluster": (f"ecs:{HERE}", "cluster/{}", "ClusterName"),
+    "AWS::ECS::Service": (f"ecs:{HERE}", "service/onthedot-prod-workers/{}", "ServiceName"),
+    "AWS::ECS::TaskDefinition": (f"ecs:{HERE}", "task-definition/{}:7", "Family"),
+}
 
 
 def role_of(assembly: Assembly, name: str) -> str:
@@ -23,6 +69,11 @@ def task_role(assembly: Assembly) -> str:
     return str(task["TaskRoleArn"]["Fn::GetAtt"][0])
 
 
+def calls_role(assembly: Assembly) -> str:
+    [role] = [role for role in assembly.of_type("AWS::IAM::Role", "workers") if role.startswith("CallsRole")]
+    return role
+
+
 WORKER = partial(role_of, name="worker")
 API = partial(role_of, name="api")
 
@@ -32,51 +83,91 @@ def fences(assembly: Assembly, role: str) -> list[tuple[set[str], set[str], Any]
     return denials(statements_of(assembly, role))
 
 
-def sent_as(service: str) -> str:
-    """The user agent that really goes over the wire."""
-    client = make_client(service, 1, region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
-    seen: list[Any] = []
-
-    def catch(request: Any, **_: Any) -> None:
-        seen.append(request.headers["User-Agent"])
-        raise InterruptedError
-
-    client.meta.events.register("before-send", catch)
-    with pytest.raises(InterruptedError):
-        client.list_tables() if service == "dynamodb" else client.list_buckets()
-    return seen[0].decode() if isinstance(seen[0], bytes) else str(seen[0])
+def test_a_jobs_call_reaches_nothing_of_ours_whatever_the_allow_list_says(prod: Assembly, fargate: Assembly) -> None:
+    for assembly in (prod, fargate):
+        assert fences(assembly, calls_role(assembly)) == [({"*"}, OURS, None), OUR_METRICS]
 
 
-@pytest.mark.parametrize("find_role", [WORKER, task_role])
-def test_a_jobs_call_reaches_nothing_of_the_scheduler_by_the_workers_own_rights(
-    fargate: Assembly, find_role: Any
-) -> None:
-    [(actions, resources, condition)] = [
-        fence for fence in fences(fargate, find_role(fargate)) if "aws:UserAgent" in str(fence[2])
+def test_a_jobs_call_reaches_no_topic_of_alarms(tmp_path: Path) -> None:
+    topic = "arn:aws:sns:eu-west-1:123456789012:pager"
+    made = synthesize(tmp_path, stage="prod", region="eu-west-1", account="123456789012", alarm_topic=topic)
+    assert fences(made, calls_role(made)) == [({"*"}, OURS | {topic}, None), OUR_METRICS]
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_each_resource_of_the_templates_that_has_a_name_is_among_ours(fargate: Assembly, kind: str) -> None:
+    """A resource whose name does not begin like those of the stage would be open to jobs."""
+    place, form, name_property = NAMED[kind]
+    found = [resolve(made[name_property]) for made in fargate.properties(kind) if name_property in made]
+    assert found
+    for name in found:
+        arn = f"arn:<AWS::Partition>:{place}:{form.format(name)}"
+        assert [pattern for pattern in OURS if fnmatchcase(arn, pattern)], arn
+
+
+def test_no_type_of_resource_with_the_name_of_the_stage_is_forgotten_there(prod: Assembly, fargate: Assembly) -> None:
+    named = {
+        resource["Type"]
+        for assembly in (prod, fargate)
+        for stack in assembly.stacks
+        for resource in assembly.template(stack)["Resources"].values()
+        for key, value in resource.get("Properties", {}).items()
+        if key.endswith(("Name", "Family")) and re.match(r"/?onthedot[-/]prod", str(value))
+    }
+    # The name of a REST API is not in its ARN.
+    assert named == set(NAMED) | {"AWS::ApiGateway::RestApi"}
+
+
+def test_the_worker_may_assume_the_role_and_has_none_of_its_grants(fargate: Assembly) -> None:
+    granted = by_action(statements_of(fargate, calls_role(fargate)))
+    for find_role in (WORKER, task_role):
+        may = by_action(statements_of(fargate, find_role(fargate)))
+        assert may["sts:AssumeRole"] == {CALLS_ROLE}
+        assert not {"sns:Publish", "lambda:InvokeFunction"} & set(may)
+        assert not may["sqs:SendMessage"] & granted["sqs:SendMessage"]
+
+
+def test_nobody_else_may_assume_it(fargate: Assembly) -> None:
+    may = {
+        role
+        for role in fargate.of_type("AWS::IAM::Role")
+        if "sts:AssumeRole" in by_action(statements_of(fargate, role))
+    }
+    assert may == {WORKER(fargate), task_role(fargate)}
+
+
+def test_the_account_trusts_its_own_principals_with_the_role_and_no_service(fargate: Assembly) -> None:
+    [statement] = fargate.of_type("AWS::IAM::Role")[calls_role(fargate)]["Properties"]["AssumeRolePolicyDocument"][
+        "Statement"
     ]
-    assert actions == {"dynamodb:*", "s3:*", "sqs:*"}
-    assert resources == {"Jobs", "Jobs/index/*", "Blobs", "Blobs/*", QUEUES}
-    assert condition == {"StringLike": {"aws:UserAgent": "onthedot-jobs/*"}}
+    assert statement["Action"] == "sts:AssumeRole"
+    assert {key: resolve(arn) for key, arn in statement["Principal"].items()} == {
+        "AWS": "arn:<AWS::Partition>:iam::123456789012:root"
+    }
 
 
-@pytest.mark.parametrize("service", ["dynamodb", "s3"])
-def test_jobs_calls_are_told_from_the_workers_own_by_how_they_are_sent(service: str) -> None:
-    assert sent_as(service).startswith("onthedot-jobs/")
+UNDER_TOKENS = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": ["token#*", "tokens"]}}
 
 
-@pytest.mark.parametrize("find_role", [WORKER, task_role])
-def test_no_job_calls_the_schedulers_own_functions(fargate: Assembly, find_role: Any) -> None:
-    """The API's function believes whatever stands in its event about who calls."""
-    assert ({"lambda:InvokeFunction"}, {FUNCTIONS}, None) in fences(fargate, find_role(fargate))
+def test_no_function_and_no_task_but_api_and_authorizer_touches_tokens(fargate: Assembly) -> None:
+    """A role that could write a token could act as any tenant."""
+    names = [made["FunctionName"] for made in fargate.properties("AWS::Lambda::Function")]
+    roles = {name: role_of(fargate, name) for name in names} | {"task": task_role(fargate)}
+    without = {
+        name for name, role in roles.items() if ({"dynamodb:*"}, {"Jobs"}, UNDER_TOKENS) not in fences(fargate, role)
+    }
+    assert without == {"onthedot-prod-api", "onthedot-prod-authorizer"}
 
 
-@pytest.mark.parametrize("find_role", [WORKER, API, task_role])
-def test_nobody_but_the_authorizer_touches_tokens(fargate: Assembly, find_role: Any) -> None:
-    under = {"ForAnyValue:StringLike": {"dynamodb:LeadingKeys": ["token#*"]}}
-    assert ({"dynamodb:*"}, {"Jobs"}, under) in fences(fargate, find_role(fargate))
+def test_no_role_reads_the_table_without_a_key_which_no_denial_of_keys_would_stop(fargate: Assembly) -> None:
+    keyless = {"dynamodb:*", "dynamodb:Scan", "dynamodb:PartiQLSelect", "dynamodb:PartiQL*", "*"}
+    roles = fargate.of_type("AWS::IAM::Role")
+    assert {role for role in roles if keyless & set(by_action(statements_of(fargate, role)))} == set()
+    assert len(roles) > 10
 
 
-def test_where_jobs_may_call_nothing_there_is_nothing_to_fence(prod: Assembly, tmp_path: Path) -> None:
-    assert not [fence for fence in fences(prod, role_of(prod, "worker")) if "aws:UserAgent" in str(fence[2])]
-    made = synthesize(tmp_path, stage="prod", aws_calls="dynamodb:GetItem")
-    assert [fence for fence in fences(made, role_of(made, "worker")) if "aws:UserAgent" in str(fence[2])]
+def test_the_api_puts_and_deletes_whole_tokens_and_changes_none(fargate: Assembly) -> None:
+    changes = {"dynamodb:UpdateItem", "dynamodb:PartiQL*", "dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"}
+    assert [fence for fence in fences(fargate, API(fargate)) if fence[0] != {"lambda:InvokeFunction"}] == [
+        (changes, {"Jobs"}, UNDER_TOKENS)
+    ]

@@ -7,7 +7,7 @@ from aws_cdk import aws_lambda as lambda_
 
 from layers.build import LAMBDA_PYTHON
 from onthedot import settings
-from onthedot.domain.workers.pools import Pools, pools_from_json
+from onthedot.domain.workers.pools import Pools, pools_from_text
 from tests.infra.kit import ROOT, Assembly, by_action, resolve, short, statements_of
 
 SETTINGS: dict[str, type[settings.Settings]] = {
@@ -21,10 +21,11 @@ SETTINGS: dict[str, type[settings.Settings]] = {
     "publisher": settings.PublisherSettings,
 }
 NAMES = sorted(SETTINGS)
+DLQS = "arn:<AWS::Partition>:sqs:eu-west-1:123456789012:onthedot-prod-*-dlq"
 PUSHED = {"DefaultHighQueue", "DefaultMediumQueue", "DefaultLowQueue", "LongQueue"}
 PULLED = {"PullHighQueue", "PullMediumQueue", "PullLowQueue"}
 RUNS = PUSHED | PULLED
-OWN_LOGS, TRACES = {"logs:CreateLogStream", "logs:PutLogEvents"}, {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+OWN_LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME = ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "GetQueueUrl")
 # Besides their own logs and traces, exactly this. `Jobs` is the table, `Blobs` the bucket.
 MAY: dict[str, dict[str, set[str]]] = {
@@ -53,7 +54,8 @@ MAY: dict[str, dict[str, set[str]]] = {
     "planner": {
         "dynamodb:GetItem": {"Jobs"},
         "sqs:SendMessage": {"TickQueue", "ScheduleDlqQueue"},
-        "sqs:GetQueueAttributes": {"ScheduleDlqQueue"},
+        "dynamodb:Query": {"Jobs"},
+        "sqs:GetQueueAttributes": {"ScheduleDlqQueue", DLQS},
         "sqs:GetQueueUrl": {"ScheduleDlqQueue"},
     },
     "dispatcher": {
@@ -69,11 +71,18 @@ MAY: dict[str, dict[str, set[str]]] = {
         **{f"sqs:{action}": {"TickQueue"} for action in CONSUME},
         "sqs:GetQueueAttributes": {"TickQueue", *RUNS},
     },
-    # It reads, and changes nothing.
+    # It reads the table, and removes unused payloads. Lambda reports its failures in its name.
     "auditor": {
+        "sqs:SendMessage": {"ScheduleDlqQueue"},
+        "sqs:GetQueueAttributes": {"ScheduleDlqQueue"},
+        "sqs:GetQueueUrl": {"ScheduleDlqQueue"},
         "dynamodb:Query": {"Jobs", "Jobs/index/due"},
         "dynamodb:BatchGetItem": {"Jobs"},
         "dynamodb:GetItem": {"Jobs"},
+        "s3:ListBucket": {"Blobs"},
+        "s3:GetObject": {"Blobs/passes/*"},
+        "s3:PutObject": {"Blobs/passes/*"},
+        "s3:DeleteObject": {"Blobs/payloads/*"},
     },
     "worker": {
         "dynamodb:GetItem": {"Jobs"},
@@ -87,6 +96,7 @@ MAY: dict[str, dict[str, set[str]]] = {
         "s3:GetObject": {"Blobs/*"},
         "s3:PutObject": {"Blobs/results/*"},
         "s3:ListBucket": {"Blobs"},
+        "sts:AssumeRole": {"arn:<AWS::Partition>:iam::123456789012:role/onthedot-prod-calls-eu-west-1"},
         **{f"sqs:{action}": PUSHED for action in CONSUME},
     },
     # Lambda reports failures of both to their dead-letter queues, in their name.
@@ -140,7 +150,7 @@ def test_the_environment_parses_into_the_functions_settings(prod: Assembly, name
     assert getattr(parsed, "stage") == "prod"  # noqa: B009 - not every Settings has one, all of these have
     if isinstance(parsed, settings.StoreSettings):
         assert (parsed.shards, parsed.lookahead, parsed.history_days) == (32, 2, 30)
-        assert pools_from_json(parsed.pools) == Pools()
+        assert pools_from_text(parsed.pools) == Pools()
     assert environment["POWERTOOLS_SERVICE_NAME"] == name
 
 
@@ -163,7 +173,6 @@ def test_every_function_is_made_the_same_way(prod: Assembly, name: str) -> None:
     assert made["Handler"] == "handler.handle"
     assert made["Architectures"] == ["arm64"]
     assert made["Runtime"] == f"python{LAMBDA_PYTHON}"
-    assert made["TracingConfig"] == {"Mode": "Active"}
     assert len(made["Layers"]) == 2
     logs = prod.of_type("AWS::Logs::LogGroup")[made["LoggingConfig"]["LogGroup"]["Ref"]]["Properties"]
     assert (logs["LogGroupName"], logs["RetentionInDays"]) == (f"/aws/lambda/onthedot-prod-{name}", 30)
@@ -183,7 +192,7 @@ def test_every_function_has_a_role_of_its_own_without_managed_policies(prod: Ass
 @pytest.mark.parametrize("name", NAMES)
 def test_each_function_may_do_exactly_what_it_needs(prod: Assembly, name: str) -> None:
     allowed = by_action(granted(prod, name))
-    assert {allowed.pop(action, None) is not None for action in OWN_LOGS | TRACES} == {True}
+    assert {allowed.pop(action, None) is not None for action in OWN_LOGS} == {True}
     assert allowed == MAY[name]
 
 
@@ -196,6 +205,11 @@ def test_the_authorizer_reads_tokens_and_nothing_else(prod: Assembly) -> None:
 def test_planner_and_auditor_get_the_number_of_shards_and_no_record(prod: Assembly, name: str, keys: list[str]) -> None:
     [reading] = [s for s in granted(prod, name) if s["Action"] == "dynamodb:GetItem"]
     assert reading["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": keys}}
+
+
+def test_the_planner_lists_workers_and_nothing_else(prod: Assembly) -> None:
+    [listing] = [s for s in granted(prod, "planner") if s["Action"] == "dynamodb:Query"]
+    assert listing["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["workers"]}}
 
 
 @pytest.mark.parametrize("name", ["api", "events", "worker", "dispatcher"])
@@ -225,6 +239,7 @@ def test_a_worker_reads_gates_and_waiting_lists(prod: Assembly) -> None:
     assert [short(s["Resource"]) for s in queries if "Condition" not in s] == ["Jobs/index/due"]
 
 
-def test_the_api_deletes_the_limits_of_gates_and_nothing_else(prod: Assembly) -> None:
+def test_the_api_deletes_limits_and_tokens_and_nothing_else(prod: Assembly) -> None:
     [deleting] = [s for s in granted(prod, "api") if s["Action"] == "dynamodb:DeleteItem"]
-    assert deleting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["gates#*", "limits"]}}
+    deleted = ["gates#*", "limits", "token#*", "tokens"]
+    assert deleting["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": deleted}}

@@ -29,7 +29,7 @@ def test_without_a_word_a_stage_has_the_default_pools_and_none_on_fargate() -> N
 def test_pools_that_make_aws_calls_are_those_with_a_performer_for_them() -> None:
     """Without its name there, a Fargate pool would promise a target type that its tasks may not perform."""
     with a_world() as world:
-        assert set(aws_factories(world.engine)) == AWS_CALLS
+        assert set(aws_factories(world.engine, "")) == AWS_CALLS
 
 
 def test_a_pool_is_added_to_them() -> None:

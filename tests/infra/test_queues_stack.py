@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from onthedot import schema
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.workers.pools import DEFAULT_POOLS
-from stacks.queues_stack import SCHEDULE_DLQ, TICK
+from onthedot.domain.runs.queue_names import queue_key, queue_urls
+from onthedot.domain.workers.pools import pools_from_text
+from onthedot.engines.aws.sqs import dead_events, ticks
+from stacks.queues_stack import SCHEDULE_DLQ
 from tests.infra.kit import Assembly, resolve
 
+TICK = ticks.QUEUE
+POOLS = ("default", "long", "pull", "render")
 PUSHED = ["default-high", "default-medium", "default-low", "long"]
 PULLED = ["pull-high", "pull-medium", "pull-low"]
 RUN_QUEUES = [*PUSHED, *PULLED]
@@ -66,34 +69,23 @@ def test_a_tick_whose_dispatcher_died_comes_back_within_the_lookahead(prod: Asse
     assert queue(prod, TICK)["VisibilityTimeout"] <= prod.config.lookahead * 60
 
 
-def test_one_message_in_any_dead_letter_queue_raises_an_alarm(prod: Assembly) -> None:
-    watched = {}
-    for alarm in prod.properties("AWS::CloudWatch::Alarm", "queues"):
-        if alarm["MetricName"] == "ApproximateNumberOfMessagesVisible":
-            [dimension] = alarm["Dimensions"]
-            watched[dimension["Value"]["Fn::GetAtt"][0]] = (alarm["ComparisonOperator"], alarm["Threshold"])
-    ids = {i: r["Properties"]["QueueName"] for i, r in prod.of_type("AWS::SQS::Queue").items()}
-    assert {ids[logical_id] for logical_id in watched} == {prod.config.name(key) for key in DLQS}
-    assert set(watched.values()) == {("GreaterThanThreshold", 0)}
+@pytest.mark.parametrize("function", ["api", "worker", "dispatcher", "events", "auditor"])
+def test_the_urls_that_functions_derive_are_those_of_the_queues(fargate: Assembly, function: str) -> None:
+    variables = fargate.named("AWS::Lambda::Function", "FunctionName", function)["Environment"]["Variables"]
+    pools = pools_from_text(json.loads(variables["ONTHEDOT_POOLS"]))
+    urls = queue_urls(resolve(variables["ONTHEDOT_QUEUE_BASE"]), pools.all)
+    assert set(urls) == {queue_key(pool, each) for pool in POOLS for each in schema.PRIORITIES}
+    at = "https://sqs.eu-west-1.<AWS::URLSuffix>/123456789012/"
+    assert {url.removeprefix(at) for url in urls.values()} == {
+        fargate.config.name(key) for key in (*RUN_QUEUES, "render-high", "render-medium", "render-low")
+    }
 
 
-def test_ticks_that_wait_longer_than_the_lookahead_raise_an_alarm(prod: Assembly) -> None:
-    alarm = prod.named("AWS::CloudWatch::Alarm", "AlarmName", "ticks-late")
-    assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateAgeOfOldestMessage", 120)
-
-
-def test_all_urls_are_in_one_output_by_their_short_names(prod: Assembly) -> None:
-    urls = json.loads(resolve(prod.template("queues")["Outputs"]["QueueUrls"]["Value"]))
-    assert set(urls) == {*SOURCES, *DLQS}
-    assert urls["default-high"].startswith("<DefaultHighQueue")
-
-
-def test_settings_name_a_queue_for_every_pool_and_priority_also_where_one_serves_all(prod: Assembly) -> None:
-    variables = prod.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]
-    urls = json.loads(resolve(variables["ONTHEDOT_QUEUE_URLS"]))
-    assert set(urls) == {queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES}
-    assert len({urls[queue_key("long", priority)] for priority in schema.PRIORITIES}) == 1
-    assert len(set(urls.values())) == len(RUN_QUEUES)
+def test_ticks_and_dead_events_have_the_names_that_functions_derive(prod: Assembly) -> None:
+    assert {queue(prod, name)["QueueName"] for name in (ticks.QUEUE, dead_events.QUEUE)} == {
+        "onthedot-prod-tick",
+        "onthedot-prod-events-dlq",
+    }
 
 
 def test_a_pool_that_is_added_gets_queues_of_its_own(fargate: Assembly) -> None:

@@ -70,15 +70,15 @@ def test_without_a_stage_nothing_is_built() -> None:
         ("lambda_functions", [7]),
         ("lambda_functions", "[a]"),
         ("lambda_functions", ["arn:aws:sqs:eu-west-1:123456789012:queue"]),
-        ("aws_calls", ["sqs"]),
-        ("aws_calls", ["sqs:*"]),
-        ("aws_calls", ["sqs:SendMesage"]),
-        ("aws_calls", ["sqss:SendMessage"]),
-        ("aws_calls", [{"service": "sqs"}]),
-        ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resource": "*"}]),
+        ("aws_calls", ["sqs on *"]),
+        ("aws_calls", ["sqs:* on *"]),
+        ("aws_calls", ["sqs:SendMesage on *"]),
+        ("aws_calls", ["sqss:SendMessage on *"]),
+        ("aws_calls", [{"service": "sqs", "resources": ["*"]}]),
+        ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resource": "*", "resources": ["*"]}]),
         ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resources": "*"}]),
         ("aws_calls", [{"service": "sqs", "action": "SendMessage", "resources": ["my-queue"]}]),
-        ("aws_calls", [{"service": "sqs", "action": "SendMessage", "iam_action": "sqs:*"}]),
+        ("aws_calls", [{"service": "sqs", "action": "SendMessage", "iam_action": "sqs:*", "resources": ["*"]}]),
         ("pools", "{"),
         ("pools", {"name": "render"}),
         ("pools", ["render"]),
@@ -117,12 +117,14 @@ def test_a_value_that_is_not_given_takes_its_default() -> None:
     assert config(region=None) == config()
 
 
-@pytest.mark.parametrize("stage", ["local", "dev", "dev-ana", "test", "ci-17"])
+@pytest.mark.parametrize("stage", ["local", "dev", "dev-ana", "test", "ci-17", "test-a-b"])
 def test_stages_to_throw_away(stage: str) -> None:
     assert StageConfig(stage=stage).disposable
 
 
-@pytest.mark.parametrize("stage", ["prod", "staging", "device", "latest", "localize"])
+@pytest.mark.parametrize(
+    "stage", ["prod", "staging", "device", "latest", "localize", "dev2", "dev-", "prod-test", "my-dev"]
+)
 def test_stages_to_keep(stage: str) -> None:
     assert not StageConfig(stage=stage).disposable
 
@@ -144,3 +146,48 @@ def test_shares_add_up_and_nobody_starves(total: int, weights: tuple[int, int, i
     assert min(shares) >= LEAST_CONCURRENCY
     heaviest, lightest = weights.index(max(weights)), weights.index(min(weights))
     assert shares[heaviest] >= shares[lightest]
+
+
+CERTIFICATE = "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"
+
+
+@pytest.mark.parametrize(
+    ("base_path", "url"), [(None, "https://jobs.example.com"), ("sched", "https://jobs.example.com/sched")]
+)
+def test_a_domain_and_its_path_are_the_url_of_the_api(base_path: str | None, url: str) -> None:
+    given = config(domain_name="jobs.example.com", certificate_arn=CERTIFICATE, base_path=base_path)
+    assert (given.public_url, config().public_url) == (url, "")
+
+
+@pytest.mark.parametrize(
+    ("key", "context"),
+    [
+        ("domain_name", {"domain_name": "jobs.example.com"}),
+        ("certificate_arn", {"certificate_arn": CERTIFICATE}),
+        ("base_path", {"base_path": "sched"}),
+        ("hosted_zone", {"hosted_zone": "Z0123456789ABC:example.com"}),
+        ("domain_name", {"domain_name": "https://jobs.example.com", "certificate_arn": CERTIFICATE}),
+        ("certificate_arn", {"domain_name": "jobs.example.com", "certificate_arn": "my-certificate"}),
+        ("base_path", {"domain_name": "a.example.com", "certificate_arn": CERTIFICATE, "base_path": "a/b"}),
+        ("base_path", {"domain_name": "a.example.com", "certificate_arn": CERTIFICATE, "base_path": "/a"}),
+        ("hosted_zone", {"domain_name": "a.example.com", "certificate_arn": CERTIFICATE, "hosted_zone": "Z1:b.com"}),
+        (
+            "hosted_zone",
+            {"domain_name": "badexample.com", "certificate_arn": CERTIFICATE, "hosted_zone": "Z1:example.com"},
+        ),
+        ("hosted_zone", {"domain_name": "a.example.com", "certificate_arn": CERTIFICATE, "hosted_zone": "example.com"}),
+        (
+            "certificate_arn",
+            {"domain_name": "a.example.com", "certificate_arn": CERTIFICATE, "region": "us-east-1"},
+        ),
+    ],
+)
+def test_a_domain_that_cannot_work_is_refused_by_name(key: str, context: dict[str, str]) -> None:
+    with pytest.raises(BadContext) as refused:
+        config(**context)
+    assert refused.value.key == key
+
+
+def test_the_tenant_of_the_stages_own_jobs_gets_no_events_of_the_bus() -> None:
+    with pytest.raises(BadContext, match="is reserved for the stage's own jobs"):
+        StageConfig.from_context({"stage": "dev", "bus_tenant": "onthedot"})

@@ -13,9 +13,9 @@ EXAMPLES: dict[Any, Any] = {
     str: "text",
     int: 3,
     bool: True,
-    dict[str, str]: {"default-high": "http://q"},
     dict[str, Any]: {"functions": ["report-*"], "calls": []},
-    list[dict[str, Any]]: [{"name": "default", "cpu": 0.5}],
+    dict[str, int]: {"pull": 2},
+    list[str]: ["default/push/http/0.5/100/60/10/3"],
 }
 
 
@@ -38,7 +38,7 @@ def test_a_missing_variable_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("variable", "text"),
-    [("ONTHEDOT_SHARDS", "many"), ("ONTHEDOT_ALLOW_PRIVATE_TARGETS", "yes"), ("ONTHEDOT_QUEUE_URLS", "[1")],
+    [("ONTHEDOT_SHARDS", "many"), ("ONTHEDOT_ALLOW_PRIVATE_TARGETS", "yes"), ("ONTHEDOT_POOLS", "[1")],
 )
 def test_a_variable_that_does_not_parse_is_named(variable: str, text: str) -> None:
     environment = {**example(WorkerSettings).to_environment(), variable: text}

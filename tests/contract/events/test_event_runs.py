@@ -19,7 +19,8 @@ from tests.contract.kits.kit import Kit
 
 @pytest.fixture
 def engine(kit: Kit) -> Engine:
-    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates())
+    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
+    others = (*stores, kit.progress())
     return Engine(kit.store(), kit.queues()[0], kit.blobs(), kit.clock, DEPLOYMENT, *others)
 
 

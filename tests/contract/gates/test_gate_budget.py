@@ -38,8 +38,8 @@ class Table:
 
 
 @pytest.fixture
-def table(ministack: Clients) -> Table:
-    return Table(ministack)
+def table(clients: Clients) -> Table:
+    return Table(clients)
 
 
 def a_holder() -> Holder:

@@ -5,6 +5,7 @@ from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Overlap
 from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, Gap, Overlap, Schedule
 from onthedot.domain.targets.types import (
     AwsTarget,
+    CanaryTarget,
     GrpcTarget,
     HttpTarget,
     LambdaTarget,
@@ -41,6 +42,7 @@ TARGETS: tuple[Target, ...] = (
     GrpcTarget("10.0.0.1:50051", "a.b.Service/Method"),
     PythonTarget("billing.close_month"),
     WorkflowTarget(),
+    CanaryTarget(),
 )
 """Every kind of target, with and without what it may leave out."""
 
@@ -74,6 +76,7 @@ def a_run_with_every_field(clock: Clock) -> Record:
             given_up="1 2 2",
             accounted_until=clock.now() - 2,
             trigger="backfill",
+            trace="0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             revision=41,
             parents=("job_p", "job_q"),
             waits_for=frozenset({"job_q"}),

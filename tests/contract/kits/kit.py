@@ -7,10 +7,10 @@ from typing import Final, NamedTuple, Protocol
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.records import Priority
 from onthedot.ports import (
-    Blobs,
     Clock,
     GateStore,
     LimitsStore,
+    ListedBlobs,
     PatternStore,
     ProgressStore,
     Received,
@@ -19,8 +19,10 @@ from onthedot.ports import (
     RunStore,
     ShardStore,
     SigningStore,
+    TenantData,
     Tick,
     TickQueue,
+    TickTimes,
     TokenStore,
     WorkerRegistry,
 )
@@ -76,6 +78,10 @@ class TickInbox(Protocol):
     def delete(self, received: TickWithReceipt) -> None: ...
 
 
+class Progress(ProgressStore, TickTimes, Protocol):
+    """The progress of the passes, with the times of the ticks."""
+
+
 class Kit(Protocol):
     """One engine, fresh for each test."""
 
@@ -92,7 +98,7 @@ class Kit(Protocol):
         """Write values into a stored record past the store, as another version or a fault would. None removes one."""
         ...
 
-    def progress(self) -> ProgressStore: ...
+    def progress(self) -> "Progress": ...
 
     def write_progress(self, shard: int, text: str) -> None:
         """Write the progress of a shard past the store, as another version or a fault would."""
@@ -114,7 +120,11 @@ class Kit(Protocol):
 
     def tokens(self) -> TokenStore: ...
 
-    def blobs(self) -> Blobs: ...
+    def tenant_data(self) -> TenantData:
+        """With the bucket of `blobs`, which must have been called."""
+        ...
+
+    def blobs(self) -> ListedBlobs: ...
 
     def queues(self) -> tuple[RunQueues, Inbox]: ...
 

@@ -26,6 +26,7 @@ from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue, read_tick
+from onthedot.engines.aws.tenant_data import AwsTenantData
 from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, TickWithReceipt
 
 if TYPE_CHECKING:
@@ -93,7 +94,11 @@ class MiniStackKit:
         )
 
     def tokens(self) -> DynamoTokenStore:
-        return DynamoTokenStore(self._clients.dynamodb, self._name)
+        return DynamoTokenStore(self._clients.dynamodb, self._name, self.clock)
+
+    def tenant_data(self) -> AwsTenantData:
+        clients = self._clients
+        return AwsTenantData(clients.dynamodb, clients.s3, self._name, self._name, clock=self.clock, page=PAGE_SIZE)
 
     def blobs(self) -> S3Blobs:
         self._clients.s3.create_bucket(Bucket=self._name)

@@ -16,6 +16,7 @@ from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, Sqlite
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.engines.sqlite.shards import SqliteShardStore
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.sqlite.tenant_data import SqliteTenantData
 from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, TickWithReceipt
@@ -67,7 +68,10 @@ class SqliteKit:
             assert connection.execute(statement, (text, gate.text, page)).rowcount == 1
 
     def tokens(self) -> SqliteTokenStore:
-        return SqliteTokenStore(self._database)
+        return SqliteTokenStore(self._database, self.clock)
+
+    def tenant_data(self) -> SqliteTenantData:
+        return SqliteTenantData(self._database, PAGE_SIZE)
 
     def blobs(self) -> SqliteBlobs:
         return SqliteBlobs(self._database)

@@ -8,7 +8,8 @@ from threading import Barrier
 import pytest
 
 from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.records import Definition, Record, Status
+from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Clock, Deadline, Moved, Refused, RunStore
 from tests.builders import a_run, the_claim_of
 
@@ -31,11 +32,15 @@ def test_more_than_a_hundred_runs_are_read_at_once_and_missing_ones_left_out(
     assert store.get_many(wanted, soon).found == {run.run_id: run for run in runs}
 
 
-def test_an_empty_id_has_no_record_and_hides_no_other(store: RunStore, clock: Clock, soon: Deadline) -> None:
-    """A holder of a gate that cannot be read has no run."""
+@pytest.mark.parametrize("made_up", ["", ".", ".000001", "tokens", "tokens.x", "workers", "token#x"])
+def test_an_id_that_no_record_can_have_is_not_found_and_hides_no_other(
+    store: RunStore, clock: Clock, soon: Deadline, made_up: str
+) -> None:
+    """A user may send any text as an id. A holder of a gate that cannot be read has an empty one."""
     [run] = pending_runs(1, store, clock)
-    read = store.get_many(["", run.run_id], soon)
+    read = store.get_many([made_up, run.run_id], soon)
     assert (set(read.found), read.unread) == ({run.run_id}, frozenset())
+    assert store.get(made_up) is None
 
 
 def test_an_id_asked_for_twice_is_answered_once(store: RunStore, clock: Clock, soon: Deadline) -> None:
@@ -169,3 +174,14 @@ def test_of_eight_racing_creates_one_wins(store: RunStore, clock: Clock) -> None
     winner = runs[answers.index(None)]
     assert answers.count(None) == 1
     assert [answer for answer in answers if answer is not None] == [winner] * 7
+
+
+def test_more_bytes_than_one_answer_of_dynamodb_takes_are_read(store: RunStore, clock: Clock, soon: Deadline) -> None:
+    """It answers with up to 16 MB and names the keys that are left."""
+    large = Definition(HttpTarget("http://x/"), description="x" * 390_000)
+    runs = [a_run(clock).having(definition=large).build() for _ in range(45)]
+    assert all(isinstance(outcome, Moved) for outcome in store.create_many(runs, soon))
+
+    read = store.get_many([run.run_id for run in runs], soon)
+
+    assert (set(read.found), read.unread) == ({run.run_id for run in runs}, frozenset())

@@ -120,16 +120,17 @@ class Life:
 
 
 @pytest.fixture
-def life(ministack: Clients) -> Life:
+def life(clients: Clients) -> Life:
     clock = VirtualClock()
-    kit = MiniStackKit(ministack)
-    store = CountingStore(ministack, kit.store()._table, clock)
+    kit = MiniStackKit(clients)
+    store = CountingStore(clients, kit.store()._table, clock)
     queues, _ = kit.queues()
-    virtual_queues = SqsRunQueues(ministack.sqs, None, queues._queue_urls, clock)
-    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates())
+    virtual_queues = SqsRunQueues(clients.sqs, None, queues._queue_urls, clock)
+    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
+    others = (*stores, kit.progress())
     engine = Engine(store, virtual_queues, NoBlobs(), clock, DEPLOYMENT, *others)
     keys_of(engine, "acme")  # made once for each tenant, not for each run
-    return Life(ministack, clock, store, engine, DynamoProgressStore(ministack.dynamodb, store.table))
+    return Life(clients, clock, store, engine, DynamoProgressStore(clients.dynamodb, store.table))
 
 
 def test_a_one_off_far_ahead_costs_nine_units(life: Life) -> None:

@@ -17,7 +17,8 @@ DEPLOYMENT = Deployment(shards=1, lookahead=3, history_days=30)
 def test_two_dispatchers_race_for_one_slot_of_200_runs_and_each_run_is_sent_once(kit: Kit) -> None:
     store, progress = kit.store(), kit.progress()
     queues, inbox = kit.queues()
-    others = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates())
+    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
+    others = (*stores, kit.progress())
     engine = Engine(store, queues, kit.blobs(), kit.clock, DEPLOYMENT, *others)
     runs = [a_run(kit.clock, DEPLOYMENT).due_in(0.5).pending().stored_in(store) for _ in range(200)]
     together = threading.Barrier(2)

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from onthedot.domain.runs import dependencies, lifecycle
+from onthedot.domain.runs.dead_letters import failed_under
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import Record, Status
 from onthedot.ports import Clock, Moved, Refused, RunStore
@@ -99,5 +100,6 @@ def test_a_child_is_let_go_once(store: RunStore, clock: Clock) -> None:
 def test_a_child_that_gives_up_is_a_dead_letter_and_waits_for_nobody(store: RunStore, clock: Clock) -> None:
     child = a_child(store, clock, PARENTS[:3])
     ended = moved(store.move(dependencies.end_by_policy(child, None, PARENTS[0], clock.now(), DEPLOYMENT)))
-    assert (ended.status, ended.waits_for, ended.failed_under) == (Status.FAILED, frozenset(), child.tenant)
+    under = failed_under(child.tenant, child.run_id)
+    assert (ended.status, ended.waits_for, ended.failed_under) == (Status.FAILED, frozenset(), under)
     assert PARENTS[0] in (ended.reason or "")

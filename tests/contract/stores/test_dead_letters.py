@@ -1,6 +1,10 @@
 """Dead letters: the runs of a tenant that failed for good, and those alone."""
 
+import pytest
+
+from onthedot.domain.ids import fresh_job_id
 from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.dead_letters import PARTITIONS, failed_under
 from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Clock, Moved, RunStore
@@ -13,13 +17,16 @@ def moved(outcome: object) -> Record:
     return outcome.run
 
 
-def a_started_run(store: RunStore, clock: Clock, tenant: str = "acme") -> Record:
-    run = a_run(clock).in_tenant(tenant).due_in(0).dispatched().stored_in(store)
+def a_started_run(store: RunStore, clock: Clock, tenant: str = "acme", run_id: str | None = None) -> Record:
+    run_id = run_id or fresh_job_id()
+    run = a_run(clock).in_tenant(tenant).due_in(0).dispatched().having(run_id=run_id, job_id=run_id).stored_in(store)
     return moved(store.move(the_start_of(run, clock.now())))
 
 
-def a_dead_letter(store: RunStore, clock: Clock, *, tenant: str = "acme", at: int | None = None) -> Record:
-    running = a_started_run(store, clock, tenant)
+def a_dead_letter(
+    store: RunStore, clock: Clock, *, tenant: str = "acme", at: int | None = None, run_id: str | None = None
+) -> Record:
+    running = a_started_run(store, clock, tenant, run_id)
     failure = Failure("HTTP 410", "http_410")
     ended = lifecycle.fail(
         running, clock.now() if at is None else at, failure=failure, why="HTTP 410", deployment=DEPLOYMENT
@@ -113,7 +120,7 @@ def test_a_redriven_run_is_a_dead_letter_no_more_until_it_fails_again(store: Run
 def test_what_the_index_shows_but_is_failed_no_more_is_left_out(store: RunStore, clock: Clock) -> None:
     """As an index shows it that lags behind."""
     dead = a_dead_letter(store, clock)
-    a_run(clock).having(failed_under="acme", finished_at=clock.now() + 1).stored_in(store)
+    a_run(clock).having(failed_under=dead.failed_under, finished_at=clock.now() + 1).stored_in(store)
 
     assert [run.run_id for run in store.failed("acme", 10).items] == [dead.run_id]
 
@@ -135,3 +142,42 @@ def test_a_cursor_is_good_though_what_it_stands_at_was_redriven(store: RunStore,
     rest = store.failed("acme", 2, first.cursor)
 
     assert [run.run_id for run in rest.items] == [dead[1].run_id, dead[0].run_id]
+
+
+def test_dead_letters_of_a_tenant_are_spread_over_partitions(store: RunStore, clock: Clock) -> None:
+    """One partition of an index takes 1,000 writes a second, and a tenant whose target is down fails more runs."""
+    dead = [a_dead_letter(store, clock) for _ in range(40)]
+
+    used = {run.failed_under for run in dead}
+
+    assert len(used) > PARTITIONS // 2
+    assert used <= {f"acme#{number}" for number in range(PARTITIONS)}
+
+
+def test_a_tenant_with_the_name_of_a_partition_sees_its_own_alone(store: RunStore, clock: Clock) -> None:
+    ours = {a_dead_letter(store, clock).run_id for _ in range(10)}
+    tenants = [f"acme#{number}" for number in range(PARTITIONS)]
+    theirs = {tenant: a_dead_letter(store, clock, tenant=tenant).run_id for tenant in tenants}
+
+    assert {run.run_id for run in store.failed("acme", 50).items} == ours
+    assert {tenant: [run.run_id for run in store.failed(tenant, 50).items] for tenant in tenants} == {
+        tenant: [run_id] for tenant, run_id in theirs.items()
+    }
+
+
+@pytest.mark.parametrize("limit", [1, 4, 7])
+def test_pages_merge_the_partitions_in_the_order_of_time(store: RunStore, clock: Clock, limit: int) -> None:
+    """Also when one partition has most of them, and when many end in the same millisecond."""
+    now = clock.now()
+    runs = [a_dead_letter(store, clock, at=now + number // 3) for number in range(30)]
+    crowded = failed_under("acme", runs[0].run_id)
+    ids = [run_id for run_id in (fresh_job_id() for _ in range(400)) if failed_under("acme", run_id) == crowded][:12]
+    runs += [a_dead_letter(store, clock, at=now + number, run_id=run_id) for number, run_id in enumerate(ids)]
+
+    pages = every_page(store, "acme", limit)
+
+    shown = [run for page in pages for run in page]
+    assert all(len(page) <= limit for page in pages)
+    assert sorted(run.run_id for run in shown) == sorted(run.run_id for run in runs)
+    ended = [run.finished_at or 0 for run in shown]
+    assert ended == sorted(ended, reverse=True)

@@ -1,5 +1,6 @@
 """The limits of tenants."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 from onthedot.domain.gates.limits import Limits, TenantLimits
@@ -54,3 +55,25 @@ def test_two_operators_at_once_lose_nothing(kit: Kit) -> None:
     with ThreadPoolExecutor(6) as operators:
         list(operators.map(lambda tenant: limits.put(tenant, TenantLimits(weight=2)), tenants))
     assert set(limits.read().tenants) == set(tenants)
+
+
+def test_limits_of_more_bytes_than_one_answer_of_dynamodb_has_are_all_read(kit: Kit) -> None:
+    """It answers a query with up to 1 MB. A later version may write more fields than this one reads."""
+    tenants = [f"tenant{number}" for number in range(6)]
+    for number, tenant in enumerate(tenants):
+        kit.write_limits(tenant, None, json.dumps({"weight": number + 2, "later": "x" * 300_000}))
+    assert kit.limits().read().tenants == {name: TenantLimits(weight=n + 2) for n, name in enumerate(tenants)}
+
+
+def test_pages_of_a_tenants_gates_are_bounded_by_bytes_too(kit: Kit) -> None:
+    names = [f"gate{number}" for number in range(6)]
+    for name in names:
+        kit.write_limits("acme", name, json.dumps({"in_flight": 2, "later": "x" * 300_000}))
+    shown, cursor = [], None
+    while True:
+        page = kit.gates().names("acme", 100, cursor)
+        shown += [name for name, _ in page.items]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert shown == names

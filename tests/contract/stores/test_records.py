@@ -1,24 +1,11 @@
-"""Tokens and blobs."""
+"""Blobs."""
 
 import pytest
 import urllib3
 
-from onthedot.ports import Blobs, Principal, TokenStore
+from onthedot.ports import Blobs, ListedBlobs
 from tests.builders import a_world
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
-
-
-def test_a_token_is_found_by_its_hash(tokens: TokenStore) -> None:
-    principal = Principal("acme", "admin", "ci")
-    tokens.add("hash-1", principal, 1_772_366_400_000)
-    tokens.add("hash-2", Principal("globex", "viewer", "zoë"), 1_772_366_400_000)
-
-    assert tokens.find("hash-1") == principal
-    assert tokens.find("hash-2") == Principal("globex", "viewer", "zoë")
-
-
-def test_an_unknown_token_is_nobody(tokens: TokenStore) -> None:
-    assert tokens.find("hash-1") is None
 
 
 def test_a_blob_comes_back_byte_by_byte(blobs: Blobs) -> None:
@@ -40,6 +27,28 @@ def test_a_blob_may_be_put_twice(blobs: Blobs) -> None:
 
 def test_a_missing_blob_is_none(blobs: Blobs) -> None:
     assert blobs.get("payloads/nothing") is None
+
+
+def test_the_keys_of_blobs_are_listed_in_order_and_in_pages(blobs: ListedBlobs) -> None:
+    for key in ("payloads/b", "payloads/a/2", "payloads/a/1", "results/a", "payload"):
+        blobs.put(key, b"x")
+
+    assert list(blobs.keys("payloads/", "", 2)) == ["payloads/a/1", "payloads/a/2"]
+    assert list(blobs.keys("payloads/", "payloads/a/2", 2)) == ["payloads/b"]
+    assert list(blobs.keys("payloads/", "payloads/a/1x", 9)) == ["payloads/a/2", "payloads/b"]
+    assert list(blobs.keys("other/", "", 9)) == []
+
+
+def test_blobs_are_deleted_and_those_that_are_gone_are_no_error(blobs: ListedBlobs) -> None:
+    keys = [f"payloads/{number:04}" for number in range(3)]
+    for key in keys:
+        blobs.put(key, b"x")
+
+    blobs.delete([*keys[:2], "payloads/nothing"])
+    blobs.delete(keys[:1])
+    blobs.delete([])
+
+    assert [blobs.get(key) for key in keys] == [None, None, b"x"]
 
 
 @pytest.mark.parametrize(

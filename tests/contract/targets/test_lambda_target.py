@@ -6,6 +6,7 @@ import json
 import time
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -132,7 +133,8 @@ def test_a_function_that_does_not_exist_is_not_tried_again(endpoint: str) -> Non
 def test_the_function_is_told_which_run_this_is() -> None:
     with a_peer(sending(reply(200, b"null"))) as peer:
         invoker = an_invoker(f"http://127.0.0.1:{peer.port}", "told")
-        assert invoker.perform(a_call_of(LambdaTarget("told"), b'{"a": 1}')) == Answer(ok=True, result="null")
+        call = replace(a_call_of(LambdaTarget("told"), b'{"a": 1}'), traceparent="00-trace-span-01")
+        assert invoker.perform(call) == Answer(ok=True, result="null")
     assert peer.asked == ["POST /2015-03-31/functions/told/invocations"]
     assert (peer.bodies, peer.headers["x-amz-invocation-type"]) == ([b'{"a": 1}'], "RequestResponse")
     assert json.loads(base64.b64decode(peer.headers["x-amz-client-context"])) == {
@@ -142,5 +144,6 @@ def test_the_function_is_told_which_run_this_is() -> None:
             "attempt": "2",
             "idempotency_key": "job_x.000001767225600",
             "fire_time": "2026-01-01T00:00:00.123Z",
+            "traceparent": "00-trace-span-01",
         }
     }

@@ -274,9 +274,12 @@ class Life:
         return [" ".join(str(value) for value in row) for row in rows]
 
     def flagged(self) -> list[str]:
+        """Return the gates that were flagged long ago. A late message may flag a gate at any time."""
+        long_ago = self.gated.clock.now() - LEAVES
         with self.gated.world.database.transaction() as connection:
             rows = connection.execute(
-                "SELECT gate, slot, flagged_at FROM gate_states WHERE slot IS NOT NULL"
+                "SELECT gate, slot FROM gate_states WHERE slot IS NOT NULL AND coalesce(flagged_at, 0) <= ?",
+                (long_ago,),
             ).fetchall()
         return [f"{row['gate']} in {row['slot']}" for row in rows]
 

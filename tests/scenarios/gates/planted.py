@@ -16,9 +16,14 @@ from onthedot.use_cases.gates import ask_gates, flag_gate, look_at_gate, wait_at
 Plant = Callable[[], Any]
 
 
-def no_fence_before_free() -> Any:
-    """A look frees the place of an attempt that may still start or go on."""
-    return mock.patch.object(look_at_gate, "_fenced", return_value=True)
+@contextmanager
+def no_fence_before_free() -> Iterator[None]:
+    """A look frees the place of an attempt that may still start, and a stopped worker starts it later."""
+    with (
+        mock.patch.object(look_at_gate, "_fenced", return_value=True),
+        mock.patch.object(start_run, "_is_too_late", return_value=False),
+    ):
+        yield
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The counts of looks at gates, as they become metrics."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,8 +10,9 @@ from onthedot.domain.gates.limits import GateLimits, TenantLimits
 from onthedot.domain.gates.names import GateId, queue_gate, tenant_gate, waiting_slot
 from onthedot.domain.gates.state import Holder
 from onthedot.domain.runs.records import Priority, Status
-from onthedot.observability import emit
+from onthedot.observability import Metrics
 from onthedot.ports import Moved
+from onthedot.use_cases.dispatch.tick_metrics import observe_tick
 from onthedot.use_cases.gates.flag_gate import flag_gate
 from tests.builders import World, a_run, a_world, the_start_of
 from tests.scenarios.kits.simulation import Simulation
@@ -96,5 +98,7 @@ def test_without_waiting_runs_nothing_is_counted(world: World) -> None:
 
 
 def test_the_age_is_a_metric_in_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    emit("test", "dispatcher", {"gates_waiting": 3, "gate_oldest_seconds": 7})
+    metrics = Metrics("test")
+    observe_tick(metrics, Counter(gates_waiting=3, gate_oldest_seconds=7), age_ms=0, lookahead=3)
+    metrics.flush()
     assert '{"Name":"gate_oldest_seconds","Unit":"Seconds"}' in capsys.readouterr().out

@@ -6,6 +6,8 @@ from onthedot.domain.gates import rate
 from onthedot.domain.gates.limits import GateLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import GateState
+from onthedot.domain.runs.lifecycle import LEASE_MS
+from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Status
 from tests.scenarios.gates.test_hand_over import GATE, Chain
 from tests.scenarios.gates.test_hand_over import chain as chain  # noqa: PLC0414 - a fixture
@@ -65,3 +67,23 @@ def test_a_worker_that_was_stopped_before_it_counts_its_start_does_not_undo_the_
     started = [one.started_at for one in run.attempts]
     assert all(abs(at - last) >= 500 for at in started), (started, last)
     assert (read(gate).next_start or 0) >= (last + 500) * 1000
+
+
+def test_a_worker_that_was_stopped_for_a_whole_lease_while_it_started_a_run_does_not_perform_it(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.during.clear()
+    clock, move = chain.world.clock, chain.world.store.move
+    stops = [LEASE_MS // 1000 + 60]
+
+    def stopped(given: Move) -> object:
+        if given.to is Status.RUNNING and stops:
+            clock.advance(stops.pop())
+        return move(given)
+
+    monkeypatch.setattr(chain.world.store, "move", stopped)
+    chain.execute()
+    run = chain.simulation.stored(chain.runs[0])
+    assert chain.calls == []
+    assert run.status is not Status.RUNNING
+    assert chain.world.gates.read(GateId("acme", GATE)).holders == frozenset()

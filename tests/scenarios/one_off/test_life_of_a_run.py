@@ -3,6 +3,7 @@
 import pytest
 
 from onthedot.domain.errors import IdempotencyConflict
+from onthedot.domain.runs.dead_letters import failed_under
 from onthedot.domain.runs.records import Priority, Status
 from onthedot.ports import Answer
 from onthedot.schema import DEFAULT_POOL
@@ -67,7 +68,11 @@ def test_exhausted_retries_end_as_a_dead_letter_with_the_cause() -> None:
         run = simulation.submit(1, retries=2)
         simulation.let_pass(60)
         stored = simulation.stored(run)
-        assert (stored.status, stored.failures, stored.failed_under) == (Status.FAILED, 3, "acme")
+        assert (stored.status, stored.failures, stored.failed_under) == (
+            Status.FAILED,
+            3,
+            failed_under("acme", run.run_id),
+        )
         assert stored.reason == "3 of 3 attempts failed: HTTP 503"
 
 

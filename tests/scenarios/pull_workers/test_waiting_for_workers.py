@@ -8,7 +8,7 @@ import pytest
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.sweep import LONG_WAIT_MS
+from onthedot.domain.runs.sweep import LONG_WAIT_MS, PATIENCE_MS
 from onthedot.domain.workers.pools import Requirements
 from onthedot.domain.workers.records import Resources
 from onthedot.engines.sqlite.queues import SqliteRunQueues
@@ -96,15 +96,24 @@ def test_a_run_that_waits_is_sent_at_growing_intervals_of_at_most_an_hour() -> N
         assert simulation.status(run) is Status.DISPATCHED
 
 
-def test_runs_that_wait_longer_than_an_hour_are_counted() -> None:
+def test_runs_that_wait_longer_than_an_hour_for_a_worker_of_a_pull_pool_are_counted() -> None:
     with a_world() as world:
         simulation = Simulation(world)
         a_shell_job(simulation)
-        simulation.submit(5)  # a push pool whose function does not start anything
         minutes_pass(simulation, LONG_WAIT_MS // 60_000)
         assert simulation.counts["waiting_long"] == 0
         minutes_pass(simulation, 61)
-        assert simulation.counts["waiting_long"] >= 2
+        assert simulation.counts["waiting_long"] >= 1
+
+
+def test_runs_that_no_function_of_a_push_pool_starts_are_counted_after_some_minutes() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        simulation.submit(5)
+        minutes_pass(simulation, PATIENCE_MS // 60_000)
+        assert simulation.counts["waiting_long"] == 0
+        minutes_pass(simulation, 20)
+        assert simulation.counts["waiting_long"] >= 1
 
 
 class Queues(SqliteRunQueues):

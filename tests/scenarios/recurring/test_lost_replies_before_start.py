@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from onthedot.domain.gates.names import gate_of_slot, turn_gate
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.records import Record, Status
@@ -32,7 +33,7 @@ def faults(request: pytest.FixtureRequest) -> Faults:
 
 
 @BOTH
-def test_a_run_that_waits_for_its_turn_is_sent_again(simulation: Simulation, faults: Faults) -> None:
+def test_a_run_goes_on_the_list_of_runs_that_wait_for_their_turn(simulation: Simulation, faults: Faults) -> None:
     job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.QUEUE)
     first, second = runs_of(simulation, job)[:2]
     simulation.clock.sleep_until(second.fire_at)
@@ -40,7 +41,8 @@ def test_a_run_that_waits_for_its_turn_is_sent_again(simulation: Simulation, fau
     started(simulation, first)
     checked = check_before_start(simulation.engine(faults), message_for(second))
     assert checked == Settled(f"overlap: waits for run {first.run_id}")
-    assert faults.seen == ["move to DISPATCHED", "send"]
+    assert faults.seen == ["change gate", "move to PENDING"]
+    assert gate_of_slot(simulation.stored(second).slot) == turn_gate("acme", job.job_id)
 
 
 @BOTH

@@ -55,7 +55,7 @@ def test_a_redriven_run_waits_for_its_turn_beside_a_running_one(simulation: Simu
     assert waiting.status in (Status.DISPATCHED, Status.PENDING)
     assert waiting.reason == f"redriven from the dead letters; overlap: waits for run {running.run_id}"
     simulation.world.store.move(lifecycle.succeed(running, simulation.clock.now(), None, simulation.world.deployment))
-    simulation.let_pass(200)
+    simulation.let_pass(300)
     assert simulation.status(dead) is Status.SUCCEEDED
 
 

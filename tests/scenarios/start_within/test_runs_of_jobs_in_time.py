@@ -77,6 +77,9 @@ def test_a_run_that_waits_for_its_turn_too_long_is_skipped(simulation: Simulatio
     while simulation.clock.now() <= second.fire_at + WITHIN * 1000 + 60_000:
         simulation.world.store.move(lifecycle.extend_lease(simulation.stored(first), simulation.clock.now()))
         simulation.let_pass(10)
+    ended = lifecycle.succeed(simulation.stored(first), simulation.clock.now(), None, simulation.world.deployment)
+    simulation.world.store.move(ended)
+    simulation.let_pass(240)
     stored = simulation.stored(second)
     assert (stored.status, stored.reason) == (Status.SKIPPED, WHY)
 

@@ -3,6 +3,9 @@
 import json
 import logging
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 from onthedot.cli.main import main
+from onthedot.cli.work import worker as worker_module
 from onthedot.cli.work.worker_source import choose_source
 from onthedot.wiring import aws as aws_wiring
 from onthedot.worker.direct_source import DirectWorkSource
 from onthedot.worker.rest_source import RestWorkSource
+from onthedot.worker.runtime import Runtime
+from onthedot.worker.task_protection import EcsAgent
 from tests.unit.worker.world import a_passing_world, serving
 
 SETTINGS = {
@@ -25,7 +31,7 @@ SETTINGS = {
     "ONTHEDOT_LOOKAHEAD": "3",
     "ONTHEDOT_HISTORY_DAYS": "30",
     "ONTHEDOT_BACKLOG_LIMIT": "1000",
-    "ONTHEDOT_QUEUE_URLS": "{}",
+    "ONTHEDOT_QUEUE_BASE": "http://q/",
     "ONTHEDOT_POOLS": "[]",
     "ONTHEDOT_BLOB_BUCKET": "blobs",
     "ONTHEDOT_ALLOW_LIST": '{"functions": [], "calls": []}',
@@ -127,6 +133,17 @@ def test_a_direct_worker_reads_its_settings_from_the_deployed_stack(
     assert found.name == "table jobs"
 
 
+@pytest.mark.parametrize(("chosen", "expected"), [(None, "arn:of:the:stage"), ("arn:of:mine", "arn:of:mine"), ("", "")])
+def test_a_direct_worker_takes_the_stages_role_for_jobs_calls_unless_it_is_told(
+    monkeypatch: pytest.MonkeyPatch, chosen: str | None, expected: str
+) -> None:
+    told = {**SETTINGS, "ONTHEDOT_CALLS_ROLE": "arn:of:the:stage"}
+    CloudFormation({"WorkerEnvironment": json.dumps(told)}).deployed(monkeypatch)
+    if chosen is not None:
+        monkeypatch.setenv("ONTHEDOT_CALLS_ROLE", chosen)
+    assert choose_source("pull", url=None, token=None, direct=True, stage="prod").calls_role == expected
+
+
 def test_a_stack_without_settings_must_be_deployed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     CloudFormation({}).deployed(monkeypatch)
     result = CliRunner().invoke(main, ["worker", "--direct", "--stage", "old"])
@@ -170,3 +187,65 @@ def test_an_api_that_refuses_the_token_ends_it_with_the_reason() -> None:
     assert result.exit_code == 1
     assert "the token is not valid" in result.output
     assert "wrong-but-secret" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("direct", "uri", "protects"), [(True, "http://agent", True), (True, None, False), (False, "http://agent", False)]
+)
+def test_a_task_on_ecs_protects_itself_if_it_has_a_role_for_it(
+    monkeypatch: pytest.MonkeyPatch, direct: bool, uri: str | None, protects: bool
+) -> None:
+    """The role of a task that works over REST has no grants."""
+    agents: list[Any] = []
+
+    class Recorded(Runtime):
+        def __init__(self, *parts: Any, agent: Any = None, **others: Any) -> None:
+            agents.append(agent)
+            super().__init__(*parts, agent=agent, **others)
+
+    monkeypatch.setattr(worker_module, "Runtime", Recorded)
+    monkeypatch.setattr(worker_module, "run_until_stopped", lambda _runtime: None)
+    monkeypatch.delenv("ECS_AGENT_URI", raising=False)
+    if uri is not None:
+        monkeypatch.setenv("ECS_AGENT_URI", uri)
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    arguments = ["--direct"] if direct else ["--url", "https://api.example.com", "--token", "t"]
+    result = CliRunner().invoke(main, ["worker", *arguments])
+    assert result.exit_code == 0, result.output
+    assert [isinstance(agent, EcsAgent) for agent in agents] == [protects]
+
+
+@pytest.mark.parametrize(("uri", "waits"), [("http://agent", [worker_module.REFUSED_SECONDS]), (None, [])])
+def test_a_refused_worker_on_ecs_waits_before_it_ends(
+    monkeypatch: pytest.MonkeyPatch, uri: str | None, waits: list[float]
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(worker_module, "wait_or_stop", waited.append)
+    monkeypatch.delenv("ECS_AGENT_URI", raising=False)
+    if uri is not None:
+        monkeypatch.setenv("ECS_AGENT_URI", uri)
+    with a_passing_world() as world, serving(world) as server:
+        result = CliRunner().invoke(main, ["worker", "--url", server.url, "--token", "never set"])
+    assert (result.exit_code, waited) == (1, waits)
+    assert "the token is not valid" in result.output
+
+
+WAITS = """
+import time
+from onthedot.cli.work.worker_signals import wait_or_stop
+real_sleep = time.sleep
+def sleep(seconds):
+    print("waits", flush=True)
+    real_sleep(seconds)
+time.sleep = sleep
+wait_or_stop(60)
+"""
+
+
+def test_a_waiting_worker_ends_at_the_first_signal_even_as_the_first_process() -> None:
+    with subprocess.Popen([sys.executable, "-c", WAITS], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waits\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 1, "a handler ended it, not the signal, which the first process would ignore"

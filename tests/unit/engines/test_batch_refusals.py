@@ -19,6 +19,7 @@ class Table:
         self.call_seconds = call_seconds
         self.calls: Counter[str] = Counter()
         self.throttled = False
+        self.asked: list[str] = []
 
     def batch_execute_statement(self, Statements: list[Any]) -> dict[str, Any]:  # noqa: N803
         self._called("write")
@@ -28,6 +29,7 @@ class Table:
 
     def batch_get_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803
         self._called("read")
+        self.asked = [key["pk"]["S"] for key in RequestItems["jobs"]["Keys"]]
         if self.throttled:
             return {"Responses": {}, "UnprocessedKeys": RequestItems}
         return {"Responses": {"jobs": list(self.items.values())}, "UnprocessedKeys": {}}
@@ -75,3 +77,14 @@ def test_no_batch_begins_after_the_deadline() -> None:
 
     assert [type(outcome) for outcome in outcomes] == [Moved] * 50 + [Undecided] * 50
     assert table.calls["write"] == 2
+
+
+def test_the_key_of_a_token_is_in_no_batch_because_iam_would_refuse_the_whole_of_it() -> None:
+    clock = VirtualClock()
+    [run] = some_runs(clock, 1)
+    table = Table(clock, [run])
+
+    read = a_store(table).get_many(["tokens", "tokens.x", "token#x", run.run_id], Deadline.after(clock.now(), 10_000))
+
+    assert (table.asked, set(read.found)) == ([run.run_id], {run.run_id})
+    assert a_store(table).get("tokens") is None, "without a call"

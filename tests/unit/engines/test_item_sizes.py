@@ -17,6 +17,7 @@ from onthedot.api.jobs.fields import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQU
 from onthedot.api.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
 from onthedot.api.workers.fields import MAX_CAPABILITIES, MAX_RUNNING
 from onthedot.domain import shard_history
+from onthedot.domain.access import LONGEST_NAME
 from onthedot.domain.events import patterns
 from onthedot.domain.gates.limits import GateLimits, TenantLimits
 from onthedot.domain.gates.names import MOST_KEY_CHARACTERS, GateId, keys_slot
@@ -39,7 +40,7 @@ from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWor
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.progress_text import progress_text
 from onthedot.ports import Moved, PatternEntry, Principal
-from onthedot.use_cases.access.issue_token import LONGEST_NAME, issue_token
+from onthedot.use_cases.access.tokens import create_token
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api, PullWorker, a_worker
 
@@ -290,7 +291,8 @@ def test_the_signing_keys_of_a_tenant_that_rotates_for_ever(api: Api, world: Wor
 
 def test_a_token_the_memory_of_an_event_the_progress_and_the_numbers_of_shards(world: World) -> None:
     table = Table()
-    issue_token(DynamoTokenStore(table, "t"), world.clock, Principal(TENANT, TENANT, TENANT))  # type: ignore[arg-type]
+    tokens = DynamoTokenStore(table, "t", world.clock)  # type: ignore[arg-type]
+    create_token(tokens, world.clock, Principal(TENANT, "operator", TENANT), FAR_AHEAD)
     DynamoPatternStore(table, "t", world.clock).first_time(TENANT, WIDE * MAX_TEXT, 10**15, 10**12)  # type: ignore[arg-type]
     assert table.largest < 2 * 1024
     assert len(progress_text(ShardProgress(10**9, 10**9, 10**9, 10**9, 10**9))) < 1024
@@ -307,6 +309,7 @@ def test_this_file_knows_every_kind_of_item() -> None:
         "gate",
         "gate_limits",
         "token",
+        "listed_token",
         "limits",
         "progress",
         "shards",

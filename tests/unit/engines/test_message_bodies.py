@@ -56,11 +56,11 @@ def bodies(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 def test_a_run_without_gates_has_a_body_without_them(bodies: Any) -> None:
-    assert json.loads(bodies.body(MESSAGE)) == {bodies.run: "job_a", **BODY}
+    assert json.loads(bodies.body(MESSAGE)) == {"format": 1, bodies.run: "job_a", **BODY}
 
 
 def test_a_run_with_gates_has_them_in_its_body(bodies: Any) -> None:
-    assert json.loads(bodies.body(GATED)) == {bodies.run: "job_a", **BODY, **GATES}
+    assert json.loads(bodies.body(GATED)) == {"format": 1, bodies.run: "job_a", **BODY, **GATES}
 
 
 def test_a_body_of_an_earlier_version_is_read(bodies: Any) -> None:

@@ -189,27 +189,3 @@ def test_only_one_process_holds_the_lock_of_a_home(tmp_path: Path) -> None:
         )
         one.kill()
     assert b"BlockingIOError" in second.stderr
-
-
-def test_batch_calls_are_checked_under_the_names_that_aws_checks() -> None:
-    code = """
-from localstack import launcher
-from localstack.enforced_iam import adjust_iam
-import ministack.core.iam_actions as actions
-adjust_iam(launcher.with_parameters, launcher.replace_value)
-def action(service, target, body):
-    return actions.extract_iam_action(service, "POST", "/", {"x-amz-target": target}, body, {})
-insert = b'{"Statements": [{"Statement": "INSERT INTO \\\\"jobs\\\\" VALUE {}"}]}'
-update = b'{"Statements": [{"Statement": "UPDATE \\\\"jobs\\\\" SET a=1"}]}'
-print(action("sqs", "AmazonSQS.SendMessageBatch", b"{}"))
-print(action("dynamodb", "DynamoDB_20120810.BatchExecuteStatement", insert))
-print(action("dynamodb", "DynamoDB_20120810.BatchExecuteStatement", update))
-print(*actions.dynamodb_resource_arns(update, "r", "1"))
-"""
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert result.stdout.split() == [
-        "sqs:SendMessage",
-        "dynamodb:PartiQLInsert",
-        "dynamodb:PartiQLUpdate",
-        "arn:aws:dynamodb:r:1:table/jobs",
-    ]

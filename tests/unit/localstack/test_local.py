@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 import signal
 import socket
@@ -23,7 +22,7 @@ from rich.console import Console
 from localstack import cdk, local, ministack_process
 from localstack.home import ROOT, Home, LocalStackError, clean_environment, home_from, shards_from
 from localstack.stack import LocalStack, read_description, write_description
-from onthedot.cli import stacks
+from onthedot.cli import clone
 from onthedot.cli.main import main
 
 HOLDER = """
@@ -228,7 +227,6 @@ def pinned(path: Path) -> dict[str, list[str]]:
 LOCKS = [
     ROOT / "requirements.lock",
     ROOT / "layers" / "dependencies" / "requirements.txt",
-    ROOT / "localstack" / "function-env.txt",
     ROOT / "worker.lock",
 ]
 
@@ -262,25 +260,13 @@ def test_the_lock_of_npm_names_no_place() -> None:
 
 
 def test_the_command_finds_the_clone_from_anywhere_inside() -> None:
-    assert stacks.find_root(ROOT / "layers" / "core") == ROOT
+    assert clone.find_root(ROOT / "layers" / "core") == ROOT
 
 
 def test_the_command_says_so_outside_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(click.ClickException):
-        stacks.find_root(tmp_path)
+        clone.find_root(tmp_path)
     result = CliRunner().invoke(main, ["up"])
     assert result.exit_code == 1
     assert "not inside a clone" in result.output
-
-
-def test_deploy_hands_stage_context_and_options_to_cdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("localstack/local.py", "cdk.json", "node_modules/.bin/cdk"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch(0o755)
-    calls: list[list[str]] = []
-    monkeypatch.setattr(os, "execve", lambda _path, arguments, _environment: calls.append(arguments))
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, ["deploy", "--stage", "dev", "-c", "shards=8", "--profile", "me"])
-    assert result.exit_code == 0, result.output
-    assert calls[0][1:] == ["deploy", "--all", "-c", "stage=dev", "-c", "shards=8", "--profile", "me"]

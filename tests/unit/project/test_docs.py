@@ -15,7 +15,7 @@ from onthedot.api.workflows.fields import NodeFields, WorkflowFields
 from onthedot.cli.main import main
 from onthedot.domain.runs.moves import TRANSITIONS
 from onthedot.domain.runs.records import Status
-from onthedot.domain.targets.types import TYPES
+from onthedot.domain.targets.types import INTERNAL, TYPES
 from tests.unit.project.pages import (
     PAGES,
     PRODUCT,
@@ -141,7 +141,7 @@ def test_documented_is_field_of_workflows(name: str) -> None:
     assert name in names_on("docs/workflows.md") | names_on("docs/schedules.md") | names_on("docs/jobs.md")
 
 
-@pytest.mark.parametrize("name", sorted(set(TYPES) - {"workflow"}))
+@pytest.mark.parametrize("name", sorted(set(TYPES) - INTERNAL))
 def test_documented_is_target_type(name: str) -> None:
     assert f'"type": "{name}"' in prose_of("docs/targets.md")
 

@@ -14,7 +14,7 @@ from onthedot.api.events.fields import EventFields
 from onthedot.api.jobs.fields import JobFields, PatchFields
 from onthedot.api.targets.fields import TargetFields
 from onthedot.api.workflows.fields import WorkflowFields
-from onthedot.domain.targets.types import TYPES
+from onthedot.domain.targets.types import INTERNAL, TYPES
 from onthedot.domain.targets.webhooks import fresh_key, signature_headers
 from tests.unit.project.pages import PAGES, text_of
 
@@ -61,7 +61,7 @@ def test_examples_of_json_are_json_in(page: str) -> None:
 
 def test_the_api_takes_every_example_of_a_target() -> None:
     examples = [json.loads(example) for example in JSON.findall(text_of("docs/targets.md"))]
-    assert len([TargetExample.model_validate(example) for example in examples]) == len(TYPES) - 1  # no workflow
+    assert len([TargetExample.model_validate(example) for example in examples]) == len(TYPES) - len(INTERNAL)
 
 
 @pytest.mark.parametrize("page", PAGES)

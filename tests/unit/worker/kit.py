@@ -15,6 +15,7 @@ from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.runtime import Pace, Runtime
+from onthedot.worker.task_protection import EcsAgent
 from onthedot.worker.work_source import LeasedTasks, Task, WorkSource
 
 PATIENCE = 10.0
@@ -124,10 +125,14 @@ class NoTarget(Performer):
 
 @contextmanager
 def working(
-    source: WorkSource, target: Performer | None = None, offer: Offer | None = None, pace: Pace = HASTY
+    source: WorkSource,
+    target: Performer | None = None,
+    offer: Offer | None = None,
+    pace: Pace = HASTY,
+    agent: EcsAgent | None = None,
 ) -> Iterator[Any]:
     """Run a worker while this lasts, and stop it then. Its `run` must end by itself."""
-    runtime = Runtime(source, target or NoTarget(), offer or an_offer(), pace)
+    runtime = Runtime(source, target or NoTarget(), offer or an_offer(), pace, agent=agent)
     failures: list[BaseException] = []
 
     def run() -> None:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,8 @@ from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.targets.types import HttpTarget, ShellTarget
 from onthedot.domain.workers.pools import Requirements
 from onthedot.domain.workers.records import Load, Resources, WorkerStatus
+from onthedot.engines.counting import counted
+from onthedot.observability import Metrics
 from onthedot.ports import Answer, Call, Performer
 from onthedot.schema import PRIORITIES
 from onthedot.stopping import Stop
@@ -244,3 +247,17 @@ def test_an_idle_worker_starts_a_run_as_soon_as_it_comes(world: World) -> None:
     assert started.started_at - started.nominal_at < 1000
     [worker] = world.registry.workers()
     assert worker.status(world.clock.now()) is WorkerStatus.STOPPED
+
+
+def test_starts_and_ends_are_metrics_that_heartbeats_and_the_end_write(world: World) -> None:
+    lines: list[dict[str, Any]] = []
+    metrics = Metrics("prod", write=lines.append)
+    source = DirectWorkSource(counted(world.engine, metrics), "pull", flush=metrics.flush)
+    source.register(an_offer())
+    a_job(world)
+    [task] = lease(source)
+    source.send_heartbeat(Load())
+    assert len(lines[0]["lateness_ms"]) == 1
+    source.report(task, Answer(ok=False, error="no", retryable=False))
+    source.close()
+    assert (lines[1]["succeeded"], lines[1]["failed"], lines[1]["dead"]) == ([0], [1], [1])

@@ -53,6 +53,15 @@ def worker_of(worker_id: str, about: str, heartbeat_at: int, load: str, assigned
     )
 
 
+def tenant_of(about: str) -> str | None:
+    """Return the tenant of a worker. None: it serves all tenants, or the text is damaged."""
+    try:
+        tenant = json.loads(about)["tenant"]
+    except DAMAGED:
+        return None
+    return tenant if isinstance(tenant, str) else None
+
+
 def keys_text(keys: Sequence[SigningKey]) -> str:
     """Return the keys as text. Equal keys give equal text, so that a writer can expect the keys that it read."""
     return _dump([[key.secret, key.created_at, key.retires_at] for key in keys])

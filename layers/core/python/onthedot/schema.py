@@ -1,5 +1,6 @@
 """The names of everything that is stored, as plain data and key functions. CDK, engines and fixtures read them here."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -39,6 +40,10 @@ EVENT_PAYLOADS: Final = "event-payloads/"
 """Prefix of the blob keys of payloads that events give to runs."""
 RESULTS: Final = "results/"
 """Prefix of the blob keys of results."""
+PASSES: Final = "passes/"
+"""Prefix of the blob keys of notes that a pass over blobs leaves for the next one."""
+BLOBS: Final = (PAYLOADS, EVENT_PAYLOADS, RESULTS)
+"""The prefixes of all blob keys."""
 
 DEFAULT_POOL: Final = "default"
 PRIORITIES: Final = (Priority.HIGH, Priority.MEDIUM, Priority.LOW)
@@ -47,3 +52,11 @@ PRIORITIES: Final = (Priority.HIGH, Priority.MEDIUM, Priority.LOW)
 def listed_under(tenant: str, job_id: str) -> str:
     """Return the partition of the listing index that shows this job of the tenant."""
     return f"{tenant}#{shard_of(job_id, LISTING_SHARDS)}"
+
+
+def blobs_of(tenant: str, prefix: str) -> str:
+    """Return the prefix of the tenant's blob keys of this kind. Tenants share no blob, not even one with equal content.
+
+    A name may have any characters, so its hash stands for it.
+    """
+    return f"{prefix}{hashlib.sha256(tenant.encode()).hexdigest()[:32]}/"

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self, get_origin, get_type_hints
 
+from onthedot.domain import compact_json
+
 PREFIX = "ONTHEDOT_"
 
 
@@ -55,7 +57,7 @@ def _parse(variable: str, text: str, kind: Any) -> Any:
 def _render(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else json.dumps(value)
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else compact_json.to_text(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +71,12 @@ class StoreSettings(Settings):
     history_days: int
     backlog_limit: int
     """When more messages than this wait in a queue, the dispatcher claims no more runs for it."""
-    queue_urls: dict[str, str]
-    """URL of each queue, by `queue_key(pool, priority)`."""
-    pools: list[dict[str, Any]]
-    """The pools, as `pools_to_json` writes them."""
+    queue_base: str
+    """The URL of every queue of the stage, before the queue's name."""
+    pools: list[str]
+    """The pools, as `pools_to_text` writes them."""
+    detailed_metrics: bool = False
+    """Whether metrics of runs also have the dimensions pool and priority."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,8 @@ class ApiSettings(StoreSettings):
     blob_bucket: str
     allow_list: dict[str, Any]
     """The functions and AWS calls that jobs may name, as `allow_list.to_json` writes them."""
+    public_url: str = ""
+    """The URL of the API on a domain of its own, without a slash at the end. Empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +96,6 @@ class EventsSettings(ApiSettings):
 
     bus_tenant: str
     """The tenant whose event jobs get the events of the bus."""
-    dead_letters_url: str
-    """URL of the queue for events whose request was refused, with the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,19 +114,27 @@ class PlannerSettings(Settings):
     table: str
     shards: int
     shards_per_group: int
-    tick_queue_url: str
+    queue_base: str
+    dead_letters: list[str] = dataclasses.field(default_factory=list)
+    """The last parts of the names of the stage's dead-letter queues."""
+    least_workers: dict[str, int] = dataclasses.field(default_factory=dict)
+    """The pools that have a minimum of workers, and that number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatcherSettings(StoreSettings):
     """The settings of the dispatcher, which runs the passes of a tick."""
 
-    tick_queue_url: str
+    canary: bool = False
+    """Whether the stage has a job of its own that fires each minute and measures lateness."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditorSettings(StoreSettings):
     """The settings of the auditor. It only reads the table, but computes slots and dates as all functions do."""
+
+    blob_bucket: str = ""
+    """The bucket from which it removes unused payloads. Commands, which only audit, need none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,3 +158,5 @@ class WorkerSettings(StoreSettings):
     allow_list: dict[str, Any]
     allow_private_targets: bool = False
     """Whether targets may have loopback and private addresses. True on the local AWS only."""
+    calls_role: str = ""
+    """ARN of the role with which `lambda` and `aws` targets are called. Empty: the worker's own credentials."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onthedot.domain.traces import trace_id_of
 from onthedot.ports import Answer
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
@@ -70,6 +71,7 @@ def test_a_run_tells_its_story(api: Api, world: World) -> None:
         "reason": None,
         "result": "fine",
         "result_url": None,
+        "trace_id": trace_id_of(run["execution_id"], None),
     }
     assert [attempt["error"] for attempt in run["attempts"]] == ["boom", None]
     assert api.get(f"/v1/executions/{run['execution_id']}").body == run

@@ -12,6 +12,7 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.records import Attempt, Definition, Record, Status
 from onthedot.domain.targets.types import HttpTarget
+from onthedot.domain.traces import span_id_of
 from onthedot.ports import Moved
 from onthedot.use_cases.attempts.results import short_result
 from onthedot.use_cases.jobs.list_runs import Outlook
@@ -158,7 +159,7 @@ def test_a_job_tells_its_story(api: Api, world: World) -> None:
     run = start(world, job_id, "w2")
     assert isinstance(world.store.move(lifecycle.succeed(run, world.clock.now() + 7, "done", DEPLOYMENT)), Moved)
     assert api.get(f"/v1/jobs/{job_id}/executions").body == {
-        "executions": [_the_whole_story(job_id)],
+        "executions": [_the_whole_story(job_id, api.get(f"/v1/jobs/{job_id}").body["trace_id"])],
         "next_cursor": None,
     }
     assert api.get(f"/v1/jobs/{job_id}/status").body == {
@@ -171,9 +172,10 @@ def test_a_job_tells_its_story(api: Api, world: World) -> None:
     }
 
 
-def _the_whole_story(job_id: str) -> dict[str, Any]:
+def _the_whole_story(job_id: str, trace_id: str) -> dict[str, Any]:
     first = {"attempt": 1, "worker": "w1", "outcome": "failed", "error": "boom", "error_class": "http_503"}
     second = {"attempt": 2, "worker": "w2", "outcome": "succeeded", "error": None, "error_class": None}
+    first["span_id"], second["span_id"] = span_id_of(job_id, 1), span_id_of(job_id, 2)
     return {
         "execution_id": job_id,
         "job_id": job_id,
@@ -196,6 +198,7 @@ def _the_whole_story(job_id: str) -> dict[str, Any]:
         "reason": None,
         "result": "done",
         "result_url": None,
+        "trace_id": trace_id,
     }
 
 

@@ -1,7 +1,10 @@
 """Jobs and executions that this version cannot read: their tenant learns so, others learn nothing."""
 
+from typing import Any
+
 import pytest
 
+from onthedot.domain.runs.dead_letters import failed_under
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api
 
@@ -22,6 +25,19 @@ def test_a_job_that_cannot_be_read_is_named_to_its_tenant_only(values: str) -> N
         assert job_id in answer.body["error"]["message"]
         foreign = api.called_by("other").get(f"/v1/jobs/{job_id}")
         assert (foreign.status, foreign.body) == (404, api.called_by("other").get("/v1/jobs/job_none").body)
+
+
+@pytest.mark.parametrize("report", [("heartbeat", {"attempt": 1}), ("complete", {"attempt": 1, "status": "SUCCEEDED"})])
+def test_a_report_about_it_tells_another_tenant_nothing(report: tuple[str, dict[str, Any]]) -> None:
+    path, fields = report
+    with a_world() as world:
+        api = Api(world)
+        job_id = api.job(delay=3600)
+        damage(world, job_id, "format = 99")
+        assert api.send("POST", f"/v1/executions/{job_id}/{path}", **fields).status == 500
+        foreign = api.called_by("other").send("POST", f"/v1/executions/{job_id}/{path}", **fields)
+        missing = api.called_by("other").send("POST", f"/v1/executions/job_none/{path}", **fields)
+        assert (foreign.status, foreign.body) == (404, missing.body)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +88,8 @@ def test_a_list_of_dead_letters_names_the_ones_that_cannot_be_read() -> None:
         api = Api(world)
         jobs = [api.job(delay=3600) for _ in range(2)]
         for job_id in jobs:
-            damage(world, job_id, "status = 'FAILED', failed_under = 'acme', finished_at = 1")
+            under = failed_under("acme", job_id)
+            damage(world, job_id, f"status = 'FAILED', failed_under = '{under}', finished_at = 1")
         assert "unreadable" not in api.get("/v1/dead-letters").body
         damage(world, jobs[0], "definition = '{'")
         page = api.get("/v1/dead-letters").body

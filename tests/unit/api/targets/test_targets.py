@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from onthedot.domain.targets.allow_list import AllowedCall, AllowList
-from onthedot.domain.targets.types import TYPES, AwsTarget, GrpcTarget, LambdaTarget, PythonTarget, ShellTarget
+from onthedot.domain.targets.types import (
+    INTERNAL,
+    TYPES,
+    AwsTarget,
+    GrpcTarget,
+    LambdaTarget,
+    PythonTarget,
+    ShellTarget,
+)
 from tests.builders import DEPLOYMENT, World, a_world
 from tests.unit.api.kit import SHELL, URL, Api, fields_of, message_of
 
@@ -223,5 +231,5 @@ def test_the_description_tells_the_types_of_targets_apart(api: Api) -> None:
     for model in ("JobFields", "PatchFields"):
         target = schemas[model]["properties"]["target"]
         assert target["discriminator"]["propertyName"] == "type"
-        assert len(target["oneOf"]) == len(TYPES) - 1  # users cannot name `workflow`
+        assert len(target["oneOf"]) == len(TYPES) - len(INTERNAL)
     assert schemas["AwsTargetFields"]["properties"]["input"]["type"] == "object"

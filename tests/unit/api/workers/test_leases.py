@@ -47,6 +47,7 @@ def test_a_lease_has_everything_that_a_worker_needs(api: Api, worker: PullWorker
         "requirements": asked,
         "idempotency_key": job_id,
         "signature": run["signature"],
+        "traceparent": run["traceparent"],
         "receipt": run["receipt"],
     }
     assert run["signature"]["webhook-id"] == job_id

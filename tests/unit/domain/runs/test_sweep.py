@@ -83,11 +83,14 @@ def test_an_attempt_is_judged_only_when_its_lease_is_over(late_ms: int, never_be
     assert decided(running(), late_ms=late_ms, never_begun=never_begun) == then
 
 
-def test_an_hour_is_long() -> None:
-    run = waiting("pull")
-    assert not waits_long(run, run.fire_at + LONG_WAIT_MS)
-    assert waits_long(run, run.fire_at + LONG_WAIT_MS + 1)
-    assert not waits_long(running(), NOON + 10 * LONG_WAIT_MS)
+def test_an_hour_is_long_in_a_pull_pool_and_ten_minutes_in_a_push_pool() -> None:
+    run = waiting("default")
+    assert not waits_long(run, run.fire_at + PATIENCE_MS, DEPLOYMENT)
+    assert waits_long(run, run.fire_at + PATIENCE_MS + 1, DEPLOYMENT)
+    pulled = replace(run, pool="pull")
+    assert not waits_long(pulled, run.fire_at + LONG_WAIT_MS, DEPLOYMENT)
+    assert waits_long(pulled, run.fire_at + LONG_WAIT_MS + 1, DEPLOYMENT)
+    assert not waits_long(running(), NOON + 10 * LONG_WAIT_MS, DEPLOYMENT)
 
 
 @pytest.mark.parametrize("backlogged", [True, False, None])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,8 +17,8 @@ from onthedot.domain.workers.pools import (
     Requirements,
     missing,
     needs_of,
-    pools_from_json,
-    pools_to_json,
+    pools_from_text,
+    pools_to_text,
     worker_needs,
 )
 
@@ -56,7 +57,7 @@ def test_what_outlasts_a_function_needs_a_pull_worker() -> None:
 
 
 def test_what_asks_for_much_gets_the_smallest_that_has_it() -> None:
-    assert chosen(http(memory_mb=500)) == "long"
+    assert chosen(http(memory_mb=300)) == "long"
     assert chosen(http(memory_mb=1_000)) == "pull"
     assert chosen(http(cpu=2)) == "pull"
 
@@ -90,7 +91,7 @@ def test_without_a_pool_for_one_at_a_time_it_stays() -> None:
 
 
 def test_pools_survive_the_environment() -> None:
-    assert pools_from_json(pools_to_json(DEFAULT_POOLS)) == POOLS
+    assert pools_from_text(pools_to_text(DEFAULT_POOLS)) == POOLS
 
 
 a_pool = st.builds(
@@ -122,3 +123,16 @@ def test_the_choice_fits_and_nothing_smaller_does(pools: Sequence[Pool], needs: 
         assert not fitting
         assert choice
         assert all(isinstance(lack, Problem) for lack in choice)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "gpu", "gpu/pull/http/4/8192/60/1", "gpu/pull/http/4/8192/60/1/3/9", "a/b/c/1/1/1/1/1"]
+)
+def test_a_text_that_is_no_pool_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        pools_from_text([text])
+
+
+def test_a_pool_keeps_the_exact_fraction_of_a_cpu_in_its_text() -> None:
+    pool = Pool("gpu", PoolKind.PULL, frozenset({"python:render", "a.b"}), 0.123456789, 512, 60)
+    assert pools_from_text(pools_to_text([pool])).all == (pool,)

@@ -1,6 +1,7 @@
 """Calls of gRPC targets: the requests they receive, and the answers that their replies mean."""
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,13 @@ def test_the_server_receives_the_metadata_of_the_contract() -> None:
         "x-onthedot-fire-time": "2026-01-01T00:00:00.123Z",
     }
     assert ours.items() <= peer.metadata.items()
+
+
+def test_the_server_receives_the_trace() -> None:
+    ours = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with a_peer() as peer:
+        assert a_caller().perform(replace(a_call(peer.address), traceparent=ours)).ok
+    assert peer.metadata["traceparent"] == ours
 
 
 @pytest.mark.parametrize("version", [V1, V1ALPHA])

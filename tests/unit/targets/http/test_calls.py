@@ -1,5 +1,6 @@
 """Calls of HTTP targets: the requests they receive, and the answers that their replies mean."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,6 +65,16 @@ def test_the_target_receives_every_header_of_the_contract() -> None:
     peer = received()
     assert OURS.items() <= peer.headers.items()
     assert peer.headers["host"] == f"127.0.0.1:{peer.port}"
+
+
+def test_the_target_receives_the_trace_unless_the_job_has_its_own_header() -> None:
+    ours = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    for headers, sent in (({}, ours), ({"TRACEPARENT": "mine"}, "mine")):
+        with a_peer(sending(reply())) as peer:
+            call = replace(a_call(peer.url, headers=headers), traceparent=ours)
+            assert a_caller().perform(call).ok
+        assert peer.headers["traceparent"] == sent
+    assert "traceparent" not in received().headers
 
 
 def test_the_payload_is_the_json_body() -> None:

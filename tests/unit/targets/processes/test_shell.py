@@ -5,6 +5,7 @@ import os
 import signal
 import stat
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,11 @@ def test_arguments_arrive_as_they_are_with_no_shell_in_between() -> None:
 def test_no_output_is_no_result_and_line_ends_at_its_end_do_not_count() -> None:
     assert ran("true") == Answer(ok=True)
     assert sh("echo one; echo two; echo").result == "one\ntwo"
+
+
+def test_a_program_gets_the_span_of_its_attempt() -> None:
+    call = replace(a_call("sh", "-c", "echo $ONTHEDOT_TRACEPARENT"), traceparent="00-trace-span-01")
+    assert ShellRunner().perform(call).result == "00-trace-span-01"
 
 
 def test_the_environment_holds_what_is_listed_and_nothing_of_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:

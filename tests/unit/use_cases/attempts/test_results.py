@@ -62,7 +62,7 @@ def test_a_long_result_is_text_where_the_engine_has_no_links(run: Record) -> Non
 
 def test_a_large_payload_is_read_and_has_a_link() -> None:
     blobs = Blobs(links=True)
-    definition = store_payload(blobs, Definition(HttpTarget(""), payload=LONG))
+    definition = store_payload(blobs, "acme", Definition(HttpTarget(""), payload=LONG))
     assert shown_payload(blobs, definition) == ShownPayload(LONG, f"https://blobs/{definition.payload_ref}?900")
 
 

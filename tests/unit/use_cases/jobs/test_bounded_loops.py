@@ -9,6 +9,7 @@ import pytest
 
 from onthedot.domain.errors import InvalidRequest, Unavailable
 from onthedot.domain.ids import stamped_run_id
+from onthedot.domain.runs.dead_letters import failed_under
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Deadline, PatternEntry, RunStore
@@ -53,7 +54,7 @@ def test_a_redrive_of_all_goes_past_what_it_refuses_and_names_a_bounded_number(
 
 def as_dead_letter(run: Record, *, stamped: bool = False) -> Record:
 
-    ended = replace(run, status=Status.FAILED, slot=None, failed_under="acme", tenant="acme")
+    ended = replace(run, status=Status.FAILED, slot=None, failed_under=failed_under("acme", run.run_id), tenant="acme")
     return replace(ended, kind=Kind.STAMPED, definition=None) if stamped else ended
 
 

@@ -1,7 +1,7 @@
 """Calls of the API that commands make. Each failure ends in a sentence."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import click
@@ -14,6 +14,7 @@ from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
 SLOW_SECONDS: Final = 28.0
 """For a call that answers when its effect is in force everywhere."""
 PAGE: Final = 100
+Answer = TypeVar("Answer")
 
 
 class NotThere(click.ClickException):
@@ -34,6 +35,10 @@ class ApiCalls:
         """Return the reply to a GET. Raise click.ClickException."""
         return self._in_a_sentence(lambda: self._client.get(path))
 
+    def post_once(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the document that answers a POST which must not happen twice. Raise click.ClickException."""
+        return self._in_a_sentence(lambda: self._client.post(path, body, seconds=SLOW_SECONDS, tries=1))
+
     def put(self, path: str, body: Mapping[str, Any]) -> Reply:
         """Return the reply to a PUT. Raise click.ClickException."""
         return self._in_a_sentence(lambda: self._client.put(path, body, seconds=SLOW_SECONDS))
@@ -42,12 +47,13 @@ class ApiCalls:
         """Return the reply to a DELETE. Raise click.ClickException."""
         return self._in_a_sentence(lambda: self._client.delete(path, seconds=SLOW_SECONDS))
 
-    def entries(self, path: str, name: str) -> Iterator[dict[str, Any]]:
+    def entries(self, path: str, name: str, **query: str) -> Iterator[dict[str, Any]]:
         """Yield the entries of a list, page by page. Raise click.ClickException."""
+        chosen = "".join(f"&{field}={quote(value, safe='', errors='replace')}" for field, value in query.items())
         cursor: str | None = None
         while True:
             following = "" if cursor is None else f"&cursor={quote(cursor, safe='')}"
-            document = self.get(f"{path}?limit={PAGE}{following}").document
+            document = self.get(f"{path}?limit={PAGE}{chosen}{following}").document
             if not isinstance(document, dict) or not isinstance(document.get(name), list):
                 raise click.ClickException(f"{self._api.url} did not answer with {name}; is the URL right?")
             yield from document[name]
@@ -55,7 +61,7 @@ class ApiCalls:
             if cursor is None:
                 return
 
-    def _in_a_sentence(self, call: Callable[[], Reply]) -> Reply:
+    def _in_a_sentence(self, call: Callable[[], Answer]) -> Answer:
         try:
             return call()
         except ApiRefused as error:

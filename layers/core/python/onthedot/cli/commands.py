@@ -24,6 +24,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
         "gates": Entry("operations.gates:gates", "Show, set, pause and delete gates, which limit your own jobs"),
         "audit": Entry("operations.audit:audit", "Check that every recent fire time has one recorded outcome"),
         "limits": Entry("operations.limits:limits", "Show, set and lift the limits of tenants"),
+        "restore": Entry("operations.restore:restore", "Restore the table of a stage as it was at an earlier time"),
+        "tenants": Entry("operations.tenants:tenants", "Pause, resume or cancel a tenant's jobs, or delete its data"),
         "shards": Entry("operations.shards:shards", "Show the numbers of shards that were used, and retire old ones"),
     },
     "Work": {
@@ -33,6 +35,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
         "up": Entry("stacks:up", "Start the local AWS and deploy the stacks to it"),
         "down": Entry("stacks:down", "Stop the local AWS and keep its data"),
         "reset": Entry("stacks:reset", "Stop the local AWS and delete its data"),
-        "deploy": Entry("stacks:deploy", "Deploy the stacks to the AWS account of your credentials"),
+        "bootstrap": Entry("deploying.bootstrap:bootstrap", "Prepare an account and a region for deployments, once"),
+        "deploy": Entry("deploying.deploy:deploy", "Deploy the stacks to the AWS account of your credentials"),
+        "destroy": Entry("deploying.destroy:destroy", "Delete a stage from the AWS account of your credentials"),
+        "tokens": Entry("operations.tokens:tokens", "Make, list and revoke API tokens"),
     },
 }

@@ -62,7 +62,7 @@ def find_limits(
     if sum(place is not None for place in (url, stage, table)) > 1:
         raise click.UsageError("give one of --url, --stage and --table")
     if stage is not None:
-        return _ByCredentials(_engine_of_stage(stage))
+        return _ByCredentials(engine_of_stage(settings_of_stage(stage)))
     if table is not None or region or endpoint_url:
         return _ByCredentials(_engine_of_table(*find_table(table, region, endpoint_url)))
     return _OverRest(ApiCalls(find_api(url, token)))
@@ -131,13 +131,19 @@ def _errors_in_a_sentence() -> Iterator[None]:
         raise click.ClickException(printable(str(error))) from error
 
 
-def _engine_of_stage(stage: str) -> Engine:
-    from onthedot.wiring.aws import worker_engine  # noqa: PLC0415 - needs the AWS packages
-
+def settings_of_stage(stage: str) -> WorkerSettings:
+    """Return the settings of a deployed stage, by AWS credentials. Raise click.ClickException."""
     try:
-        return worker_engine(WorkerSettings.from_environment(stage_environment(stage)))
+        return WorkerSettings.from_environment(stage_environment(stage))
     except BadSettings as error:
         raise click.ClickException(str(error)) from error
+
+
+def engine_of_stage(settings: WorkerSettings) -> Engine:
+    """Return the engine of a deployed stage, by AWS credentials."""
+    from onthedot.wiring.aws import worker_engine  # noqa: PLC0415 - needs the AWS packages
+
+    return worker_engine(settings)
 
 
 def _engine_of_table(table: str, connection: dict[str, Any]) -> Engine:
@@ -157,7 +163,7 @@ def _auditing(table: str, connection: dict[str, Any], shards: int) -> Engine:
         lookahead=0,
         history_days=TOMBSTONE_DAYS,
         backlog_limit=0,
-        queue_urls={},
+        queue_base="",
         pools=[],
     )
     return auditor_engine(settings, **connection)

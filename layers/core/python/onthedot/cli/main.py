@@ -3,6 +3,8 @@
 Exit code 0 means success. Every failure writes its reason to stderr.
 """
 
+import os
+
 import click
 
 from onthedot import __version__
@@ -21,6 +23,9 @@ def main() -> None:
       onthedot listen
       onthedot preview "0 9 * * mon-fri" --timezone Europe/Berlin
     """
+    # boto3 does not read AWS_REGION, as the AWS command line does.
+    if region := os.environ.get("AWS_REGION"):
+        os.environ["AWS_DEFAULT_REGION"] = region
 
 
 if __name__ == "__main__":

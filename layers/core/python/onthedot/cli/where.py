@@ -19,6 +19,7 @@ NO_STACK: Final = "there is no local stack here; start one with `onthedot up`, o
 LOCAL: Final = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
 LOCAL_STAGE: Final = "local"
 OUTPUT: Final = "WorkerEnvironment"
+TABLE_OUTPUT: Final = "TableName"
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -63,17 +64,27 @@ def stage_environment(stage: str) -> dict[str, str]:
 
     The stage `local` is the one of the local stack.
     """
+    return dict(json.loads(_output(stage, "workers", OUTPUT)))
+
+
+def stage_table(stage: str) -> str:
+    """Return the name of the table that a deployed stage uses. The stage `local` is the one of the local stack."""
+    return _output(stage, "data", TABLE_OUTPUT)
+
+
+def _output(stage: str, part: str, key: str) -> str:
+    """Return an output of one stack of a stage. Raise click.ClickException."""
     from onthedot.wiring.aws import client  # noqa: PLC0415 - needs the AWS packages
 
     if stage == LOCAL_STAGE:
         use_local_aws()
-    name = f"onthedot-{stage}-workers"
+    name = f"onthedot-{stage}-{part}"
     with aws_errors_in_a_sentence(name):
         stacks: Any = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
     for output in stacks[0].get("Outputs", []):
-        if output["OutputKey"] == OUTPUT:
-            return dict(json.loads(output["OutputValue"]))
-    raise click.ClickException(f"{name} has no output {OUTPUT}; deploy it again with this version")
+        if output["OutputKey"] == key:
+            return str(output["OutputValue"])
+    raise click.ClickException(f"{name} has no output {key}; deploy it again with this version")
 
 
 def use_local_aws() -> None:

@@ -64,6 +64,14 @@ class GateNotFound(OnthedotError):
         self.name = name
 
 
+class TokenNotFound(OnthedotError):
+    """There is no API token with this id."""
+
+    def __init__(self, token_id: str) -> None:
+        super().__init__(f"no token {token_id}")
+        self.token_id = token_id
+
+
 class StaleAttempt(OnthedotError):
     """The attempt is not the run's present one: it ended, was lost, or another one has started."""
 

@@ -10,6 +10,8 @@ from onthedot.domain.runs.pass_progress import ShardProgress
 
 _LOG: Final = logging.getLogger(__name__)
 _NAMES: Final = tuple(field.name for field in fields(ShardProgress) if field.name != "text")
+_LATER: Final = {"ticked_at": 0}
+"""Values that the first version did not store."""
 
 
 def progress_text(progress: ShardProgress) -> str:
@@ -28,7 +30,7 @@ def progress_from(shard: int, text: str) -> ShardProgress | None:
     None: the text cannot be read, so the shard has no progress, and the text must go.
     """
     try:
-        stored = json.loads(text)
+        stored = {**_LATER, **json.loads(text)}
         return ShardProgress(**{name: int(stored[name]) for name in _NAMES}, text=text)
     except (ValueError, KeyError, TypeError) as error:
         # One damaged item must not stop the other shards of the group.

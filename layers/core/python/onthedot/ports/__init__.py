@@ -5,9 +5,9 @@ something outside the process may raise `Unavailable` after its bounded retries.
 happened all the same.
 """
 
-from onthedot.ports.blobs import Blobs
+from onthedot.ports.blobs import Blobs, ListedBlobs
 from onthedot.ports.clock import Clock
-from onthedot.ports.engine import Engine
+from onthedot.ports.engine import Engine, KnownTicks
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
 from onthedot.ports.gates import GateAnswer, GateStore, KnownGate
 from onthedot.ports.queues import Received, RunMessage, RunQueues, Tick, TickQueue
@@ -21,11 +21,12 @@ from onthedot.ports.runs import (
     RunStore,
     SlotEntry,
     TickLease,
+    TickTimes,
     Undecided,
 )
 from onthedot.ports.shards import ShardStore
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
-from onthedot.ports.tenants import LimitsStore, Principal, SigningStore, TokenStore
+from onthedot.ports.tenants import DeletedPage, LimitsStore, Principal, SigningStore, TenantData, Token, TokenStore
 from onthedot.ports.workers import WorkerRegistry
 
 __all__ = [
@@ -35,12 +36,15 @@ __all__ = [
     "Call",
     "Clock",
     "Deadline",
+    "DeletedPage",
     "Engine",
     "EventBus",
     "GateAnswer",
     "GateStore",
     "KnownGate",
+    "KnownTicks",
     "LimitsStore",
+    "ListedBlobs",
     "Moved",
     "Page",
     "PatternEntry",
@@ -58,9 +62,12 @@ __all__ = [
     "ShardStore",
     "SigningStore",
     "SlotEntry",
+    "TenantData",
     "Tick",
     "TickLease",
     "TickQueue",
+    "TickTimes",
+    "Token",
     "TokenStore",
     "Undecided",
     "Unpublishable",

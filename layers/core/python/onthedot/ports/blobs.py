@@ -1,5 +1,6 @@
 """The store of payloads and results that are too large for a record."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -19,4 +20,16 @@ class Blobs(Protocol):
 
         Return None when the engine cannot make such URLs.
         """
+        ...
+
+
+class ListedBlobs(Blobs, Protocol):
+    """A store of blobs that can be listed and deleted, for the pass that removes unused ones."""
+
+    def keys(self, prefix: str, after: str, limit: int) -> Sequence[str]:
+        """Return the first keys with this prefix that come after a key, in order."""
+        ...
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete these blobs. A key without a blob is no error."""
         ...

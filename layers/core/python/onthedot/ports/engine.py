@@ -1,5 +1,6 @@
 """The ports that scheduling needs, as one value."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from onthedot.domain.deployment import Deployment
@@ -9,10 +10,24 @@ from onthedot.ports.clock import Clock
 from onthedot.ports.events import PatternStore
 from onthedot.ports.gates import GateStore, KnownGate
 from onthedot.ports.queues import RunQueues
-from onthedot.ports.runs import RunStore
+from onthedot.ports.runs import RunStore, TickTimes
 from onthedot.ports.shards import ShardStore
-from onthedot.ports.tenants import LimitsStore, SigningStore
+from onthedot.ports.tenants import LimitsStore, SigningStore, TokenStore
 from onthedot.ports.workers import WorkerRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTicks:
+    """The ticks as this process has read them lately."""
+
+    at: int
+    """The time of the read."""
+    ticked: Mapping[int, int]
+    """The time of the last completed tick of each shard that had one."""
+    born: Mapping[int, int]
+    """The time since which each shard is in use. It is missing for a shard that no writer has used."""
+    failed: bool = False
+    """Whether they could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,5 +45,9 @@ class Engine:
     patterns: PatternStore
     shards: ShardStore
     gates: GateStore
+    tokens: TokenStore
+    tick_times: TickTimes
     known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
     """The gates of queues that this process has read lately."""
+    known_ticks: list[KnownTicks] = field(default_factory=list, compare=False)
+    """The last read of the ticks, at most one. Anyone may ask for the health, and a flood of calls must not read."""

@@ -24,6 +24,8 @@ class RunMessage:
     """The gate at which the run waited last, if it was taken off the list."""
     start_by: int | None = None
     """The time after which the run is skipped, if it has not started before."""
+    trace: str | None = None
+    """The stored trace of the run. A message that is made from the due index has none, because the index has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,6 +177,17 @@ class TickLease:
     """The instant at which another tick may begin, if the dispatcher dies."""
 
 
+class TickTimes(Protocol):
+    """The times of the last completed ticks, which the progress of the passes includes."""
+
+    def last_ticks(self, shards: Sequence[int]) -> Mapping[int, int]:
+        """Return the time of the last completed tick of each shard. A shard that no tick has visited is missing.
+
+        The read may lag by some seconds.
+        """
+        ...
+
+
 class ProgressStore(Protocol):
     """A store of the progress of the passes, by shard."""
 

@@ -23,6 +23,8 @@ class Call:
     """Headers that sign the payload, for an HTTP target."""
     stop: Stop = field(default_factory=Stop)
     """The signal that asks the attempt to end early."""
+    traceparent: str = ""
+    """The trace of the run with the span of this attempt, as the W3C header. Empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from onthedot.domain.gates.limits import Limits, TenantLimits
 from onthedot.domain.targets.webhooks import SigningKey
+from onthedot.ports.runs import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,22 @@ class Principal:
     tenant: str
     role: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An API token as it is stored: everything but its text, which only its owner has."""
+
+    id: str
+    """The name by which it is revoked. It is no secret."""
+    principal: Principal
+    created_at: int
+    expires_at: int | None = None
+    """The instant from which it is not valid any more. None: it is valid until it is revoked."""
+
+    def is_valid(self, now: int) -> bool:
+        """Return whether the token has not expired."""
+        return self.expires_at is None or now < self.expires_at
 
 
 class LimitsStore(Protocol):
@@ -34,14 +51,63 @@ class LimitsStore(Protocol):
 
 
 class TokenStore(Protocol):
-    """A store of API tokens, by their hash only."""
+    """A store of API tokens, by their hash only. Every token that is found is also on the list.
 
-    def find(self, token_hash: str) -> Principal | None:
-        """Return the owner of a token, or None when there is no such token."""
+    An expired token is neither found nor on the list, even if the store deletes it later.
+    """
+
+    def find(self, token_hash: str) -> Token | None:
+        """Return the token with this hash as it is now, or None when there is none."""
         ...
 
-    def add(self, token_hash: str, principal: Principal, created_at: int) -> None:
+    def add(self, token_hash: str, token: Token) -> None:
         """Store a token."""
+        ...
+
+    def page(self, limit: int, cursor: str | None = None, tenant: str | None = None) -> Page[Token]:
+        """Return a page of the tokens of all tenants, or of one tenant, by their ids.
+
+        A page may have fewer tokens than the limit, also none, and still have a cursor.
+        """
+        ...
+
+    def remove(self, token_id: str) -> bool:
+        """Delete a token, which is not found from then on. Return whether there was one.
+
+        After a failure, calling it again deletes the rest.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedPage:
+    """The answer for one page of a tenant's deletion."""
+
+    deleted: int
+    """Number of entries of the tenant that were deleted."""
+    cursor: str | None
+    """The place where the next page begins. None after the last page."""
+
+
+class TenantData(Protocol):
+    """All data of tenants, for the operator who stops or deletes one.
+
+    It reads the whole store, so no other part has it.
+    """
+
+    def jobs_page(self, tenant: str, cursor: str | None = None) -> Page[str]:
+        """Read a page of everything that is stored. Return the ids of the tenant's jobs that have not ended."""
+        ...
+
+    def delete_page(self, tenant: str, cursor: str | None = None) -> DeletedPage:
+        """Read a page of everything that is stored, as it is now, and delete all of the tenant but its limits.
+
+        When this raises Unavailable, a part of the page may be deleted.
+        """
+        ...
+
+    def delete_blobs(self, tenant: str) -> int:
+        """Delete some blobs of the tenant and return their number. 0: there are no more."""
         ...
 
 

@@ -11,10 +11,11 @@ def attempt_facts(call: Call) -> Mapping[str, str]:
 
     The idempotency key is the same for every attempt of a run.
     """
-    return {
+    facts = {
         "job": call.job_id,
         "run": call.run_id,
         "attempt": str(call.attempt),
         "fire_time": format_instant(call.nominal_at),
         "idempotency_key": call.run_id,
     }
+    return {**facts, "traceparent": call.traceparent} if call.traceparent else facts

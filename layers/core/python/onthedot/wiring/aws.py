@@ -15,6 +15,9 @@ from onthedot import __version__
 from onthedot.clock import SystemClock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
     from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
     from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
@@ -23,11 +26,13 @@ if TYPE_CHECKING:
     from onthedot.engines.aws.s3_blobs import LazyBlobs
     from onthedot.engines.aws.sqs.dead_events import SqsDeadEvents
     from onthedot.engines.aws.sqs.ticks import SqsTickQueue
-    from onthedot.ports import Engine
+    from onthedot.engines.aws.sqs.undeliverable import SqsDeadLetters
+    from onthedot.engines.aws.tenant_data import AwsTenantData
+    from onthedot.ports import Clock, Engine, WorkerRegistry
+    from onthedot.ports.metrics import Observer
     from onthedot.settings import (
         ApiSettings,
         AuditorSettings,
-        AuthorizerSettings,
         DispatcherSettings,
         EventsSettings,
         PlannerSettings,
@@ -52,22 +57,42 @@ CONFIG: Final = Config(
 )
 
 
+_observers: "list[Observer]" = []
+
+
+def observe_clients(observer: "Observer") -> None:
+    """Count the calls that AWS throttles of all clients that this process makes from now on."""
+    _observers[:] = [observer]
+
+
 def client(service: Any, **overrides: Any) -> Any:
     """Make a boto3 client. AWS_ENDPOINT_URL in the environment names an endpoint that is not AWS itself."""
-    return boto3.client(service, **{"config": CONFIG, **overrides})
+    made = boto3.client(service, **{"config": CONFIG, **overrides})
+    for observer in _observers:
+        from onthedot.engines.aws.throttling import count_throttling  # noqa: PLC0415 - see the module's docstring
+
+        count_throttling(made, observer)
+    return made
+
+
+def default_region() -> str | None:
+    """Return the region of clients that are made without one: that of the environment or of the profile."""
+    return boto3.session.Session().region_name
 
 
 def engine_of(settings: "StoreSettings", *, dynamodb: Any = None, sqs: Any = None, **options: Any) -> "Engine":
     """Return the engine for these settings. It makes the clients that the caller does not pass."""
-    from onthedot.wiring.aws_engine import aws_engine, deployment_of  # noqa: PLC0415 - see the module's docstring
+    from onthedot.domain.runs.queue_names import queue_urls  # noqa: PLC0415 - see the module's docstring
+    from onthedot.wiring.aws_engine import aws_engine, deployment_of  # noqa: PLC0415 - as above
 
+    deployment = deployment_of(settings)
     return aws_engine(
         dynamodb or client("dynamodb"),
         sqs or client("sqs"),
         settings.table,
-        settings.queue_urls,
+        queue_urls(settings.queue_base, deployment.pools.all),
         clock=SystemClock(),
-        deployment=deployment_of(settings),
+        deployment=deployment,
         **options,
     )
 
@@ -87,11 +112,11 @@ def worker_engine(settings: "WorkerSettings") -> "Engine":
 
 
 def events_engine(settings: "EventsSettings") -> "tuple[Engine, SqsDeadEvents]":
-    from onthedot.engines.aws.sqs.dead_events import SqsDeadEvents  # noqa: PLC0415 - as above
+    from onthedot.engines.aws.sqs.dead_events import QUEUE, SqsDeadEvents  # noqa: PLC0415 - as above
 
     sqs = client("sqs")
     engine = engine_of(settings, sqs=sqs, blobs=blobs_in(settings.blob_bucket))
-    return engine, SqsDeadEvents(sqs, settings.dead_letters_url)
+    return engine, SqsDeadEvents(sqs, settings.queue_base + QUEUE)
 
 
 def dispatcher_engine(settings: "DispatcherSettings") -> "tuple[Engine, DynamoProgressStore]":
@@ -120,16 +145,46 @@ def shard_store(table: str, **connection: Any) -> "DynamoShardStore":
     return DynamoShardStore(client("dynamodb", **connection), table)
 
 
-def token_store(settings: "AuthorizerSettings") -> "DynamoTokenStore":
+def token_store(table: str, **connection: Any) -> "DynamoTokenStore":
     from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore  # noqa: PLC0415 - as above
 
-    return DynamoTokenStore(client("dynamodb"), settings.table)
+    return DynamoTokenStore(client("dynamodb", **connection), table, SystemClock())
+
+
+def restored_table(
+    table: str, name: str, at: "datetime | None", clock: "Clock", on_wait: "Callable[[str], None]"
+) -> tuple[str, str]:
+    """Restore a table to a point in time as a new table, for a command. Return its name and the ARN of its stream."""
+    from onthedot.engines.aws.dynamodb.restore import restore_table  # noqa: PLC0415 - as above
+
+    restored = restore_table(client("dynamodb"), table, name, at, clock=clock, on_wait=on_wait)
+    return restored.name, restored.stream_arn
+
+
+def tenant_data(table: str, bucket: str) -> "AwsTenantData":
+    from onthedot.engines.aws.s3_blobs import S3_OPTIONS  # noqa: PLC0415 - as above
+    from onthedot.engines.aws.tenant_data import AwsTenantData  # noqa: PLC0415 - as above
+
+    s3 = client("s3", config=CONFIG.merge(S3_OPTIONS))
+    return AwsTenantData(client("dynamodb"), s3, table, bucket, clock=SystemClock())
 
 
 def tick_queue(settings: "PlannerSettings | DispatcherSettings") -> "SqsTickQueue":
-    from onthedot.engines.aws.sqs.ticks import SqsTickQueue  # noqa: PLC0415 - as above
+    from onthedot.engines.aws.sqs.ticks import QUEUE, SqsTickQueue  # noqa: PLC0415 - as above
 
-    return SqsTickQueue(client("sqs"), settings.tick_queue_url, SystemClock())
+    return SqsTickQueue(client("sqs"), settings.queue_base + QUEUE, SystemClock())
+
+
+def dead_letters(settings: "PlannerSettings") -> "SqsDeadLetters":
+    from onthedot.engines.aws.sqs.undeliverable import SqsDeadLetters  # noqa: PLC0415 - as above
+
+    return SqsDeadLetters(client("sqs"), [settings.queue_base + key for key in settings.dead_letters], SystemClock())
+
+
+def worker_registry(table: str) -> "WorkerRegistry":
+    from onthedot.engines.aws.dynamodb.registry import DynamoWorkerRegistry  # noqa: PLC0415 - as above
+
+    return DynamoWorkerRegistry(client("dynamodb"), table, SystemClock())
 
 
 def publisher(settings: "PublisherSettings") -> "tuple[EventBridgeBus, SystemClock]":

@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.targets import allow_list
-from onthedot.domain.workers.pools import pools_from_json
+from onthedot.domain.workers.pools import pools_from_text
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
+from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
 from onthedot.engines.caches import CachedGates, CachedLimits, CachedSigning
@@ -52,6 +54,8 @@ def aws_engine(
         patterns=DynamoPatternStore(dynamodb, table, clock),
         shards=shards,
         gates=CachedGates(GroupedGates(DynamoGateStore(dynamodb, table, clock)), clock),
+        tokens=DynamoTokenStore(dynamodb, table, clock),
+        tick_times=DynamoProgressStore(dynamodb, table),
     )
 
 
@@ -63,6 +67,6 @@ def deployment_of(settings: StoreSettings) -> Deployment:
         settings.lookahead,
         settings.history_days,
         settings.backlog_limit,
-        pools_from_json(settings.pools),
+        pools_from_text(settings.pools),
         allow_list.from_json(allowed),
     )

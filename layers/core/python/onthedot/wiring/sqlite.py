@@ -15,6 +15,7 @@ from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.engines.sqlite.shards import SqliteShardStore
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.sqlite.tenant_data import SqliteTenantData
 from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from onthedot.ports import Clock, Engine
 
@@ -41,6 +42,7 @@ class SqliteEngine:
     patterns: SqlitePatternStore
     shards: SqliteShardStore
     gates: SqliteGateStore
+    tenant_data: SqliteTenantData
 
     @classmethod
     def on(cls, database: Database, clock: Clock, deployment: Deployment, page_size: int | None = None) -> Self:
@@ -55,7 +57,7 @@ class SqliteEngine:
             SqliteRunQueues(database, clock),
             SqliteTickQueue(database, clock),
             SqliteProgressStore(database),
-            SqliteTokenStore(database),
+            SqliteTokenStore(database, clock),
             SqliteBlobs(database),
             SqliteLimitsStore(database),
             SqliteWorkerRegistry(database, clock),
@@ -63,6 +65,7 @@ class SqliteEngine:
             SqlitePatternStore(database, clock, **pages),
             shards,
             SqliteGateStore(database, clock),
+            SqliteTenantData(database, **pages),
         )
 
     @property
@@ -80,4 +83,6 @@ class SqliteEngine:
             patterns=self.patterns,
             shards=self.shards,
             gates=self.gates,
+            tokens=self.tokens,
+            tick_times=self.progress,
         )

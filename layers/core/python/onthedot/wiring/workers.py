@@ -1,8 +1,8 @@
 """The parts of a worker that depend on the engine: its targets, and the source of its runs."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
@@ -23,6 +23,7 @@ def push_targets(settings: WorkerSettings, engine: Engine) -> "TargetRouter":
 
     The HTTP caller is made now, because most jobs are HTTP callbacks. The others are made when first called.
     """
+    from onthedot.targets.canary import Canary  # noqa: PLC0415 - only Lambda workers perform it
     from onthedot.targets.http.caller import HttpCaller  # noqa: PLC0415 - a pull worker makes its own when needed
     from onthedot.targets.router import TargetRouter  # noqa: PLC0415 - as above
 
@@ -31,24 +32,38 @@ def push_targets(settings: WorkerSettings, engine: Engine) -> "TargetRouter":
     calling = {
         **target_factories.factories(target_factories.TargetOptions(allow_private=private), engine.clock),
         "http": lambda: http,
+        "canary": Canary,
     }
-    return TargetRouter({**calling, **target_factories.engine_factories(engine), **aws_factories(engine)})
+    return TargetRouter(
+        {**calling, **target_factories.engine_factories(engine), **aws_factories(engine, settings.calls_role)}
+    )
 
 
-def aws_factories(engine: Engine) -> dict[str, Callable[[], Performer]]:
-    """Return the performers of `lambda` and `aws` targets. They obey the allow-list of the stage."""
+def aws_factories(engine: Engine, calls_role: str) -> dict[str, Callable[[], Performer]]:
+    """Return the performers of `lambda` and `aws` targets. They obey the allow-list of the stage.
+
+    Both call with the credentials of this role, which is assumed when a job first needs it. Without a role they call
+    with the credentials of the process.
+    """
+
+    @cache
+    def make() -> Callable[..., Any]:
+        from onthedot.targets.aws.assumed_role import session_of  # noqa: PLC0415 - made when first called
+        from onthedot.targets.aws.clients import make_client  # noqa: PLC0415 - as above
+
+        if not calls_role:
+            return make_client
+        return partial(make_client, session=session_of(calls_role, cache(lambda: aws.client("sts"))))
 
     def invoker() -> Performer:
-        from onthedot.targets.aws.clients import make_client  # noqa: PLC0415 - made when first called
         from onthedot.targets.aws.lambda_invoker import LambdaInvoker  # noqa: PLC0415 - as above
 
-        return LambdaInvoker(allow_list=engine.deployment.allow_list, make=partial(make_client, "lambda"))
+        return LambdaInvoker(allow_list=engine.deployment.allow_list, make=partial(make(), "lambda"))
 
     def caller() -> Performer:
         from onthedot.targets.aws.api_caller import AwsCaller  # noqa: PLC0415 - as above
-        from onthedot.targets.aws.clients import make_client  # noqa: PLC0415 - as above
 
-        return AwsCaller(allow_list=engine.deployment.allow_list, make=make_client)
+        return AwsCaller(allow_list=engine.deployment.allow_list, make=make())
 
     return {"lambda": invoker, "aws": caller}
 
@@ -56,16 +71,21 @@ def aws_factories(engine: Engine) -> dict[str, Callable[[], Performer]]:
 def direct_source(settings: WorkerSettings, pool: str) -> "tuple[DirectWorkSource, Engine]":
     """Return the work source of a pull worker with AWS credentials. It checks its clock against each reply of AWS."""
     from onthedot.engines.aws.sqs.queues import LONG_POLL_SECONDS  # noqa: PLC0415 - Lambda workers need none of this
+    from onthedot.engines.counting import counted  # noqa: PLC0415 - as above
+    from onthedot.observability import Metrics, write_to_log  # noqa: PLC0415 - as above
     from onthedot.worker.clock_check import ClockCheck  # noqa: PLC0415 - as above
     from onthedot.worker.direct_source import DirectWorkSource  # noqa: PLC0415 - as above
 
     boto3.setup_default_session()
     clock = ClockCheck(SystemClock().now)
     clock.watch(boto3.DEFAULT_SESSION.events)  # type: ignore[union-attr]
-    engine = aws.engine_of(
+    metrics = Metrics(settings.stage, detailed=settings.detailed_metrics, write=write_to_log)
+    aws.observe_clients(metrics)
+    stored = aws.engine_of(
         settings,
         sqs=aws.client("sqs", config=aws.CONFIG.merge(Config(read_timeout=LONG_POLL_SECONDS + 5))),
         blobs=aws.blobs_in(settings.blob_bucket),
         poll_seconds=LONG_POLL_SECONDS,
     )
-    return DirectWorkSource(engine, pool, check=clock.check), engine
+    engine = counted(stored, metrics)
+    return DirectWorkSource(engine, pool, check=clock.check, flush=metrics.flush), engine

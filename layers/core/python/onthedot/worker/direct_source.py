@@ -28,7 +28,10 @@ ALL_TENANTS: Final = None
 
 
 class DirectWorkSource(WorkSource):
-    """A work source on an engine, for one pool. `check` raises NotAllowed when this machine's clock is off."""
+    """A work source on an engine, for one pool.
+
+    `check` raises NotAllowed when this machine's clock is off. `flush` writes the metrics since its last call.
+    """
 
     notices_work = True
 
@@ -38,12 +41,14 @@ class DirectWorkSource(WorkSource):
         pool: str,
         *,
         check: Callable[[], None] = lambda: None,
+        flush: Callable[[], None] = lambda: None,
         poll_seconds: float = POLL_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._queues = PolledQueues(engine.queues, pool, poll_seconds)
         self._engine = replace(engine, queues=self._queues)
         self._check = check
+        self._flush = flush
         self._monotonic = monotonic
         self._chance = random.Random()  # noqa: S311 (jitter of retries, not a secret)
         self._offer: Offer | None = None
@@ -62,6 +67,7 @@ class DirectWorkSource(WorkSource):
     def send_heartbeat(self, load: Load) -> None:
         """Write the load into the registry. Wake the worker when a run is assigned to it."""
         self._check()
+        self._flush()
         try:
             self._worker = beat_worker(self._engine, ALL_TENANTS, self._registered.worker_id, load)
         except WorkerNotFound:
@@ -88,8 +94,9 @@ class DirectWorkSource(WorkSource):
         self._queues.pause()
 
     def close(self) -> None:
-        """Wait until the last poll has ended."""
+        """Wait until the last poll has ended, and write the last metrics."""
         self._queues.close()
+        self._flush()
 
     def extend_lease(self, task: Task) -> LeaseExtended | Fenced:
         """Extend the lease in the store. The new lease counts from before the call."""

@@ -46,6 +46,7 @@ def task_from(view: Mapping[str, Any], asked_at: float) -> Task:
         payload=compact_json.to_bytes(view["payload"]),
         timeout_ms=definition.timeout_seconds * 1000,
         signature=dict(view["signature"]),
+        traceparent=str(view.get("traceparent", "")),
     )
     return Task(
         run_id=call.run_id,

@@ -18,6 +18,7 @@ from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker.heartbeat import STOP_PATIENCE, Heartbeat
 from onthedot.worker.priorities import PriorityOrder
 from onthedot.worker.running_tasks import RunningTasks
+from onthedot.worker.task_protection import EcsAgent, TaskProtection
 from onthedot.worker.task_threads import TaskThreads
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, WorkSource
 
@@ -59,6 +60,7 @@ class Runtime:
         offer: Offer,
         pace: Pace | None = None,
         *,
+        agent: EcsAgent | None = None,
         on_ready: Callable[[str], None] = lambda _: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -72,6 +74,7 @@ class Runtime:
         self._alone_seconds = pace.alone
         self._running_tasks = RunningTasks(offer.resources, monotonic)
         self._task_threads = TaskThreads(source, self._running_tasks, target, monotonic)
+        self._protection = TaskProtection(agent, self._running_tasks, pace.grace, monotonic) if agent else None
         self._heartbeat = Heartbeat(source, self._running_tasks, monotonic, self._task_threads.abandon)
         self._heartbeat_threads = HeartbeatThreads(
             self._beat,
@@ -113,6 +116,8 @@ class Runtime:
             return
         self._on_ready(worker_id)
         self._heartbeat_threads.start()
+        if self._protection:
+            self._protection.start()
         try:
             while not self._stopping.is_set():
                 self._turn()
@@ -137,14 +142,16 @@ class Runtime:
     def _turn(self) -> None:
         """Lease as many tasks as the free resources allow, or wait until resources are free and a task is there."""
         tasks = self._running_tasks
-        if tasks.free_resources() is None:
+        if not self._may_lease():
             self._source.pause()
-            tasks.wait_until(lambda: self._stopping.is_set() or tasks.free_resources() is not None)
+            tasks.wait_until(lambda: self._stopping.is_set() or self._may_lease())
             return
         try:
             if self._found_nothing and not self._source.wait(self._patience()):
                 return
-            if not self._stopping.is_set() and (free := tasks.free_resources()) is not None:
+            if self._stopping.is_set() or not self._may_lease():
+                return
+            if (free := tasks.free_resources()) is not None:
                 self._continue_after(self._lease(free))
         except Unavailable as error:
             self._pause_after(error)
@@ -152,6 +159,10 @@ class Runtime:
             self._register()
         except NotAllowed as error:
             self._stop_after(error)
+
+    def _may_lease(self) -> bool:
+        is_resting = self._protection is not None and self._protection.is_resting
+        return not is_resting and self._running_tasks.free_resources() is not None
 
     def _patience(self) -> float:
         return LONG_WAIT_SECONDS if self._source.notices_work else self._idling.next()
@@ -208,6 +219,8 @@ class Runtime:
             self._ask_all_to_stop()
             tasks.wait_until(lambda: tasks.is_idle, STOP_PATIENCE + LAST_REPORTS_SECONDS)
         self._source.close()
+        if self._protection:
+            self._protection.end()
         self._heartbeat_threads.end(LAST_BEAT_SECONDS)
         for left in tasks.running():
             log.error("not_reported: run %s; it comes again when its lease ends", left.task.run_id)

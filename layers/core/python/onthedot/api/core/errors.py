@@ -14,6 +14,7 @@ from onthedot.domain.errors import (
     PreconditionFailed,
     Problem,
     StaleAttempt,
+    TokenNotFound,
     Unavailable,
     UnreadableRecord,
     WorkerNotFound,
@@ -75,7 +76,7 @@ def _response_to_domain_error(error: OnthedotError) -> Response | None:
     match error:
         case InvalidRequest():
             return error_response(422, "invalid_request", _summary(error.problems), error.problems)
-        case JobNotFound() | WorkerNotFound() | GateNotFound():
+        case JobNotFound() | WorkerNotFound() | GateNotFound() | TokenNotFound():
             return _response_to_missing(error)
         case IdempotencyConflict():
             message = "was already used with another request; use a new key for a new job"
@@ -97,7 +98,9 @@ def _response_to_failure(error: Unavailable | UnreadableRecord) -> Response:
     return error_response(503, "unavailable", "not possible just now; try again", headers=headers)
 
 
-def _response_to_missing(error: JobNotFound | WorkerNotFound | GateNotFound) -> Response:
+def _response_to_missing(error: JobNotFound | WorkerNotFound | GateNotFound | TokenNotFound) -> Response:
+    if isinstance(error, TokenNotFound):
+        return error_response(404, "not_found", "there is no such token; GET /v1/tokens lists the ids")
     if isinstance(error, GateNotFound):
         return error_response(404, "not_found", "there is no such gate; check its name, or make it with PUT")
     if isinstance(error, WorkerNotFound):

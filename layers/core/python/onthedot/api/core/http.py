@@ -6,6 +6,7 @@ from typing import Any
 
 from onthedot.domain import compact_json
 from onthedot.domain.ids import fresh_generation
+from onthedot.domain.traces import HEADER, fresh_trace, read_traceparent
 from onthedot.ports import Principal
 
 
@@ -21,6 +22,16 @@ class Request:
     principal: Principal | None = None
     request_id: str = field(default_factory=fresh_generation)
     """The id in every answer, by which an operator finds the log line of a call that a user complains about."""
+    public_url: str = ""
+    """The URL of the API before the path, for its description. Empty if it is not known."""
+
+    own_trace: str = field(default_factory=fresh_trace)
+    """The trace of a call whose caller sends none."""
+
+    @property
+    def trace(self) -> str:
+        """Return the trace that the caller sent as `traceparent`, or one of the call's own."""
+        return read_traceparent(self.header(HEADER)) or self.own_trace
 
     def header(self, name: str) -> str | None:
         """Return the value of a header, whatever the case of its name. Return None when it was not sent."""

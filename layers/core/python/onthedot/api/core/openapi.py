@@ -18,8 +18,8 @@ _Schemas = Mapping[tuple[Any, Any], dict[str, Any]]
 
 
 @cache
-def describe(routes: tuple[Route, ...]) -> dict[str, Any]:
-    """Return the OpenAPI document of the routes. It is made once in each process."""
+def describe(routes: tuple[Route, ...], url: str = "") -> dict[str, Any]:
+    """Return the OpenAPI document of the routes at this URL. It is made once in each process."""
     schemas, definitions = _schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -27,6 +27,7 @@ def describe(routes: tuple[Route, ...]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "onthedot", "version": onthedot.__version__, "description": onthedot.__doc__},
+        **({"servers": [{"url": url}]} if url else {}),
         "paths": paths,
         "components": {
             "schemas": definitions.get("$defs", {}),

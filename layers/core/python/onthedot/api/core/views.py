@@ -26,8 +26,14 @@ class ErrorView(TypedDict):
 
 
 class HealthView(TypedDict):
-    """The answer of a working API: its version and the time of its clock."""
+    """Whether the scheduler is alive.
+
+    `status` is `ok`, `starting` (there was no tick yet) or `late` (the last completed tick is older than three minutes,
+    or the ticks cannot be read). `late` is answered with 503.
+    """
 
     status: str
     version: str
     time: str
+    last_tick: str | None
+    tick_age_seconds: int | None

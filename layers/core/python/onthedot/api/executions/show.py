@@ -16,6 +16,7 @@ from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.explain_gates import name_gate
 from onthedot.domain.runs.records import SCHEDULED, Attempt, Kind, Record, Status
+from onthedot.domain.traces import span_id_of, trace_id_of
 from onthedot.use_cases.attempts.results import ShownResult
 
 RETRYING: Final = "RETRYING"
@@ -63,6 +64,7 @@ def execution_view(run: Record, result: ShownResult) -> ExecutionView:
         "reason": reason_of(run),
         "result": result.text,
         "result_url": result.link,
+        "trace_id": trace_id_of(run.run_id, run.trace),
     }
 
 
@@ -113,7 +115,7 @@ def retries(run: Record) -> int:
 
 def _attempts(run: Record) -> list[AttemptView]:
     """Return the attempts that ended, and the one that runs."""
-    ended = [_attempt(attempt) for attempt in run.attempts]
+    ended = [_attempt(run.run_id, attempt) for attempt in run.attempts]
     if run.status is not Status.RUNNING or run.started_at is None:
         return ended
     running: AttemptView = {
@@ -124,11 +126,12 @@ def _attempts(run: Record) -> list[AttemptView]:
         "outcome": "running",
         "error": None,
         "error_class": None,
+        "span_id": span_id_of(run.run_id, run.attempt),
     }
     return [*ended, running]
 
 
-def _attempt(attempt: Attempt) -> AttemptView:
+def _attempt(run_id: str, attempt: Attempt) -> AttemptView:
     return {
         "attempt": attempt.number,
         "worker": attempt.worker,
@@ -137,6 +140,7 @@ def _attempt(attempt: Attempt) -> AttemptView:
         "outcome": attempt.outcome,
         "error": attempt.error,
         "error_class": attempt.error_class,
+        "span_id": span_id_of(run_id, attempt.number),
     }
 
 

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 
 class AttemptView(TypedDict):
-    """One try of an execution. `ended_at` is null while it runs."""
+    """One try of an execution. `ended_at` is null while it runs. `span_id` is its span in the trace."""
 
     attempt: int
     worker: str
@@ -16,6 +16,7 @@ class AttemptView(TypedDict):
     outcome: str
     error: str | None
     error_class: str | None
+    span_id: str
 
 
 class ExecutionView(TypedDict):
@@ -43,6 +44,7 @@ class ExecutionView(TypedDict):
     reason: str | None
     result: str | None
     result_url: str | None
+    trace_id: str
 
 
 class SkippedView(TypedDict):

@@ -1,5 +1,6 @@
 """Routes of jobs: submit, show, change, stop and run them."""
 
+from dataclasses import replace
 from typing import Final
 
 from onthedot.api.core.body import read_object
@@ -32,7 +33,8 @@ from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whol
 
 def submit(context: RequestContext) -> views.AcceptedView:
     now = context.engine.clock.now()
-    request = read_job_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
+    read = read_job_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
+    request = replace(read, trace=context.request.trace)
     job = accept_job(context.engine, context.tenant, request, now)
     return show.accepted_view(job, next_fire_of(context.engine, job))
 
@@ -41,7 +43,8 @@ def submit_many(context: RequestContext) -> views.BatchView:
     """Submit the jobs of a batch, each on its own."""
     now = context.engine.clock.now()
     entries = read_batch(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
-    accepted = iter(accept_batch(context.engine, context.tenant, requests_in(entries), now))
+    requests = [replace(request, trace=context.request.trace) for request in requests_in(entries)]
+    accepted = iter(accept_batch(context.engine, context.tenant, requests, now))
     outcomes = [next(accepted) if isinstance(entry, JobRequest) else entry for entry in entries]
     return {"jobs": [_entry_view(context, outcome) for outcome in outcomes]}
 
@@ -97,7 +100,7 @@ def cancel(context: RequestContext) -> Response:
 def run(context: RequestContext) -> ExecutionView:
     """Run a job now, beside its schedule."""
     read_no_fields(context.request.body)
-    return _execution(context, run_now(context.engine, context.tenant, context.job_id))
+    return _execution(context, run_now(context.engine, context.tenant, context.job_id, context.request.trace))
 
 
 def execute(context: RequestContext) -> ExecutionView:

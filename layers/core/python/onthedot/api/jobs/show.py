@@ -25,6 +25,7 @@ from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.explain import Reason
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Kind, Record, RetryPolicy, Status
+from onthedot.domain.traces import trace_id_of
 from onthedot.use_cases.attempts.results import ShownResult
 from onthedot.use_cases.jobs.list_runs import Outlook
 from onthedot.use_cases.jobs.payloads import ShownPayload
@@ -97,6 +98,7 @@ def job_view(
         "result_url": result.link,
         "dependencies": list(job.parents),
         "on_parent_failure": (job.on_parent_failure or OnParentFailure.FAIL.value) if job.parents else None,
+        "trace_id": trace_id_of(job.run_id, job.trace),
         "workflow_id": job.workflow,
         "key": job.key,
     }

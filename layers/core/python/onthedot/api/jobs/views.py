@@ -83,6 +83,7 @@ class JobView(AcceptedView, RecurrenceView, OnEventView):
     result_url: str | None
     dependencies: list[str]
     on_parent_failure: str | None
+    trace_id: str
     workflow_id: str | None
     key: str | None
 

@@ -60,6 +60,7 @@ def lease_view(lease: LeasedRun, call: Call) -> LeaseView:
         "requirements": requirements_view(definition.requirements),
         "idempotency_key": run.run_id,
         "signature": dict(call.signature),
+        "traceparent": call.traceparent,
         "receipt": None if lease.received is None else sealed(run, lease.received.receipt),
     }
 

@@ -65,6 +65,7 @@ class LeaseView(TypedDict):
     requirements: RequirementsView
     idempotency_key: str
     signature: dict[str, str]
+    traceparent: str
     receipt: str | None
 
 

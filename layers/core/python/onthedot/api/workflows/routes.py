@@ -1,5 +1,6 @@
 """Routes of workflows: submit one, and show one with the statuses of its jobs."""
 
+from dataclasses import replace
 from typing import Final
 
 from onthedot.api.core.route import RequestContext, Route
@@ -16,7 +17,8 @@ from onthedot.use_cases.workflows.submit_workflow import accept_workflow
 def submit_graph(context: RequestContext) -> AcceptedWorkflowView:
     """Submit a workflow: all of its jobs, or none."""
     now = context.engine.clock.now()
-    request, members = read_workflow_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
+    read, members = read_workflow_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
+    request = replace(read, trace=context.request.trace)
     job = accept_workflow(context.engine, context.tenant, request, members, now)
     return show.accepted_workflow_view(job, next_fire_of(context.engine, job), members)
 

@@ -24,6 +24,7 @@ from onthedot.ports import Deadline, Engine
 from onthedot.settings import AuditorSettings
 from onthedot.use_cases.dispatch import set_aside
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_recent
+from onthedot.use_cases.shards.read_ticks import late_ticks
 
 PATIENCE_MS: Final = 600_000
 MOST_ROWS: Final = 50
@@ -44,6 +45,8 @@ class Audited:
 
     jobs: list[tuple[Record, Report]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    ticks_late: str | None = None
+    """A sentence, when the scheduler itself is late."""
     unreadable: list[Unreadable] = field(default_factory=list)
     """The records that cannot be read, or that dispatchers have set aside."""
 
@@ -67,11 +70,12 @@ def audit(  # noqa: PLR0917 - one parameter for each option
     """Check that every recent fire time has one recorded outcome.
 
     It audits the recurring job JOB_ID, or all recurring jobs that fire within the hour. It also names the records that
-    cannot be read. Exit code 1: there are holes or such records. Exit code 2: not all could be audited.
+    cannot be read, and says when ticks are late. Exit code 1: there are holes or such records, or ticks are late. Exit
+    code 2: not all could be audited.
 
     \b
     Example:
-      onthedot audit --table onthedot-prod --region eu-central-1
+      onthedot audit --table onthedot-prod-jobs --region eu-central-1
     """
     table, connection = find_table(table, region, endpoint_url)
     with aws_errors_in_a_sentence(table, NotAudited):
@@ -79,12 +83,14 @@ def audit(  # noqa: PLR0917 - one parameter for each option
     if as_json:
         faulty = [{"id": one.run_id, "why": one.why} for one in found.unreadable]
         jobs = [_view(*one) for one in found.jobs]
-        click.echo(json.dumps({"jobs": jobs, "counts": found.counts, "unreadable": faulty}))
+        click.echo(json.dumps({"jobs": jobs, "counts": found.counts, "unreadable": faulty, "ticks": found.ticks_late}))
     else:
         _show(found)
     if found.left_out:
         click.echo(f"not all could be audited: {found.left_out}", err=True)
-    bad = found.counts["holes"] or found.unreadable
+    if found.ticks_late:
+        click.echo(found.ticks_late, err=True)
+    bad = found.counts["holes"] or found.unreadable or found.ticks_late
     sys.exit(HOLES_FOUND if bad else NOT_WHOLE if found.left_out else 0)
 
 
@@ -100,7 +106,7 @@ def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
         lookahead=0,
         history_days=TOMBSTONE_DAYS,
         backlog_limit=0,
-        queue_urls={},
+        queue_base="",
         pools=[],
     )
     return auditor_engine(settings, **connection)
@@ -118,6 +124,7 @@ def _audit_one(table: str, connection: dict[str, Any], job_id: str) -> Audited:
     found.add(job, report)
     found.counts.update(jobs=1, expected=report.expected, unread=report.unread)
     found.counts.update(holes=len(report.holes), late=len(report.late))
+    found.ticks_late = late_ticks(engine)
     return found
 
 
@@ -131,6 +138,7 @@ def _audit_due(table: str, connection: dict[str, Any], *, take_up: bool) -> Audi
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     found.counts = audit_due_jobs(engine, range(shards), deadline, found.add, found.unreadable.append)
     found.counts.update(put_back)
+    found.ticks_late = late_ticks(engine)
     return found
 
 

@@ -30,7 +30,7 @@ def shards(retire: bool, as_json: bool, table: str | None, region: str | None, e
 
     \b
     Example:
-      onthedot shards --retire --table onthedot-prod --region eu-central-1
+      onthedot shards --retire --table onthedot-prod-jobs --region eu-central-1
     """
     name, connection = find_table(table, region, endpoint_url)
     with aws_errors_in_a_sentence(name):

@@ -1,19 +1,20 @@
 """`onthedot worker`: run a pull worker on a laptop, a server or Fargate. The worker image starts this command."""
 
 import json
+import logging
 import os
 import socket
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from onthedot.cli.extras import MissingExtra
 from onthedot.cli.where import aws_errors_in_a_sentence
 from onthedot.cli.work.worker_log import set_up_logging
-from onthedot.cli.work.worker_signals import run_until_stopped
+from onthedot.cli.work.worker_signals import run_until_stopped, wait_or_stop
 from onthedot.cli.work.worker_source import ChosenSource, choose_source
 from onthedot.clock import SystemClock
 from onthedot.domain.workers.records import Resources
@@ -23,7 +24,16 @@ from onthedot.targets.router import TargetRouter
 from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker import target_factories
 from onthedot.worker.runtime import Pace, Runtime
+from onthedot.worker.task_protection import AGENT_VARIABLE, EcsAgent
 from onthedot.worker.work_source import NotAllowed
+
+REFUSED_SECONDS: Final = 120.0
+"""How long a refused worker stays on ECS, which starts another one at once and bills at least a minute for each.
+
+A new Fargate pool with a shell has no token yet, and its first deployment succeeds only if its task stays for a while.
+"""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +63,7 @@ def _memory_mb() -> int:
 @click.option("--pool", default="pull", show_default=True, metavar="NAME", help="The pool whose runs to take.")
 @click.option("--app", metavar="MODULE", help="Run the @job handlers of this module, found from the current directory.")
 @click.option("--shell", is_flag=True, help="Run the programs that jobs name, as this user.")
-@click.option("--aws", is_flag=True, help="Make calls to Lambda and AWS for jobs, with this worker's credentials.")
+@click.option("--aws", is_flag=True, help="Make calls to Lambda and AWS for jobs, with the stage's role for them.")
 @click.option(
     "--capability", multiple=True, metavar="NAME", help="A capability that jobs may require; may be repeated."
 )
@@ -115,13 +125,26 @@ def worker(  # noqa: PLR0917 - one parameter for each option
     factories = _factories(target_options, origin, chosen)
     offer = _offer(chosen, list(factories))
     ready = _ready(offer, origin, as_json=as_json)
-    runtime = Runtime(origin.source, TargetRouter(factories), offer, Pace(grace=grace), on_ready=ready)
+    agent = _agent(origin)
+    runtime = Runtime(origin.source, TargetRouter(factories), offer, Pace(grace=grace), agent=agent, on_ready=ready)
     try:
         # A worker that uses the API only runs without the AWS packages.
         with aws_errors_in_a_sentence(origin.name) if origin.engine else nullcontext():
             run_until_stopped(runtime)
     except NotAllowed as error:
+        if AGENT_VARIABLE in os.environ:
+            log.warning("%s; ending in %.0f s, so that ECS does not start a task each second", error, REFUSED_SECONDS)
+            wait_or_stop(REFUSED_SECONDS)
         raise click.ClickException(str(error)) from error
+
+
+def _agent(origin: ChosenSource) -> EcsAgent | None:
+    """Return the agent of the ECS task in which this worker runs, if its role may protect the task.
+
+    The role of a worker that uses the API has no grants: it may run programs of others, who could use them.
+    """
+    uri = os.environ.get(AGENT_VARIABLE)
+    return EcsAgent(uri) if uri and origin.engine is not None else None
 
 
 def _factories(
@@ -142,7 +165,7 @@ def _aws(origin: ChosenSource, chosen: _WorkerOptions) -> Any:
         raise click.UsageError("--aws needs a worker with AWS credentials of its own; add --direct")
     from onthedot.wiring.workers import aws_factories  # noqa: PLC0415 - needs the AWS packages
 
-    return aws_factories(origin.engine)
+    return aws_factories(origin.engine, origin.calls_role)
 
 
 def _offer(chosen: _WorkerOptions, types: list[str]) -> Offer:

@@ -6,6 +6,7 @@ import sys
 from typing import Final
 
 from onthedot.domain.instants import format_instant
+from onthedot.observability import METRICS_LOG
 
 _STANDARD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -32,3 +33,5 @@ def set_up_logging(*, as_json: bool) -> None:
     handler.setFormatter(JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("onthedot").setLevel(logging.INFO)
+    # Lines of metrics are for CloudWatch, which reads JSON.
+    logging.getLogger(METRICS_LOG).setLevel(logging.INFO if as_json else logging.WARNING)

@@ -5,10 +5,11 @@ import os
 import signal
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Final
+from typing import Final, NoReturn
 
 from onthedot.worker.runtime import Runtime
 
@@ -46,6 +47,19 @@ def run_until_stopped(runtime: Runtime) -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
         pool.shutdown(wait=False)
+
+
+def wait_or_stop(seconds: float) -> None:
+    """Wait, or raise SystemExit at the first signal. The first process of a container needs a handler to be ended."""
+
+    def leave(*_: object) -> NoReturn:
+        raise SystemExit(1)
+
+    for number in SIGNALS:
+        signal.signal(number, leave)
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(left, LOOK_SECONDS))
 
 
 def _next(events: "SimpleQueue[int | None]") -> int | None:

@@ -16,6 +16,8 @@ from onthedot.worker.rest_source import RestWorkSource
 from onthedot.worker.work_source import WorkSource
 
 TABLE: Final = "ONTHEDOT_TABLE"
+CALLS_ROLE: Final = "ONTHEDOT_CALLS_ROLE"
+"""Chooses another role for jobs' AWS calls than the stage does. Empty: the worker's own credentials."""
 OTHERWISE: Final = "name an API with --url"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -30,6 +32,8 @@ class ChosenSource:
     """Whether jobs may call loopback and private addresses."""
     engine: Engine | None = None
     """The engine of a worker with AWS credentials. None for a worker that uses the API."""
+    calls_role: str = ""
+    """The role that a worker with AWS credentials assumes for jobs' calls. Empty: it uses its own credentials."""
 
 
 def choose_source(pool: str, *, url: str | None, token: str | None, direct: bool, stage: str | None) -> ChosenSource:
@@ -61,7 +65,8 @@ def _rest(api: ApiPlace) -> ChosenSource:
 def _direct(pool: str, stage: str | None) -> ChosenSource:
     if stage is None and TABLE in os.environ:
         return _from_settings(pool, os.environ)
-    return _from_settings(pool, stage_environment(stage or LOCAL_STAGE))
+    chosen = {CALLS_ROLE: os.environ[CALLS_ROLE]} if CALLS_ROLE in os.environ else {}
+    return _from_settings(pool, {**stage_environment(stage or LOCAL_STAGE), **chosen})
 
 
 def _from_settings(pool: str, environment: Mapping[str, str]) -> ChosenSource:
@@ -72,4 +77,4 @@ def _from_settings(pool: str, environment: Mapping[str, str]) -> ChosenSource:
     except BadSettings as error:
         raise click.ClickException(str(error)) from error
     source, engine = direct_source(settings, pool)
-    return ChosenSource(f"table {settings.table}", source, settings.allow_private_targets, engine)
+    return ChosenSource(f"table {settings.table}", source, settings.allow_private_targets, engine, settings.calls_role)

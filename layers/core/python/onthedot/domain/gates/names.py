@@ -1,7 +1,7 @@
 """The names of gates, and the slots that belong to them.
 
 A gate belongs to a tenant. `customer:42` is key `42` of gate `customer`, and has the limits of the gate to itself. The
-limits of a tenant and the backlog of a queue are gates too, with names that no user can give.
+limits of a tenant, the backlog of a queue and the turn of a job's runs are gates too, with names that no user can give.
 """
 
 import re
@@ -15,6 +15,8 @@ TENANT: Final = "@tenant"
 """The name of the gate that has a tenant's own limits."""
 QUEUE: Final = "@queue"
 """The name of the gates of run queues. The key is the name of the queue, and the tenant is empty."""
+TURN: Final = "@turn"
+"""The name of the gates at which runs wait that must not overlap another run of their job. The key is the job's id."""
 MOST_GATES: Final = 3
 """Most gates that a job names."""
 MOST_KEY_CHARACTERS: Final = 128
@@ -58,7 +60,7 @@ class GateId:
     @property
     def base(self) -> "GateId":
         """The gate without its key."""
-        return self if self.key is None or self.name == QUEUE else GateId(self.tenant, self.name)
+        return self if self.key is None or self.name in (QUEUE, TURN) else GateId(self.tenant, self.name)
 
     @property
     def is_key(self) -> bool:
@@ -74,6 +76,11 @@ def tenant_gate(tenant: str) -> GateId:
 def queue_gate(queue: str) -> GateId:
     """Return the gate of a run queue, at which runs wait while the queue has too many messages."""
     return GateId("", QUEUE, queue)
+
+
+def turn_gate(tenant: str, job_id: str) -> GateId:
+    """Return the gate at which runs of a job wait for the end of the run that started last."""
+    return GateId(tenant, TURN, job_id)
 
 
 def waiting_slot(gate: GateId, priority: Priority, part: int) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 
 from onthedot.domain.gates import rate
 from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import QUEUE, TENANT, GateId, gate_of_slot
+from onthedot.domain.gates.names import QUEUE, TENANT, TURN, GateId, gate_of_slot
 from onthedot.domain.gates.state import GateState
 from onthedot.domain.gates.turns import share
 from onthedot.domain.instants import format_instant
@@ -45,6 +45,8 @@ def name_of(gate: GateId) -> str:
         return f"the limits of tenant {gate.tenant}"
     if gate.name == QUEUE:
         return f"queue {gate.key}"
+    if gate.name == TURN:
+        return f"its turn among the runs of job {gate.key}"
     return f"gate {gate.name}" if gate.key is None else f"gate {gate.name}, key {gate.key}"
 
 
@@ -52,6 +54,9 @@ def waits_at(gate: GateId, priority: Priority, facts: GateFacts | None, now: int
     """Return why a run waits on the list of a gate. Without facts, only the gate is known."""
     if gate.name == QUEUE:
         return Reason("waits_for_queue", _for_queue(gate, facts))
+    if gate.name == TURN:
+        before = "" if facts is None else f"; {_before(facts, priority)}"
+        return Reason("waits_for_turn", f"waits for {name_of(gate)}{before}")
     if facts is None:
         return Reason("waits_at_gate", f"waits at {name_of(gate)}")
     if facts.limits is None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.dead_letters import failed_under
 from onthedot.domain.runs.endings import closed, concluded, cut, tombstone_expiry
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place
@@ -119,7 +120,8 @@ def end_unlinked(child: Record, parent: Record, now: int, deployment: Deployment
 
 
 def _fail(child: Record, why: str, now: int, deployment: Deployment) -> Move:
-    ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None, "failed_under": child.tenant}
+    ended = {**concluded(child, now, deployment), "reason": why, "waits_for": None}
+    ended["failed_under"] = failed_under(child.tenant, child.run_id)
     return Move(child.run_id, _waits_still(child), Status.FAILED, ended)
 
 

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.dead_letters import failed_under
 from onthedot.domain.runs.records import TERMINAL, Record, Status
 from onthedot.domain.runs.slots import shard_of, watch_slot
 
@@ -96,4 +97,5 @@ def concluded(run: Record, now: int, deployment: Deployment) -> dict[str, Any]:
 
 def dead(run: Record, now: int, why: str, deployment: Deployment) -> dict[str, Any]:
     """Return the fields of a dead letter."""
-    return {**concluded(run, now, deployment), "lease_until": None, "reason": why, "failed_under": run.tenant}
+    ended = {**concluded(run, now, deployment), "lease_until": None, "reason": why}
+    return {**ended, "failed_under": failed_under(run.tenant, run.run_id)}

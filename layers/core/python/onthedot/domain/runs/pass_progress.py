@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.domain.runs.slots import DEEP_BUCKETS, DEEP_REREAD, REREAD
+from onthedot.domain.runs.slots import BUCKET_MS, DEEP_BUCKETS, DEEP_REREAD, REREAD
 
 LONGEST_TICK_MS: Final = 15 * 60_000
 """No tick takes longer. A lease that ends later was written by a dispatcher whose clock was wrong."""
@@ -29,6 +29,8 @@ class ShardProgress:
     """The bucket at which the deep re-read under way ends. None is under way when it is not after `deep`."""
     early: int
     """Slots up to this bucket were checked for an early claim."""
+    ticked_at: int = 0
+    """The time at which the last tick that had enough time ended, in epoch milliseconds. 0: not known."""
     text: str | None = field(default=None, compare=False, repr=False, kw_only=True)
     """The stored text from which it was read. Another version may write the same progress as another text."""
 
@@ -41,6 +43,11 @@ def first_progress(shard: int, born: int | None, present: int) -> ShardProgress:
     begin = present if born is None else min(born, present)
     deep = min(begin, present - shard * 89 % DEEP_REREAD)
     return ShardProgress(fire=begin, watch=begin, deep=deep, deep_until=deep, early=begin)
+
+
+def last_tick(progress: ShardProgress) -> int:
+    """Return the time of the last completed tick of a shard. An earlier version stored only the minute of a pass."""
+    return progress.ticked_at or max(progress.fire, progress.watch) * BUCKET_MS
 
 
 def first_bucket(done: int, present: int) -> int:

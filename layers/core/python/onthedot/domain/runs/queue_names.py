@@ -1,10 +1,13 @@
-"""The short name of a run queue."""
+"""The names of queues. A queue of a stage is `<base><name>`, so its URL needs no lookup."""
+
+from collections.abc import Iterable
 
 from onthedot.domain.runs.records import Priority
+from onthedot.domain.workers.pools import Pool
 
 
 def queue_key(pool: str, priority: Priority) -> str:
-    """Return the name of a pool's priority queue, as settings, `local.json` and messages to users have it."""
+    """Return the name of a pool's priority queue, as messages to users have it."""
     return f"{pool}-{priority.value.lower()}"
 
 
@@ -12,3 +15,15 @@ def read_queue_key(key: str) -> tuple[str, Priority]:
     """Return the pool and the priority of a queue from its name."""
     pool, _, priority = key.rpartition("-")
     return pool, Priority(priority.upper())
+
+
+def queue_name(pool: Pool, priority: Priority) -> str:
+    """Return the name of the queue of a pool's runs of this priority. One queue may serve all priorities."""
+    return pool.name if pool.queues == 1 else queue_key(pool.name, priority)
+
+
+def queue_urls(base: str, pools: Iterable[Pool]) -> dict[str, str]:
+    """Return the URL of each queue of runs, by `queue_key(pool, priority)`."""
+    return {
+        queue_key(pool.name, priority): base + queue_name(pool, priority) for pool in pools for priority in Priority
+    }

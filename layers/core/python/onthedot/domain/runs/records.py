@@ -140,6 +140,9 @@ class Record:
     trigger: str | None = None
     """`manual`, `backfill` or `event` for a run that the schedule did not make."""
 
+    trace: str | None = None
+    """The trace of the API call that made the record (see `domain.traces`). None: the run has a trace of its own."""
+
     # Definition and pool
     definition: Definition | None
     """None for a stamped run: it runs with the present definition of its job."""

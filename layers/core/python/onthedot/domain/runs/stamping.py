@@ -208,6 +208,7 @@ def new_run(
     claim_token: str | None = None,
     trigger: str | None = None,
     until: int | None = None,
+    trace: str | None = None,
 ) -> Record:
     """Return a new run of a recurring job or an event job, placed as any run is."""
     placed = place(job.job_id, fire_at, now, deployment, until)
@@ -227,6 +228,7 @@ def new_run(
         kind=Kind.STAMPED,
         claim_token=claim_token if placed.status is Status.DISPATCHED else None,
         trigger=trigger,
+        trace=trace,
         workflow=run_id if job.workflow is not None and job.workflow == job.run_id else None,
         start_within_seconds=job.start_within_seconds,
         start_by=last_start(fire_at, job.start_within_seconds),

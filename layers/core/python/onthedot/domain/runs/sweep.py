@@ -14,7 +14,8 @@ PATIENCE_MS: Final = 10 * 60_000
 """While a queue has a backlog, the sweep leaves a run in its slot for this long, which costs one read a minute. After
 that it moves the run to later slots at growing intervals, which costs a write each time."""
 LONG_WAIT_MS: Final = 60 * 60_000
-"""A run that waits for a worker for longer than this is counted for an alarm."""
+"""A run that waits for a worker of a pull pool for longer than this is counted for an alarm. In a push pool, where
+Lambda starts the workers, the patience above is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,10 @@ def _look_after_message(
     return Act(lifecycle.resend(run, now, claim_token=claim_token, deployment=deployment), "resent")
 
 
-def waits_long(run: Record, now: int) -> bool:
-    """Return whether the run has waited for a worker for more than an hour."""
-    return run.status is Status.DISPATCHED and now - run.fire_at > LONG_WAIT_MS
+def waits_long(run: Record, now: int, deployment: Deployment) -> bool:
+    """Return whether the run has waited for a worker for so long that a person should know."""
+    most = PATIENCE_MS if _is_pushed(run, deployment) else LONG_WAIT_MS
+    return run.status is Status.DISPATCHED and now - run.fire_at > most
 
 
 def _is_pushed(run: Record, deployment: Deployment) -> bool:

@@ -3,28 +3,20 @@
 The API refuses jobs by it, workers check it before each call, and CDK grants permissions from it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedCall:
-    """One allowed action of an AWS service on some resources."""
+    """One allowed action of an AWS service. IAM knows on which resources."""
 
     service: str
     """boto3's name of the service, such as `sqs`."""
     action: str
     """The name of the API call, such as `SendMessage`."""
-    iam_action: str = ""
-    """IAM's name of the action when it differs, such as `s3:ListBucket` for `s3`, `ListObjectsV2`."""
-    resources: tuple[str, ...] = ("*",)
-
-    @property
-    def grant(self) -> str:
-        """The IAM action that permits the call."""
-        return self.iam_action or f"{self.service}:{self.action}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +51,13 @@ def to_json(allowed: AllowList) -> dict[str, Any]:
     """Return the allow-list as JSON values, for the settings of the functions."""
     return {
         "functions": list(allowed.functions),
-        "calls": [{**asdict(call), "resources": list(call.resources)} for call in allowed.calls],
+        "calls": [f"{call.service}:{call.action}" for call in allowed.calls],
     }
 
 
 def from_json(stored: Mapping[str, Any]) -> AllowList:
-    """Return the allow-list that `to_json` wrote. Raise KeyError or TypeError for anything else."""
-    calls: Sequence[Mapping[str, Any]] = stored.get("calls", [])
+    """Return the allow-list that `to_json` wrote. Raise ValueError or TypeError for anything else."""
+    calls = [call.split(":") for call in stored.get("calls", ())]
     return AllowList(
-        tuple(stored.get("functions", ())),
-        tuple(AllowedCall(**{**call, "resources": tuple(call["resources"])}) for call in calls),
+        tuple(stored.get("functions", ())), tuple(AllowedCall(service, action) for service, action in calls)
     )

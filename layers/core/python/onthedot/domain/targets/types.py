@@ -63,7 +63,14 @@ class WorkflowTarget:
     name: str = ""
 
 
-Target = WorkflowTarget | HttpTarget | LambdaTarget | AwsTarget | ShellTarget | GrpcTarget | PythonTarget
+@dataclass(frozen=True, slots=True)
+class CanaryTarget:
+    """The target of the stage's own job, which measures that runs start in time. Nothing is called."""
+
+    name: str = ""
+
+
+Target = CanaryTarget | WorkflowTarget | HttpTarget | LambdaTarget | AwsTarget | ShellTarget | GrpcTarget | PythonTarget
 
 TYPES: Final[Mapping[str, type[Target]]] = {
     "http": HttpTarget,
@@ -73,8 +80,11 @@ TYPES: Final[Mapping[str, type[Target]]] = {
     "grpc": GrpcTarget,
     "python": PythonTarget,
     "workflow": WorkflowTarget,
+    "canary": CanaryTarget,
 }
 """The types by the name that users write, which is also the capability that a worker needs."""
+INTERNAL: Final = frozenset({"workflow", "canary"})
+"""The types that users cannot name."""
 _NAMES: Final = {kind: name for name, kind in TYPES.items()}
 
 

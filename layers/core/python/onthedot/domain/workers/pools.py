@@ -4,9 +4,9 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from onthedot.domain.errors import Problem
 from onthedot.domain.targets.types import PythonTarget, Target, type_of
@@ -79,10 +79,10 @@ class Needs:
     seconds: int = 0
 
 
-_PUSHED: Final = frozenset({"http", "lambda", "aws", "grpc", "workflow"})
+_PUSHED: Final = frozenset({"http", "lambda", "aws", "grpc", "workflow", "canary"})
 DEFAULT_POOLS: Final = (
-    Pool("default", PoolKind.PUSH, _PUSHED, cpu=0.1, memory_mb=100, longest_seconds=LONGEST_IN_BATCH, batch=10),
-    Pool("long", PoolKind.PUSH, _PUSHED, cpu=0.5, memory_mb=768, longest_seconds=LONGEST_PUSH, queues=1),
+    Pool("default", PoolKind.PUSH, _PUSHED, cpu=0.1, memory_mb=40, longest_seconds=LONGEST_IN_BATCH, batch=10),
+    Pool("long", PoolKind.PUSH, _PUSHED, cpu=0.25, memory_mb=384, longest_seconds=LONGEST_PUSH, queues=1),
     Pool(
         "pull",
         PoolKind.PULL,
@@ -170,16 +170,22 @@ def worker_needs(target: Target, requirements: Requirements, timeout_seconds: in
     return Needs(needs.capabilities | {f"python:{target.handler}"}, needs.cpu, needs.memory_mb, needs.seconds)
 
 
-def pools_to_json(pools: Iterable[Pool]) -> list[dict[str, Any]]:
-    """Return the pools as JSON values, for the settings of the functions."""
-    return [{**asdict(pool), "kind": pool.kind.value, "capabilities": sorted(pool.capabilities)} for pool in pools]
+def pools_to_text(pools: Iterable[Pool]) -> list[str]:
+    """Return each pool as one short text, for the settings of the functions, which have little room."""
+    return [
+        f"{pool.name}/{pool.kind}/{','.join(sorted(pool.capabilities))}/{pool.cpu!r}/{pool.memory_mb}"
+        f"/{pool.longest_seconds}/{pool.batch}/{pool.queues}"
+        for pool in pools
+    ]
 
 
-def pools_from_json(stored: Sequence[Mapping[str, Any]]) -> Pools:
-    """Return the pools that `pools_to_json` wrote. Raise KeyError, TypeError or ValueError for anything else."""
-    return Pools(
-        tuple(
-            Pool(**{**fields, "kind": PoolKind(fields["kind"]), "capabilities": frozenset(fields["capabilities"])})
-            for fields in stored
-        )
-    )
+def pools_from_text(texts: Iterable[str]) -> Pools:
+    """Return the pools that `pools_to_text` wrote. Raise ValueError for anything else."""
+    return Pools(tuple(_pool_from_text(text) for text in texts))
+
+
+def _pool_from_text(text: str) -> Pool:
+    name, kind, capabilities, cpu, *numbers = text.split("/")
+    memory_mb, longest_seconds, batch, queues = (int(number) for number in numbers)
+    able = frozenset(capabilities.split(","))
+    return Pool(name, PoolKind(kind), able, float(cpu), memory_mb, longest_seconds, batch, queues)

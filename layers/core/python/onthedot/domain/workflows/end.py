@@ -9,6 +9,7 @@ from typing import Final
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import changes
+from onthedot.domain.runs.dead_letters import failed_under
 from onthedot.domain.runs.endings import closed, concluded, cut
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.records import TERMINAL, Record, Status
@@ -42,7 +43,7 @@ def end_of(job: Record, run_ended: Status, because: str | None, now: int, deploy
     to = _status(run_ended)
     ended = {**concluded(job, now, deployment), "reason": why, "waits_for": None}
     if to is Status.FAILED:
-        ended["failed_under"] = job.tenant
+        ended["failed_under"] = failed_under(job.tenant, job.run_id)
     return Move(job.run_id, Expect(frozenset({Status.WAITING}), {"dependents": job.dependents}), to, ended)
 
 
@@ -54,7 +55,7 @@ def never_made(job: Record, run_ended: Status, because: str | None, now: int, de
         status=to,
         waits_for=frozenset(),
         reason=_why(run_ended, because),
-        failed_under=job.tenant if to is Status.FAILED else None,
+        failed_under=failed_under(job.tenant, job.run_id) if to is Status.FAILED else None,
         **closed(now, deployment),
     )
 

@@ -1,7 +1,7 @@
 """Bounded, jittered retries of the entries that a batch call left undone. A 200 may contain failed entries."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from onthedot.domain.backoff import Backoff
@@ -58,5 +58,22 @@ def first_backoff() -> Backoff:
 
 
 def tens(messages: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Return the messages in batches of the size that SQS takes."""
-    return (messages[start : start + MESSAGES_PER_BATCH] for start in range(0, len(messages), MESSAGES_PER_BATCH))
+    """Return the messages in batches of the size that SQS takes. Ten of the largest messages fit into a request."""
+    return batches(messages, MESSAGES_PER_BATCH)
+
+
+def batches(
+    items: Iterable[Item], most: int, most_bytes: int = 0, size: Callable[[Item], int] = lambda _: 0
+) -> Iterator[Sequence[Item]]:
+    """Return the items in batches of at most so many, and of at most so many bytes. An item that is larger is alone."""
+    batch: list[Item] = []
+    left = most_bytes
+    for item in items:
+        needed = size(item)
+        if batch and (len(batch) == most or needed > left):
+            yield batch
+            batch, left = [], most_bytes
+        batch.append(item)
+        left -= needed
+    if batch:
+        yield batch

@@ -1,7 +1,7 @@
 """Content that is too large for a record, in S3."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 
 from onthedot.domain.errors import Unavailable
 from onthedot.engines.aws.errors import error_code, translated
+from onthedot.engines.aws.leftovers import batches
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 # the global host, which redirects readers of new buckets to a host that the signature does not cover. With the bucket
 # in the path, the link names the host of the region.
 S3_OPTIONS: Final = Config(signature_version="s3v4", s3={"addressing_style": "path"})
+_AT_ONCE: Final = 1_000
+"""The most keys that one call of S3 lists or deletes."""
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain; charset=utf-8"
 
@@ -41,6 +44,22 @@ class S3Blobs:
             if error_code(error) in ("NoSuchKey", "404"):
                 return None
             raise
+
+    def keys(self, prefix: str, after: str, limit: int) -> Sequence[str]:
+        with translated("list blobs"):
+            reply = self._client.list_objects_v2(
+                Bucket=self._bucket, Prefix=prefix, StartAfter=after, MaxKeys=min(limit, _AT_ONCE)
+            )
+        return [blob["Key"] for blob in reply.get("Contents", [])]
+
+    def delete(self, keys: Sequence[str]) -> None:
+        for some in batches(keys, _AT_ONCE):
+            with translated("delete blobs"):
+                reply = self._client.delete_objects(
+                    Bucket=self._bucket, Delete={"Objects": [{"Key": key} for key in some], "Quiet": True}
+                )
+            if errors := reply.get("Errors"):
+                raise Unavailable(f"delete blobs: {len(errors)} were not deleted: {errors[0].get('Code')}")
 
     def link(self, key: str, seconds: int) -> str | None:
         """Sign a link in this process, without a call. It expires with our own credentials if that is earlier."""
@@ -69,6 +88,12 @@ class LazyBlobs:
 
     def get(self, key: str) -> bytes | None:
         return self._blobs.get(key)
+
+    def keys(self, prefix: str, after: str, limit: int) -> Sequence[str]:
+        return self._blobs.keys(prefix, after, limit)
+
+    def delete(self, keys: Sequence[str]) -> None:
+        self._blobs.delete(keys)
 
     def link(self, key: str, seconds: int) -> str | None:
         return self._blobs.link(key, seconds)

@@ -12,6 +12,8 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import FIELDS, INTEGERS
 
 MEMORY: Final = ":memory:"
+FORMAT: Final = 1
+"""The format of the file, as SQLite's `user_version`. Files of the first version have 0, and the same tables."""
 _BUSY_SECONDS: Final = 10.0
 _TRANSIENT: Final = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
@@ -22,9 +24,11 @@ CREATE TABLE IF NOT EXISTS shard_progress (
     shard INTEGER PRIMARY KEY, done TEXT, tick_id TEXT, busy_until INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS shards (only INTEGER PRIMARY KEY CHECK (only = 1), steps TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS tokens (
-    token_hash TEXT PRIMARY KEY, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL, created_at INTEGER
+CREATE TABLE IF NOT EXISTS api_tokens (
+    token_hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL,
+    created_at INTEGER NOT NULL, expires_at INTEGER
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS api_tokens_expiry ON api_tokens (expires_at) WHERE expires_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS limits (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS gates (
     tenant TEXT, name TEXT, limits TEXT NOT NULL, PRIMARY KEY (tenant, name)
@@ -58,6 +62,17 @@ CREATE INDEX IF NOT EXISTS messages_by_time ON messages (queue, visible_at, id);
 """
 
 
+# Tokens of an earlier version have no id.
+_OLD_TOKENS: Final = (
+    "INSERT INTO api_tokens"
+    " SELECT token_hash, 'tok_' || lower(hex(randomblob(6))), tenant, role, name, created_at, NULL FROM tokens"
+)
+
+
+class NewerFile(Exception):
+    """A newer version of onthedot wrote the file. This version leaves it as it is."""
+
+
 class Database:
     """One connection behind one lock. Transactions of all threads run one after another, each atomic.
 
@@ -73,8 +88,13 @@ class Database:
         self._connection.row_factory = sqlite3.Row
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = FULL")
-        with self.transaction() as connection:
-            _create_missing(connection)
+        try:
+            with self.transaction() as connection:
+                _refuse_newer(connection, path)
+                _create_missing(connection)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -105,6 +125,13 @@ class Database:
         self.close()
 
 
+def _refuse_newer(connection: sqlite3.Connection, path: str | Path) -> None:
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > FORMAT:
+        raise NewerFile(f"{path} has format {found}, and this version of onthedot knows formats up to {FORMAT}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
 def _create_missing(connection: sqlite3.Connection) -> None:
     """Create missing tables, indexes and columns. A file of an earlier version gets the columns of new fields."""
     columns = {name: f'"{name}" {"INTEGER" if name in INTEGERS else ""}' for name in FIELDS}
@@ -119,6 +146,9 @@ def _create_missing(connection: sqlite3.Connection) -> None:
     connection.execute(_sparse_index("expiry", schema.TTL_ATTRIBUTE))
     for statement in _TABLES.split(";"):
         connection.execute(statement)
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").fetchone():
+        connection.execute(_OLD_TOKENS)
+        connection.execute("DROP TABLE tokens")
 
 
 def _sparse_index(name: str, *columns: str) -> str:

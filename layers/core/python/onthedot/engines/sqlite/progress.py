@@ -1,9 +1,9 @@
 """The progress of the claim and sweep passes in SQLite."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from onthedot.domain.runs.pass_progress import LONGEST_TICK_MS, ShardProgress
+from onthedot.domain.runs.pass_progress import LONGEST_TICK_MS, ShardProgress, last_tick
 from onthedot.engines.progress_text import progress_from, progress_text, text_before
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import TickLease
@@ -19,7 +19,7 @@ _REPLACE = (
 
 
 class SqliteProgressStore:
-    """A `ProgressStore` with one row for each shard."""
+    """A `ProgressStore` and `TickTimes` with one row for each shard."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -29,6 +29,12 @@ class SqliteProgressStore:
             values = (lease.shards[0], lease.tick_id, lease.until, now, now + LONGEST_TICK_MS)
             taken = connection.execute(_TAKE, values).rowcount
             return _read(connection, lease.shards) if taken else None
+
+    def last_ticks(self, shards: Sequence[int]) -> Mapping[int, int]:
+        with self._database.transaction() as connection:
+            rows = connection.execute("SELECT shard, done FROM shard_progress WHERE done IS NOT NULL").fetchall()
+        read = {row["shard"]: progress_from(row["shard"], row["done"]) for row in rows if row["shard"] in shards}
+        return {shard: last_tick(progress) for shard, progress in read.items() if progress is not None}
 
     def finish(
         self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]

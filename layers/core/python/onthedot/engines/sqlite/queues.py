@@ -11,6 +11,7 @@ from typing import Final
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.pools import MOST_RECEIVES, PoolKind
+from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.messages import Counts, Delivery, Letter, MessageTable
 from onthedot.ports import Clock, Deadline, Received, RunMessage, Tick
@@ -114,7 +115,7 @@ class SqliteTickQueue:
         deliveries = self._messages.receive(
             _TICKS, maximum, visibility_ms=self._visibility_ms, max_receives=self._max_receives
         )
-        return [ReceivedTick(_tick(delivery), delivery.receipt) for delivery in deliveries]
+        return [received for delivery in deliveries if (received := _received_tick(delivery)) is not None]
 
     def delete_tick(self, received: ReceivedTick) -> None:
         self._messages.delete(received.receipt)
@@ -133,26 +134,38 @@ def _letter(message: RunMessage, now: int) -> Letter:
     """
     seconds = min(max((message.fire_at - now) // 1000, 0), MAX_DELAY_SECONDS)
     body = {name: value for name, value in dataclasses.asdict(message).items() if value not in (None, ())}
-    return Letter(json.dumps(body), message.tenant, seconds * 1000)
+    return Letter(json.dumps({FORMAT_FIELD: FORMAT, **body}), message.tenant, seconds * 1000)
 
 
 def _received(delivery: Delivery) -> Received | None:
     try:
         fields = json.loads(delivery.body)
+        refuse_newer_message(fields)
+        known = {name: value for name, value in fields.items() if name in RunMessage.__slots__}
         priority = Priority(fields["priority"])
-        message = RunMessage(**{**fields, "priority": priority, "gates": tuple(fields.get("gates", ()))})
-    except (ValueError, KeyError, TypeError):
-        _LOG.error("unreadable_message", extra={"message_id": delivery.message_id})
+        message = RunMessage(**{**known, "priority": priority, "gates": tuple(fields.get("gates", ()))})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        _LOG.error("unreadable_message", extra={"message_id": delivery.message_id, "why": repr(error)[:200]})
         return None
     return Received(message, delivery.receipt, delivery.receive_count)
 
 
+def _received_tick(delivery: Delivery) -> ReceivedTick | None:
+    """Return the tick. One that cannot be read is delivered again, until it becomes a dead letter."""
+    try:
+        return ReceivedTick(_tick(delivery), delivery.receipt)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        _LOG.error("unreadable_tick", extra={"message_id": delivery.message_id, "why": repr(error)[:200]})
+        return None
+
+
 def _tick_body(tick: Tick) -> str:
-    return json.dumps({"group": tick.group, "shards": tick.shards, "planned_at": tick.planned_at})
+    return json.dumps({FORMAT_FIELD: FORMAT, "group": tick.group, "shards": tick.shards, "planned_at": tick.planned_at})
 
 
 def _tick(delivery: Delivery) -> Tick:
     fields = json.loads(delivery.body)
+    refuse_newer_message(fields)
     return Tick(
         group=fields["group"],
         shards=tuple(fields["shards"]),

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from onthedot.codec import Scalar, decode, encode, encode_field, unreadable
 from onthedot.domain.errors import UnreadableRecord
+from onthedot.domain.runs.dead_letters import dead_letter_partitions
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record
 from onthedot.domain.runs.slots import aside_slot, slot_shard
@@ -107,11 +108,18 @@ class SqliteRunStore:
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = (
             "SELECT * FROM runs WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
+            " AND tenant = ?"
             " ORDER BY finished_at DESC, run_id DESC LIMIT ?"
         )
         before = (_END_OF_TIME, "") if cursor is None else _position(cursor)
+        # One query for each partition: SQLite takes their order from the index.
         with self._database.transaction() as connection:
-            rows = connection.execute(query, (tenant, *before, limit + 1)).fetchall()
+            rows = [
+                row
+                for partition in dead_letter_partitions(tenant)
+                for row in connection.execute(query, (partition, *before, tenant, limit + 1))
+            ]
+        rows.sort(key=lambda row: (row["finished_at"], row["run_id"]), reverse=True)
         page = rows[:limit]
         runs, faulty = read_each(page, _run)
         return Page(runs, f"{page[-1]['finished_at']}/{page[-1]['run_id']}" if len(rows) > limit else None, faulty)

@@ -8,8 +8,6 @@ from datetime import date, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from onthedot.domain import compact_json
 from onthedot.domain.errors import OnthedotError
 from onthedot.domain.targets.allow_list import AllowList
@@ -17,7 +15,7 @@ from onthedot.domain.targets.types import AwsTarget
 from onthedot.ports import RESULT_BYTES, Answer, Call, Performer
 from onthedot.targets.answers import printable, refused, result_text
 from onthedot.targets.aws.clients import Clients, GarbledError, read_body, send
-from onthedot.targets.aws.failures import judge
+from onthedot.targets.aws.failures import AWS_ERRORS, judge
 from onthedot.targets.aws.uninterruptible import answer_in_time
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ class AwsCaller(Performer):
             tokens = _tokens(client.meta.service_model.operation_model(target.action), call.run_id)
             response = send(client, target.action, {**tokens, **arguments})
             return Answer(ok=True, result=_as_json(response))
-        except (ClientError, BotoCoreError, GarbledError) as error:
+        except AWS_ERRORS as error:
             return judge(call, error)
 
 

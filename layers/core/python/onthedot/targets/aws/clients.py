@@ -11,20 +11,19 @@ from onthedot.domain.errors import OnthedotError
 
 _MOST_CLIENTS: Final = 16
 _CONNECT_SECONDS: Final = 5.0
-USER_AGENT: Final = "onthedot-jobs"
-"""The mark of jobs' calls. The worker makes its own calls with the same role, and the role's policy denies the
-deployment's own resources to calls with this mark."""
+# Making a client is slow, and not thread-safe within a session.
+_making: Final = threading.Lock()
 
 
 class GarbledError(OnthedotError):
     """A reply that cannot be read as a reply of the service."""
 
 
-def make_client(service: Any, read_seconds: float, **connection: Any) -> Any:
+def make_client(service: Any, read_seconds: float, *, session: Any = None, **connection: Any) -> Any:
     """Return a client that waits this long for an answer and does not retry: runs have retries of their own.
 
-    `connection` holds the client's region, endpoint and keys outside AWS. Raise BotoCoreError when there is no such
-    service, or no region is configured.
+    `session` has the credentials, by default those of the process. `connection` holds the client's region, endpoint
+    and keys outside AWS. Raise BotoCoreError when there is no such service, or no region is configured.
     """
     import boto3  # noqa: PLC0415 - only a worker that makes such a call loads it
     from botocore.config import Config  # noqa: PLC0415
@@ -32,14 +31,15 @@ def make_client(service: Any, read_seconds: float, **connection: Any) -> Any:
     from onthedot import __version__  # noqa: PLC0415
 
     config = Config(
-        user_agent=f"{USER_AGENT}/{__version__}",
+        user_agent=f"onthedot/{__version__}",
         connect_timeout=min(_CONNECT_SECONDS, read_seconds),
         read_timeout=read_seconds,
         retries={"mode": "standard", "total_max_attempts": 1},
         max_pool_connections=32,
         tcp_keepalive=True,
     )
-    return boto3.client(service, config=config, **connection)
+    with _making:
+        return (session or boto3).client(service, config=config, **connection)
 
 
 class Clients:
@@ -50,8 +50,7 @@ class Clients:
 
     def __init__(self, make: Callable[[str, float], Any]) -> None:
         self._make = make
-        # Making a client is slow and not thread-safe. A thread may wait here: its caller does not wait for it
-        # beyond the time-out.
+        # A thread may wait here for a client that is being made: its caller does not wait for it beyond the time-out.
         self._lock = threading.Lock()
         self._made: OrderedDict[tuple[str, float], Any] = OrderedDict()
 

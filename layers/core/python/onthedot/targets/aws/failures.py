@@ -20,6 +20,7 @@ from botocore.exceptions import (
 from onthedot.engines.aws.errors import TRANSIENT, error_code
 from onthedot.ports import Answer, Call
 from onthedot.targets.answers import printable, refused, timed_out
+from onthedot.targets.aws.assumed_role import RoleNotAssumed
 from onthedot.targets.aws.clients import GarbledError
 
 MAX_ERROR: Final = 500
@@ -40,7 +41,9 @@ _TEMPORARY: Final = TRANSIENT | {
 _TEMPORARY_STATUSES: Final = frozenset({408, 429})
 
 
-AwsError = ClientError | BotoCoreError | GarbledError
+AwsError = ClientError | BotoCoreError | GarbledError | RoleNotAssumed
+AWS_ERRORS: Final = (ClientError, BotoCoreError, GarbledError, RoleNotAssumed)
+"""Every error of a call that `judge` turns into an answer."""
 
 
 def judge(call: Call, error: AwsError, *, temporary: frozenset[str] = frozenset()) -> Answer:
@@ -69,6 +72,8 @@ def _class_of(error: Exception) -> str:
             return "connection"
         case NoCredentialsError() | PartialCredentialsError():
             return "no_credentials"
+        case RoleNotAssumed():
+            return "role_not_assumed"
         case _:
             return type(error).__name__
 

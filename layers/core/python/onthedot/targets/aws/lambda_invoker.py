@@ -5,16 +5,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from onthedot.domain import compact_json
 from onthedot.domain.targets.allow_list import AllowList
 from onthedot.domain.targets.types import LambdaTarget
 from onthedot.ports import RESULT_BYTES, Answer, Call, Performer
 from onthedot.targets.answers import printable, refused, result_text
 from onthedot.targets.attempt_facts import attempt_facts
-from onthedot.targets.aws.clients import Clients, GarbledError, read_body, send
-from onthedot.targets.aws.failures import MAX_ERROR, judge
+from onthedot.targets.aws.clients import Clients, read_body, send
+from onthedot.targets.aws.failures import AWS_ERRORS, MAX_ERROR, judge
 from onthedot.targets.aws.uninterruptible import answer_in_time
 
 MAX_CONTEXT: Final = 3583
@@ -50,7 +48,7 @@ class LambdaInvoker(Performer):
         try:
             client = self._clients.client("lambda", call.timeout_ms)
             return _returned(send(client, "Invoke", _invocation(call, function)))
-        except (ClientError, BotoCoreError, GarbledError) as error:
+        except AWS_ERRORS as error:
             return judge(call, error, temporary=_TEMPORARY)
 
 

@@ -171,7 +171,8 @@ class _Connection:
 def _metadata(call: Call) -> tuple[tuple[str, str], ...]:
     facts = attempt_facts(call)
     ours = {f"x-onthedot-{name.replace('_', '-')}": facts[name] for name in ("job", "run", "attempt", "fire_time")}
-    return ("idempotency-key", facts["idempotency_key"]), *ours.items()
+    trace = (("traceparent", call.traceparent),) if call.traceparent else ()
+    return ("idempotency-key", facts["idempotency_key"]), *ours.items(), *trace
 
 
 def _uri(server: Server) -> str:

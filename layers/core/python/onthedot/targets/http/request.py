@@ -53,6 +53,8 @@ def _fields(call: Call, target: HttpTarget, *, has_body: bool) -> dict[str, str]
     defaults = {"Accept-Encoding": "identity", "User-Agent": f"onthedot/{__version__}"}
     if has_body:
         defaults["Content-Type"] = "application/json"
+    if call.traceparent:
+        defaults["Traceparent"] = call.traceparent
     facts = attempt_facts(call)
     about_the_run = {
         "Idempotency-Key": facts["idempotency_key"],

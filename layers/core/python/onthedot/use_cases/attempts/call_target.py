@@ -7,6 +7,7 @@ from onthedot.domain.runs.records import Definition, Record
 from onthedot.domain.targets.http_rules import body_of
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.domain.targets.webhooks import signature_headers
+from onthedot.domain.traces import traceparent
 from onthedot.ports import Answer, Call, Engine, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.access.signing_keys import keys_of
@@ -38,6 +39,7 @@ def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) ->
         timeout_ms=definition.timeout_seconds * 1000,
         signature=signature,
         stop=stop,
+        traceparent=traceparent(run.run_id, run.trace, run.attempt),
     )
 
 

@@ -1,12 +1,14 @@
 """Check a run before it starts: it is in time, its job still schedules it, the pool is right, and it is its turn.
 
 The last three are checks of a stamped run. A run that may not start now is settled at once: skipped with a reason, sent
-to another pool, or postponed.
+to another pool, or put on the list of runs that wait for their turn.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.domain.gates.limits import GateLimits
+from onthedot.domain.gates.names import GateId, turn_gate
 from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
@@ -20,11 +22,14 @@ from onthedot.use_cases import patience
 from onthedot.use_cases.attempts.skip_expired import skip_expired
 from onthedot.use_cases.dispatch.keep_jobs import keep_jobs
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.gates.ask_gates import Denied
+from onthedot.use_cases.gates.limited_gates import LimitedGate, SeenGate
+from onthedot.use_cases.gates.wait_at_gate import wait_at_gate
+from onthedot.use_cases.gates.waiting_runs import is_list_empty
 from onthedot.use_cases.outcomes import current_record, is_record_written, is_written
 from onthedot.use_cases.workflows.notify_children import notify_children
 
-LEAST_WAIT_MS: Final = 2_000
-LONGEST_WAIT_MS: Final = 60_000
+_ONE: Final = GateLimits(in_flight=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class MayStart:
     """The job's present definition, without the payload of an event's run. None: the run carries its own definition."""
     gates: tuple[str, ...] | None = None
     """The gates that the job names now. None: the run names its own."""
+    turn: GateId | None = None
+    """The gate at which the job's next run may wait for the end of this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +117,30 @@ def _skip(engine: Engine, message: RunMessage, why: str) -> Settled:
 
 
 def _take_turn(engine: Engine, job: Record, overlap: OverlapPolicy, message: RunMessage) -> MayStart | Settled:
-    """Let the run start if the job's run that started last has ended. Otherwise skip or postpone this run.
+    """Let the run start if the job's run that started last has ended. Otherwise skip this run, or let it wait.
 
     The job names the run that started last. Before this run may start, the job names this run instead. A redriven run
     waits for its turn under both policies, because a client asked for it.
     """
-    last_started_run = None
-    if job.last_started_run not in (None, message.run_id):
-        last_started_run = engine.store.get(job.last_started_run or "")
+    gate = turn_gate(job.tenant, job.job_id)
+    may_start = MayStart(job.definition, job.gates, gate if overlap is OverlapPolicy.QUEUE else None)
+    if job.last_started_run == message.run_id:
+        return may_start
+    last_started_run = None if job.last_started_run is None else engine.store.get(job.last_started_run)
     if last_started_run is None or last_started_run.status in TERMINAL:
-        if job.last_started_run == message.run_id or _name_last_started(engine, job, message.run_id):
-            return MayStart(job.definition, job.gates)
-        return _postpone(engine, message, "another run takes its turn")
+        if may_start.turn is not None and message.woken is None and _is_waited_for(engine, gate):
+            return _wait(engine, gate, message, "overlap: other runs wait before it")
+        if _name_last_started(engine, job, message.run_id):
+            return may_start
+        return _wait(engine, gate, message, "overlap: another run takes its turn")
     if overlap is OverlapPolicy.SKIP and not _is_redriven(engine, message):
         return _skip(engine, message, f"overlap: run {last_started_run.run_id} has not ended (policy skip)")
-    return _postpone(engine, message, f"overlap: waits for run {last_started_run.run_id}")
+    return _wait(engine, gate, message, f"overlap: waits for run {last_started_run.run_id}")
+
+
+def _is_waited_for(engine: Engine, gate: GateId) -> bool:
+    state = engine.gates.read(gate)
+    return state.is_flagged and not is_list_empty(engine, SeenGate(gate, _ONE, state))
 
 
 def _name_last_started(engine: Engine, job: Record, run_id: str) -> bool:
@@ -137,16 +153,13 @@ def _is_redriven(engine: Engine, message: RunMessage) -> bool:
     return run is not None and lifecycle.is_redriven(run)
 
 
-def _postpone(engine: Engine, message: RunMessage, why: str) -> Settled:
-    """Schedule the run for a later moment. The longer it has waited, the later the moment."""
-    now = engine.clock.now()
+def _wait(engine: Engine, gate: GateId, message: RunMessage, why: str) -> Settled:
+    """Put the run on the list of its job's runs that wait. The end of the run that started last wakes the first one."""
     run = _dispatched_run(engine, message)
     if run is None:
         return Settled("stale")
     why = _as_redriven(run, why)
-    at = now + min(max((now - run.nominal_at) // 4, LEAST_WAIT_MS), LONGEST_WAIT_MS)
-    move = lifecycle.postpone(run, at, now, why, generation=fresh_generation(), deployment=engine.deployment)
-    _move_and_send(engine, run, move)
+    wait_at_gate(engine, message, Denied(LimitedGate(gate, _ONE), engine.gates.read(gate)), why)
     return Settled(why)
 
 

@@ -102,4 +102,5 @@ def _carry_out(executor: RunExecutor, started: Started, following: NextRun) -> D
         answer = perform(engine, executor.performer, run, definition, stop)
         if stop.reason is not None:
             answer = answer_for_stopped(stop.reason, answer)
-        return Done(finish_run(engine, run, definition, answer, chance=executor.chance, accept=following.accept))
+        what = finish_run(engine, run, definition, answer, chance=executor.chance, accept=following.accept)
+        return Done(what, run)

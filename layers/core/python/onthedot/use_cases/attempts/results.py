@@ -6,7 +6,7 @@ from typing import Final
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Record
 from onthedot.ports import RESULT_BYTES, Blobs
-from onthedot.schema import RESULTS
+from onthedot.schema import RESULTS, blobs_of
 from onthedot.use_cases.jobs.payloads import LINK_SECONDS
 
 INLINE_BYTES: Final = 1024
@@ -38,7 +38,7 @@ def store_result(blobs: Blobs, run: Record, result: str | None) -> StoredResult:
     content = (result or "").encode()
     if len(content) <= INLINE_BYTES:
         return StoredResult(result)
-    key = f"{RESULTS}{run.run_id}/{run.attempt}-{run.attempt_token}"
+    key = f"{blobs_of(run.tenant, RESULTS)}{run.run_id}/{run.attempt}-{run.attempt_token}"
     try:
         blobs.put(key, content[:RESULT_BYTES])
     except Unavailable as error:

@@ -1,7 +1,7 @@
 """Start the attempt that a message names, on every kind of worker. A message may be delivered twice."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.ids import fresh_generation, is_stamped, job_id_of
@@ -14,7 +14,7 @@ from onthedot.use_cases.attempts.lost_attempts import end_lost_attempt
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.events.event_payloads import with_own_payload
 from onthedot.use_cases.gates.ask_gates import NEAR_MS, Denied, Permit, TooSoon, ask_gates
-from onthedot.use_cases.gates.give_back_places import give_back, give_back_places
+from onthedot.use_cases.gates.give_back_places import NO_PAGE, give_back, give_back_places
 from onthedot.use_cases.gates.wait_at_gate import flag_again, pass_on, wait_at_gate, wait_for_rate
 from onthedot.use_cases.outcomes import current_record, is_record_written
 from onthedot.use_cases.workflows.notify_children import notify_children
@@ -30,6 +30,8 @@ class Done:
     """The verdict that a message is not needed any more and may be deleted."""
 
     what: str
+    run: Record | None = field(default=None, compare=False, repr=False)
+    """The run, if this worker has performed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ def start_run(
         return Redeliver(ASK_AGAIN_MS, "the worker was stopped, and the job may name other gates by now")
     gates = message.gates if checked.gates is None else checked.gates
     permit = ask_gates(engine, message, gates, fresh_generation(), near_ms)
+    if isinstance(permit, Permit) and checked.turn is not None:
+        permit = replace(permit, held=(*permit.held, f"{NO_PAGE}#{checked.turn.named}"))
     run = _start_with(engine, message, worker_id, permit)
     if not isinstance(run, Record):
         return run
@@ -150,9 +154,15 @@ def _start(engine: Engine, message: RunMessage, worker_id: str, permit: Permit) 
         held=permit.held,
     )
     current = current_record(engine.store.move(move))
-    if current is not None and current.status is Status.RUNNING and current.attempt_token == permit.token:
-        return current
-    return _settle(engine, message, current, permit.at)
+    if current is None or current.status is not Status.RUNNING or current.attempt_token != permit.token:
+        return _settle(engine, message, current, permit.at)
+    now = engine.clock.now()
+    return _take_over(engine, current, now) if _is_too_late(current, now) else current
+
+
+def _is_too_late(run: Record, now: int) -> bool:
+    """Return whether the worker was stopped while it started the run, so that another attempt may begin at any time."""
+    return lifecycle.lease_is_over(run, now)
 
 
 def _settle(engine: Engine, message: RunMessage, current: Record | None, now: int) -> Verdict:

@@ -28,6 +28,7 @@ from onthedot.ports import Deadline, Engine
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.set_aside import read_aside
 from onthedot.use_cases.dispatch.slot_entries import read_slot_pages
+from onthedot.use_cases.shards.read_ticks import late_ticks
 
 _LOG: Final = logging.getLogger(__name__)
 BUCKETS_BEHIND: Final = 60
@@ -112,12 +113,14 @@ def audit_due_jobs(
     """Audit the jobs in the slots around the present, and give each report to `on_report`.
 
     Records that cannot be read or were set aside go to `on_unreadable`. Return the counts of jobs, of expected, missing
-    (holes), late and unread times, of unreadable records, and of slots that were out_of_time or unavailable.
+    (holes), late and unread times, of unreadable records, and of slots that were out_of_time or unavailable. With
+    `ticks_late` the scheduler itself is late.
     """
     now = engine.clock.now()
     around = range(bucket_of(now) - BUCKETS_BEHIND, bucket_of(now) + BUCKETS_AHEAD + 1)
     slots = [slot_name(SlotKind.FIRE, shard, bucket) for shard in _in_turn(shards, now) for bucket in around]
     work = _Round(engine, deadline, on_report, on_unreadable)
+    work.report_ticks()
     for shard in shards:
         work.report_aside(shard)
     for done, slot in enumerate(slots):
@@ -162,6 +165,18 @@ class _Round:
                 if job.kind is Kind.RECURRING and job.status is Status.ACTIVE:
                     self._audit_alone(job)
         return True
+
+    def report_ticks(self) -> None:
+        """Count and log ticks that are late."""
+        try:
+            late = late_ticks(self.engine)
+        except Unavailable as error:
+            self.counts["unavailable"] += 1
+            _LOG.warning("ticks_unavailable", extra={"error": str(error)})
+            return
+        if late is not None:
+            self.counts["ticks_late"] += 1
+            _LOG.error("ticks_late", extra={"why": late})
 
     def report_aside(self, shard: int) -> None:
         """Report the records of a shard that dispatchers have set aside."""

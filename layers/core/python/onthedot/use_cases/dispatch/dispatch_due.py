@@ -61,6 +61,9 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
         _send_claims_again(work)
     progress = {shard: _known(work, shard, before) or _first_progress(work, shard) for shard in tick.shards}
     after = _do_passes(work, progress)
+    if not work.counts["out_of_time"]:
+        ended_at = engine.clock.now()
+        after = {shard: replace(done, ticked_at=ended_at) for shard, done in after.items()}
     work.counts["overtaken_progress"] += len(progress_store.finish(lease, before, after))
     return work.counts
 

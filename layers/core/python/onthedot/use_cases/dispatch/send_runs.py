@@ -17,6 +17,7 @@ def message_for(run: Record | SlotEntry) -> RunMessage:
         gates=run.gates,
         woken=run.woken if isinstance(run, Record) else None,
         start_by=run.start_by,
+        trace=run.trace if isinstance(run, Record) else None,
     )
 
 

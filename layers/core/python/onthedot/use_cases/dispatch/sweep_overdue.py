@@ -241,7 +241,7 @@ def _give_back_places(sweep: Sweep, ended: Sequence[Record]) -> None:
 def _follow_up(sweep: Sweep, run: Record, act: Act) -> None:
     """Count a move that was applied, and notify the children."""
     sweep.counts[act.what] += 1
-    sweep.counts["waiting_long"] += waits_long(run, sweep.engine.clock.now())
+    sweep.counts["waiting_long"] += waits_long(run, sweep.engine.clock.now(), sweep.engine.deployment)
     _notify_children(sweep, lifecycle.applied(run, act.move))
 
 

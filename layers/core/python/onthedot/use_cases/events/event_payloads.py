@@ -9,7 +9,7 @@ from onthedot.domain import compact_json
 from onthedot.domain.events.paths import pick
 from onthedot.domain.runs.records import Definition, Record
 from onthedot.ports import Blobs
-from onthedot.schema import EVENT_PAYLOADS
+from onthedot.schema import EVENT_PAYLOADS, blobs_of
 from onthedot.use_cases.jobs.payloads import INLINE_BYTES, load_payload
 
 LARGEST: Final = 1024 * 1024
@@ -25,8 +25,9 @@ class Payloads:
     A large payload that is the same for many jobs is stored once.
     """
 
-    def __init__(self, blobs: Blobs, event: dict[str, Any]) -> None:
+    def __init__(self, blobs: Blobs, tenant: str, event: dict[str, Any]) -> None:
         self._blobs = blobs
+        self._prefix = blobs_of(tenant, EVENT_PAYLOADS)
         self._event = event
         self._stored: set[str] = set()
 
@@ -37,7 +38,7 @@ class Payloads:
             raise PayloadTooLarge(f"its payload would have {len(content):,} bytes, and {LARGEST:,} are allowed")
         if len(content) <= INLINE_BYTES:
             return replace(run, payload=content.decode())
-        key = f"{EVENT_PAYLOADS}{hashlib.sha256(content).hexdigest()}"
+        key = f"{self._prefix}{hashlib.sha256(content).hexdigest()}"
         if key not in self._stored:
             self._blobs.put(key, content)
             self._stored.add(key)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.names import QUEUE, GateId, gate_of_slot, waiting_slot
+from onthedot.domain.gates.names import QUEUE, TURN, GateId, gate_of_slot, waiting_slot
 from onthedot.domain.gates.state import GateState, Holder
 from onthedot.domain.reports.explain import Reason
 from onthedot.domain.reports.explain_gates import MOST_COUNTED, GateFacts, has_instant_at, waits_at, will_wait_at
@@ -41,6 +41,8 @@ def _facts(engine: Engine, gate: GateId, run: Record, now: int) -> GateFacts:
     before = _count_before(engine, gate, state, run)
     if gate.name == QUEUE:
         return GateFacts(None, state, 0, before, backlog=_backlog(engine, gate))
+    if gate.name == TURN:
+        return GateFacts(None, state, 0, before)
     limits = limits_of(engine, gate)
     pages = [state.holders] if state.capacity is None else engine.gates.pages(gate)
     holders = [holder for page in pages for holder in page]

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from onthedot.domain.access import NAME_RULE, RESERVED_TENANT, is_name
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.gates.limits import TenantLimits, problems
 from onthedot.domain.gates.names import tenant_gate
 from onthedot.ports import Engine
-from onthedot.use_cases.access.issue_token import LONGEST_NAME
 from onthedot.use_cases.gates.change_limits import change_limits
 
 
@@ -14,6 +14,8 @@ def put_limits(engine: Engine, tenant: str, limits: TenantLimits) -> None:
     """Set all limits of a tenant. When this returns they are in force everywhere. Raise InvalidRequest, Unavailable."""
     if found := [*_tenant_problems(tenant), *problems(limits)]:
         raise InvalidRequest(*found)
+    if tenant == RESERVED_TENANT:
+        raise InvalidRequest(Problem("tenant", f"{RESERVED_TENANT} has the stage's own jobs, which have no limits"))
 
     def write() -> None:
         engine.limits.put(tenant, replace(limits, put_at=engine.clock.now()))
@@ -31,6 +33,6 @@ def clear_limits(engine: Engine, tenant: str) -> bool:
 
 
 def _tenant_problems(tenant: str) -> list[Problem]:
-    if 0 < len(tenant) <= LONGEST_NAME and tenant.isprintable():
+    if is_name(tenant):
         return []
-    return [Problem("tenant", f"is not the name of a tenant; give 1 to {LONGEST_NAME} characters that can be printed")]
+    return [Problem("tenant", f"is not the name of a tenant; {NAME_RULE}")]

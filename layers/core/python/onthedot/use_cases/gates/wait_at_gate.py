@@ -57,8 +57,8 @@ def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Reco
     return None
 
 
-def wait_at_gate(engine: Engine, message: RunMessage, refused: Denied) -> Record | None:
-    """Put the run on the gate's waiting list.
+def wait_at_gate(engine: Engine, message: RunMessage, refused: Denied, why: str | None = None) -> Record | None:
+    """Put the run on the gate's waiting list. `why` is stored with the run.
 
     Return the run as it is stored now if another process has moved it, else None. Raise Unavailable: then the message
     must be delivered again.
@@ -67,7 +67,7 @@ def wait_at_gate(engine: Engine, message: RunMessage, refused: Denied) -> Record
     state = flag_gate(engine, gate, message.priority, engine.clock.now(), refused.state)
     slot = waiting_slot(gate, message.priority, shard_of(message.run_id, state.parts or 1))
     generation = fresh_generation()
-    move = lifecycle.wait(message.run_id, message.generation, slot, fresh_generation=generation)
+    move = lifecycle.wait(message.run_id, message.generation, slot, fresh_generation=generation, why=why)
     try:
         outcome = engine.store.move(move)
     except Unavailable:

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from onthedot.domain.errors import OnthedotError, Unavailable, UnreadableRecord
 from onthedot.domain.gates import places, rate
-from onthedot.domain.gates.names import GateId, keys_slot
+from onthedot.domain.gates.names import TURN, GateId, keys_slot
 from onthedot.domain.gates.state import GateChange, GateState
 from onthedot.domain.gates.turns import turns
 from onthedot.domain.ids import fresh_generation
@@ -30,7 +30,7 @@ from onthedot.use_cases import patience
 from onthedot.use_cases.attempts.skip_expired import skip_expired
 from onthedot.use_cases.dispatch.set_aside import fault_of, misplaced, set_aside
 from onthedot.use_cases.gates.flag_gate import FRESH_MS
-from onthedot.use_cases.gates.limited_gates import SeenGate, limits_of, see
+from onthedot.use_cases.gates.limited_gates import SeenGate, is_turn_free, limits_of, see
 from onthedot.use_cases.gates.waiting_runs import SET_ASIDE_MS, first_waiting
 from onthedot.use_cases.outcomes import is_written
 
@@ -173,6 +173,8 @@ def free_places(engine: Engine, seen: SeenGate, returned: ReturnedPlace | None =
         return ALL
     if limits.is_stopped:
         return 0
+    if seen.gate.name == TURN:
+        return int(is_turn_free(engine, seen.gate))
     free = ALL
     if limits.per_second is not None:
         free = min(free, rate.free_instants(limits, state, engine.clock.now()))

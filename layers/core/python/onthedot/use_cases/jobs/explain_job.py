@@ -9,12 +9,13 @@ from onthedot.domain.gates.names import gate_of_slot
 from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain, unreadable_reason
 from onthedot.domain.reports.explain_gates import name_gate
 from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
-from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Record, Status
+from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Kind, Record, Status
 from onthedot.domain.workers.pools import PoolKind, worker_needs
 from onthedot.ports import Deadline, Engine
 from onthedot.use_cases.gates.explain_gates import explain_at_gate, explain_stopped_gates
 from onthedot.use_cases.jobs.list_runs import recent_runs
 from onthedot.use_cases.jobs.read_jobs import read_job
+from onthedot.use_cases.shards.read_ticks import late_ticks
 
 PATIENCE_MS: Final = 3_000
 Fact = TypeVar("Fact")
@@ -47,7 +48,14 @@ def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
     backlog = _backlog(engine, run, now)
     parents = _known(unknown, "its parents", lambda: _parents(engine, job)) or []
     reasons = explain(job, now, backlog, latest, at_gate=at_gate, ahead=ahead, workers=waits, parents=parents)
-    return Explained(job, [*reasons, *(Reason("unknown", f"{what} cannot be read now") for what in unknown)])
+    late = _known(unknown, "the last tick", lambda: late_ticks(engine)) if _needs_ticks(job, run) else None
+    slow = [] if late is None else [Reason("scheduler_late", late)]
+    return Explained(job, [*slow, *reasons, *(Reason("unknown", f"{what} cannot be read now") for what in unknown)])
+
+
+def _needs_ticks(job: Record, run: Record) -> bool:
+    """Return whether the job or its latest run waits for a tick."""
+    return (job.kind is Kind.RECURRING and job.status is Status.ACTIVE) or run.status in SCHEDULED
 
 
 def _known(unknown: list[str], what: str, read: Callable[[], Fact]) -> Fact | None:

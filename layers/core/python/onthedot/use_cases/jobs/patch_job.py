@@ -15,7 +15,7 @@ from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
 from onthedot.ports import Engine
 from onthedot.use_cases.gates.check_gates import GateCheck
 from onthedot.use_cases.jobs.change_job import change_job
-from onthedot.use_cases.jobs.payloads import store_payload
+from onthedot.use_cases.jobs.payloads import Owner, store_payload
 from onthedot.use_cases.jobs.place_job import choose_pool, smallest_pool
 from onthedot.use_cases.jobs.release_runs import release_runs
 
@@ -68,7 +68,8 @@ def patch_job(engine: Engine, tenant: str, job_id: str, patch: JobPatch, if_matc
     cannot take.
     """
     # A large payload is stored once, even when the job changes meanwhile and is decided upon again.
-    payload = cache(lambda: store_payload(engine.blobs, Definition(HttpTarget(""), payload=patch.payload)))
+    owner, given = Owner(job_id, engine.clock.now()), Definition(HttpTarget(""), payload=patch.payload)
+    payload = cache(lambda: store_payload(engine.blobs, tenant, given, owner))
     gates = GateCheck(engine, tenant)
 
     def decide(job: Record, now: int) -> JobChange:

@@ -2,20 +2,41 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from onthedot.domain import compact_json
 from onthedot.domain.errors import PayloadGone
+from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs.records import Definition
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Blobs
-from onthedot.schema import PAYLOADS
+from onthedot.schema import PAYLOADS, blobs_of
 
 LINK_SECONDS: Final = 900
 """Seconds for which a link to a blob is valid."""
 INLINE_BYTES: Final = 1024
 """Larger payloads are blobs, so that each move of the record stays cheap."""
+_OWNED: Final = re.compile(rf"{PAYLOADS}[0-9a-f]+/(?P<job>job_[a-z2-7]+)/(?P<at>[0-9]{{1,16}})-[0-9a-f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The job that a blob is stored for, and the time."""
+
+    job_id: str
+    stored_at: int
+
+    def fresh_name(self) -> str:
+        """Return a name that no other blob of the tenant has."""
+        return f"{self.job_id}/{self.stored_at}-{fresh_generation()}"
+
+
+def owner_of(key: str) -> Owner | None:
+    """Return the owner of a payload by its key. None: it has none that a key can name."""
+    match = _OWNED.fullmatch(key)
+    return None if match is None else Owner(match["job"], int(match["at"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +47,17 @@ class ShownPayload:
     link: str | None
 
 
-def store_payload(blobs: Blobs, definition: Definition) -> Definition:
-    """Return the definition with a large payload moved to a blob.
+def store_payload(blobs: Blobs, tenant: str, definition: Definition, owner: Owner | None = None) -> Definition:
+    """Return the definition with a large payload moved to a blob. Raise Unavailable.
 
-    The blob's key is the hash of the content, so writing twice is harmless. Raise Unavailable.
+    The blob of a job has a key of its own, so that no other record can come to use it, and a pass can remove it when
+    the job does not (`remove_payloads`). Without an owner the key is a hash of the content, and the blob stays.
     """
     content = _as_json(definition)
     if len(content) <= INLINE_BYTES:
         return definition
-    key = f"{PAYLOADS}{hashlib.sha256(content).hexdigest()}"
+    name = hashlib.sha256(content).hexdigest() if owner is None else owner.fresh_name()
+    key = f"{blobs_of(tenant, PAYLOADS)}{name}"
     blobs.put(key, content)
     return replace(definition, payload=None, payload_ref=key)
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from onthedot.domain.errors import OnthedotError
-from onthedot.domain.gates.names import QUEUE, TENANT, gate_of_slot
+from onthedot.domain.gates.names import QUEUE, TENANT, TURN, gate_of_slot
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.schedules.recurrence import OverlapPolicy
 from onthedot.ports import Deadline, Engine
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import send_runs
@@ -41,7 +42,13 @@ def release_runs(engine: Engine, job: Record) -> int:
 
 def _waits_elsewhere(run: Record, job: Record) -> bool:
     gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
-    return gate is not None and gate.name not in (TENANT, QUEUE) and gate.named not in job.gates
+    if gate is None or gate.name in (TENANT, QUEUE):
+        return False
+    return _may_overlap(job) if gate.name == TURN else gate.named not in job.gates
+
+
+def _may_overlap(job: Record) -> bool:
+    return job.recurrence is None or job.recurrence.overlap is OverlapPolicy.ALLOW
 
 
 def _release(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> int:

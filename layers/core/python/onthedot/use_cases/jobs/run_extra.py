@@ -33,12 +33,12 @@ class Backfilled:
     """Fire times of the window that have no run yet: beyond the limit, or not stored in time."""
 
 
-def run_now(engine: Engine, tenant: str, job_id: str) -> Record:
+def run_now(engine: Engine, tenant: str, job_id: str, trace: str | None = None) -> Record:
     """Run the job now, and return the run. Raise JobNotFound, or JobConflict for a job that is stopped."""
     job = _running_job(engine, tenant, job_id, "run")
     now = engine.clock.now()
     run_id = extra_run_id(job_id, now, f"manual-{fresh_generation()}")
-    run = new_run(job, run_id, now, now, now=now, deployment=engine.deployment, trigger="manual")
+    run = new_run(job, run_id, now, now, now=now, deployment=engine.deployment, trigger="manual", trace=trace)
     engine.store.create(run)
     send_runs(engine, [run], Deadline.after(now, patience.REQUEST_MS))
     return run

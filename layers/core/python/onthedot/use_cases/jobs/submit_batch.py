@@ -16,8 +16,8 @@ from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.schedule_soon import schedule_all_soon
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.gates.check_gates import GateCheck
-from onthedot.use_cases.jobs.payloads import store_payload
-from onthedot.use_cases.jobs.submit_job import JobRequest, pool_for, record_for
+from onthedot.use_cases.jobs.payloads import Owner, store_payload
+from onthedot.use_cases.jobs.submit_job import JobRequest, id_for, pool_for, record_for
 from onthedot.use_cases.outcomes import Outcome, is_own, record_after_create
 from onthedot.use_cases.workflows.check_parents import ParentCheck
 
@@ -54,7 +54,7 @@ def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) ->
     """Return one answer for each request, in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
     engine = replace(engine, registry=_WorkersReadOnce(engine.registry))
     gates = GateCheck(engine, tenant)
-    stored = _with_stored_payloads(engine, [_with_pool(engine, tenant, request, gates) for request in requests])
+    stored = _with_stored_payloads(engine, tenant, [_with_pool(engine, tenant, request, gates) for request in requests])
     parents = ParentCheck(engine, tenant)
     made = [
         request if isinstance(request, OnthedotError) else _record(engine, tenant, request, parents, gates)
@@ -80,7 +80,7 @@ def _with_pool(engine: Engine, tenant: str, request: JobRequest, gates: GateChec
 
 
 def _with_stored_payloads(
-    engine: Engine, requests: Sequence[JobRequest | OnthedotError]
+    engine: Engine, tenant: str, requests: Sequence[JobRequest | OnthedotError]
 ) -> list[JobRequest | OnthedotError]:
     """Store large payloads side by side, before the clock is read for the slots."""
 
@@ -88,7 +88,9 @@ def _with_stored_payloads(
         if isinstance(request, OnthedotError):
             return request
         try:
-            return replace(request, definition=store_payload(engine.blobs, request.definition))
+            owner = Owner(id_for(tenant, request), engine.clock.now())
+            definition = store_payload(engine.blobs, tenant, request.definition, owner)
+            return replace(request, definition=definition, job_id=owner.job_id)
         except Unavailable as error:
             return error
 

@@ -17,7 +17,7 @@ from onthedot.schema import listed_under
 from onthedot.use_cases.dispatch.schedule_soon import schedule_soon
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.gates.check_gates import GateCheck
-from onthedot.use_cases.jobs.payloads import store_payload
+from onthedot.use_cases.jobs.payloads import Owner, store_payload
 from onthedot.use_cases.jobs.place_job import choose_pool, place_run
 from onthedot.use_cases.outcomes import is_own
 from onthedot.use_cases.workflows.check_parents import ParentCheck
@@ -44,6 +44,16 @@ class JobRequest:
     gates: tuple[str, ...] = ()
     """The gates that the job names, in the order of the request."""
     start_within_seconds: int | None = None
+    trace: str | None = None
+    """The trace of the API call."""
+    job_id: str | None = None
+    """The id, if it was chosen before the record is made."""
+
+
+def id_for(tenant: str, request: JobRequest) -> str:
+    """Return the id of the job that the request makes: that of its idempotency key, or a new one."""
+    key = request.idempotency_key
+    return fresh_job_id() if key is None else job_id_for_key(tenant, key)
 
 
 def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
@@ -84,10 +94,9 @@ def record_for(
     (gates or GateCheck(engine, tenant)).check(request.gates)
     # The payload is stored before the clock is read, because a slot must be written soon after the clock was read for
     # it.
-    definition = store_payload(engine.blobs, request.definition)
+    job_id = request.job_id or id_for(tenant, request)
+    definition = store_payload(engine.blobs, tenant, request.definition, Owner(job_id, engine.clock.now()))
     now = engine.clock.now()
-    key = request.idempotency_key
-    job_id = fresh_job_id() if key is None else job_id_for_key(tenant, key)
     record = Record(
         run_id=job_id,
         job_id=job_id,
@@ -104,6 +113,7 @@ def record_for(
         workflow=job_id if isinstance(definition.target, WorkflowTarget) else None,
         gates=tuple(sorted(request.gates)),
         start_within_seconds=request.start_within_seconds,
+        trace=request.trace,
     )
     if not request.parents:
         return record

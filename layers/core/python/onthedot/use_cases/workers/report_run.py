@@ -10,6 +10,7 @@ from onthedot.ports import Answer, Engine, Moved, Received
 from onthedot.use_cases.attempts.finish_run import FENCED_OFF, failure_of, finish_run
 from onthedot.use_cases.attempts.start_run import definition_of
 from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.use_cases.jobs.read_jobs import read_own
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 from onthedot.use_cases.workers.receipts import SealedReceipt
 
@@ -71,7 +72,7 @@ def complete_run(
 
 
 def _read(engine: Engine, tenant: str | None, run_id: str) -> Record:
-    run = engine.store.get(run_id)
+    run = engine.store.get(run_id) if tenant is None else read_own(engine, tenant, run_id)
     if run is None or run.run_id != run_id or tenant not in (None, run.tenant):
         raise JobNotFound(run_id)
     return run

@@ -75,7 +75,7 @@ def submit_workflow(engine: Engine, tenant: str, request: JobRequest, members: S
     """
     routed = _with_pools(engine, tenant, members)
     with ThreadPoolExecutor(UPLOADS) as uploads:
-        stored = list(uploads.map(lambda member: _with_stored_payload(engine, member), routed))
+        stored = list(uploads.map(lambda member: _with_stored_payload(engine, tenant, member), routed))
     definition = replace(
         request.definition, target=WorkflowTarget(), payload=Workflow(tuple(stored)).to_payload(), retry=MAKING
     )
@@ -98,6 +98,6 @@ def _with_pools(engine: Engine, tenant: str, members: Sequence[Member]) -> list[
     return routed
 
 
-def _with_stored_payload(engine: Engine, member: Member) -> Member:
-    """Store a large payload once, for all graphs that the workflow makes."""
-    return replace(member, definition=store_payload(engine.blobs, member.definition))
+def _with_stored_payload(engine: Engine, tenant: str, member: Member) -> Member:
+    """Store a large payload once, for all graphs that the workflow makes. Jobs of any of them may need it later."""
+    return replace(member, definition=store_payload(engine.blobs, tenant, member.definition))

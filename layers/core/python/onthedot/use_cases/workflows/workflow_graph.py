@@ -13,6 +13,7 @@ from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.endings import cut
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.runs.start_window import last_start
+from onthedot.domain.traces import trace_of
 from onthedot.domain.workflows.graph import Graph, Node
 from onthedot.ports import Engine
 from onthedot.schema import listed_under
@@ -110,6 +111,7 @@ def _record(
         listed_under=listed_under(run.tenant, job_id),
         gates=tuple(sorted(member.gates)),
         start_within_seconds=member.start_within_seconds,
+        trace=trace_of(run.run_id, run.trace),
     )
     if member.depends_on:
         parents = tuple(ids[key] for key in member.depends_on)

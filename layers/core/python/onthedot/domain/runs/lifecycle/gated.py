@@ -13,10 +13,10 @@ from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import shard_of, watch_slot
 
 
-def wait(run_id: str, generation: str, slot: str, *, fresh_generation: str) -> Move:
+def wait(run_id: str, generation: str, slot: str, *, fresh_generation: str, why: str | None = None) -> Move:
     """Put a run that found no place on a waiting list. Its messages become void."""
     changes = {"slot": slot, "generation": fresh_generation, "claim_token": None, "resends": 0, "woken": None}
-    return Move(run_id, _sent(generation), Status.PENDING, changes)
+    return Move(run_id, _sent(generation), Status.PENDING, changes if why is None else {**changes, "reason": why})
 
 
 def wait_for_queue(run_id: str, generation: str, fire_slot: str, slot: str) -> Move:

@@ -95,17 +95,6 @@ def reroute(run: Record, pool: str, now: int, why: str, *, generation: str, depl
     )
 
 
-def postpone(run: Record, at: int, now: int, why: str, *, generation: str, deployment: Deployment) -> Move:
-    """Schedule a run for later, under a new generation, because it has to wait for its turn."""
-    placed = place(run.job_id, at, now, deployment)
-    return Move(
-        run.run_id,
-        _sent(run.generation),
-        placed.status,
-        {**rescheduled(at, generation, placed), "reason": why},
-    )
-
-
 def skip(
     run_id: str, generation: str, now: int, why: str, deployment: Deployment, *, half_done: Record | None = None
 ) -> Move:

@@ -14,6 +14,7 @@ from onthedot.domain.gates.limits import GateLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import GateChange, GateState, Holder
 from onthedot.domain.runs.records import Priority
+from onthedot.engines.aws.dynamodb.formats import FORMAT, is_newer, refuse_newer_item
 from onthedot.engines.aws.dynamodb.keys import (
     gate_key,
     gate_limits_key,
@@ -124,7 +125,8 @@ class DynamoGateStore:
 
     def _update(self, action: str, gate: GateId, page: int, update: "_Update") -> GateAnswer:
         # Each write keeps the item for some weeks more, also one that gives a place back at a gate without an item.
-        update.names["#ttl"] = TTL_ATTRIBUTE
+        update.names |= {"#ttl": TTL_ATTRIBUTE, "#format": FORMAT}
+        update.tests.append("attribute_not_exists(#format)")
         update.clauses["SET"].append(f"#ttl = {update.value(expires_at(self._clock.now()))}")
         try:
             with translated(action):
@@ -229,7 +231,11 @@ def _update_of(change: GateChange) -> _Update:
 
 
 def _state(item: Mapping[str, Any]) -> GateState:
-    """Return the state from its item. What cannot be read counts as missing, except a holder, which has its place."""
+    """Return the state from its item. What cannot be read counts as missing, except a holder, which has its place.
+
+    Raise Unavailable when a newer version wrote it.
+    """
+    refuse_newer_item(item, "the gate")
     integers = {name: _read_value(item, name, "N", int) for name in _INTEGERS}
     holders: Sequence[str] = _read_value(item, "holders", "SS", list) or ()
     letters: Sequence[str] = _read_value(item, "priorities", "SS", list) or ()
@@ -251,4 +257,4 @@ def _read_value(item: Mapping[str, Any], name: str, kind: str, read: Callable[[A
 
 def _limits(tenant: str, item: Mapping[str, Any]) -> tuple[str, GateLimits]:
     name = gate_name_of(item)
-    return name, gate_limits_or_stop(tenant, name, item.get(_LIMITS, {}).get("S"))
+    return name, gate_limits_or_stop(tenant, name, None if is_newer(item) else item.get(_LIMITS, {}).get("S"))

@@ -9,6 +9,7 @@ from onthedot.schema import PARTITION_KEY, SORT_KEY
 JOB_SORT_KEY: Final = "job"
 RUN_PREFIX: Final = "run#"
 TOKEN_PREFIX: Final = "token#"  # noqa: S105 (a prefix, no secret)
+TOKENS_PARTITION: Final = "tokens"
 LIMITS_PARTITION: Final = "limits"
 PROGRESS_PREFIX: Final = "progress#"
 SHARDS_PARTITION: Final = "shards"
@@ -18,6 +19,8 @@ PATTERN_PREFIX: Final = "pattern#"
 EVENT_PREFIX: Final = "event#"
 GATE_PREFIX: Final = "gate#"
 GATES_PREFIX: Final = "gates#"
+_OTHER_PARTITIONS: Final = frozenset({"", TOKENS_PARTITION, LIMITS_PARTITION, SHARDS_PARTITION, WORKERS_PARTITION})
+"""The partitions without a `#` that have no records. DynamoDB has no empty key."""
 
 Key = dict[str, Any]
 
@@ -32,6 +35,15 @@ def run_key(run_id: str) -> Key:
     return _key(job_id, RUN_PREFIX + tail if tail else JOB_SORT_KEY)
 
 
+def may_be_record(run_id: str) -> bool:
+    """Return whether a record may have the id. One that a user made up may name the partition of other items.
+
+    IAM refuses a whole batch in which one key is that of a token.
+    """
+    partition = run_id.partition(".")[0]
+    return partition not in _OTHER_PARTITIONS and "#" not in partition
+
+
 def run_id_of(item: Mapping[str, Any]) -> str:
     job_id, sort = str(item[PARTITION_KEY]["S"]), str(item[SORT_KEY]["S"])
     return job_id if sort == JOB_SORT_KEY else f"{job_id}.{sort.removeprefix(RUN_PREFIX)}"
@@ -43,6 +55,21 @@ def job_id_of(item: Mapping[str, Any]) -> str:
 
 def token_key(token_hash: str) -> Key:
     return _key(TOKEN_PREFIX + token_hash, "token")
+
+
+def listed_token_key(token_id: str) -> Key:
+    """Return the key of a token's entry on the list. All entries are in one partition."""
+    return _key(TOKENS_PARTITION, token_id)
+
+
+def is_of_tenant(item: Mapping[str, Any], tenant: str) -> bool:
+    """Return whether an item belongs to the tenant, by its key or its attribute. Workers have neither."""
+    partition = str(item[PARTITION_KEY]["S"])
+    if partition in (GATES_PREFIX + tenant, SIGNING_PREFIX + tenant):
+        return True
+    # The length of the name comes first, so that no other tenant's partition begins in the same way.
+    own = tuple(f"{prefix}{len(tenant)}:{tenant}#" for prefix in (GATE_PREFIX, PATTERN_PREFIX, EVENT_PREFIX))
+    return partition.startswith(own) or item.get("tenant") == {"S": tenant}
 
 
 def limits_key(part: str) -> Key:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from onthedot import registry_codec
 from onthedot.domain.gates.limits import Limits, TenantLimits
+from onthedot.engines.aws.dynamodb.formats import is_newer
 from onthedot.engines.aws.dynamodb.keys import LIMITS_PARTITION, Key, limits_key
 from onthedot.engines.aws.errors import translated
 from onthedot.engines.gate_limits import tenant_limits_or_stop
@@ -32,7 +33,7 @@ class DynamoLimitsStore:
         for item in self._items():
             name = item[SORT_KEY]["S"]
             try:
-                tenants[name.removeprefix(_TENANT_PREFIX)] = registry_codec.limits_of(item[_LIMITS]["S"])
+                tenants[name.removeprefix(_TENANT_PREFIX)] = registry_codec.limits_of(_text(item) or "")
             except registry_codec.DAMAGED as error:
                 # One damaged item must not stop the runs of all tenants.
                 _LOG.error("limits_unreadable", extra={"item": name, "why": repr(error)})
@@ -42,7 +43,7 @@ class DynamoLimitsStore:
         with translated("find limits"):
             reply = self._client.get_item(TableName=self._table, Key=_key(tenant), ConsistentRead=True)
         item = reply.get("Item")
-        return None if item is None else tenant_limits_or_stop(tenant, item.get(_LIMITS, {}).get("S"))
+        return None if item is None else tenant_limits_or_stop(tenant, _text(item))
 
     def put(self, tenant: str, limits: TenantLimits | None) -> None:
         with translated("put limits"):
@@ -67,6 +68,11 @@ class DynamoLimitsStore:
             if "LastEvaluatedKey" not in reply:
                 return
             start = {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+
+
+def _text(item: Mapping[str, Any]) -> str | None:
+    text: str | None = item.get(_LIMITS, {}).get("S")
+    return None if is_newer(item) else text
 
 
 def _key(tenant: str) -> Key:

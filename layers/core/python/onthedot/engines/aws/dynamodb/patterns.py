@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from onthedot.domain.errors import Unavailable
+from onthedot.engines.aws.dynamodb.formats import is_newer
 from onthedot.engines.aws.dynamodb.keys import event_key, pattern_key, pattern_partition
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import retry_leftovers
@@ -102,6 +103,13 @@ class DynamoPatternStore:
 
 
 def _entry(item: Mapping[str, Any]) -> PatternEntry:
-    """Return the entry. Without its pattern it cannot be read, and the reader of its pattern says so."""
+    """Return the entry. Without its pattern it cannot be read, and the reader of its pattern says so.
+
+    Nor can that of a newer version.
+    """
     job_id, _, name = str(item[SORT_KEY]["S"]).partition("#")
-    return PatternEntry(job_id, name, item.get("pattern", {}).get("S", ""), int(item.get("put_at", {}).get("N", 0)))
+    return PatternEntry(job_id, name, _pattern(item), int(item.get("put_at", {}).get("N", 0)))
+
+
+def _pattern(item: Mapping[str, Any]) -> str:
+    return "" if is_newer(item) else str(item.get("pattern", {}).get("S", ""))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.pass_progress import LONGEST_TICK_MS, ShardProgress
+from onthedot.domain.runs.pass_progress import LONGEST_TICK_MS, ShardProgress, last_tick
+from onthedot.engines.aws.dynamodb.formats import FORMAT, refuse_newer_item
 from onthedot.engines.aws.dynamodb.keys import progress_key, progress_shard
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.progress_text import progress_from, progress_text, text_before
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 STATEMENTS_PER_BATCH: Final = 25
+KEYS_PER_BATCH: Final = 100
 _FREE: Final = (
     "attribute_not_exists(#busy_until) OR #busy_until <= :now OR #busy_until > :longest OR #tick_id = :tick_id"
 )
 
 
 class DynamoProgressStore:
-    """A `ProgressStore` with three requests for each tick, however many shards its group has (up to 25).
+    """A `ProgressStore` and `TickTimes`, with three requests for each tick of a group of up to 25 shards.
 
     The item of the first shard also has the lease of the tick.
     """
@@ -40,8 +42,8 @@ class DynamoProgressStore:
                     TableName=self._table,
                     Key=progress_key(lease.shards[0]),
                     UpdateExpression="SET #tick_id = :tick_id, #busy_until = :until",
-                    ConditionExpression=_FREE,
-                    ExpressionAttributeNames={"#tick_id": "tick_id", "#busy_until": "busy_until"},
+                    ConditionExpression=f"attribute_not_exists(#format) AND ({_FREE})",
+                    ExpressionAttributeNames={"#tick_id": "tick_id", "#busy_until": "busy_until", "#format": FORMAT},
                     ExpressionAttributeValues={
                         ":tick_id": {"S": lease.tick_id},
                         ":until": {"N": str(lease.until)},
@@ -49,17 +51,30 @@ class DynamoProgressStore:
                         ":longest": {"N": str(now + LONGEST_TICK_MS)},
                     },
                     ReturnValues="ALL_NEW",
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 )
         except ClientError as error:
             if error_code(error) != "ConditionalCheckFailedException":
                 raise
+            _refuse_newer([error.response.get("Item", {})])  # type: ignore[list-item]
             return None
         items = [reply["Attributes"], *self._read(lease.shards[1:])]
+        _refuse_newer(items)
         texts = {progress_shard(item): item["done"]["S"] for item in items if "done" in item}
         read = {shard: progress_from(shard, text) for shard, text in texts.items()}
         for shard in [shard for shard, progress in read.items() if progress is None]:
             self._remove(shard, texts[shard])
         return {shard: progress for shard, progress in read.items() if progress is not None}
+
+    def last_ticks(self, shards: Sequence[int]) -> Mapping[int, int]:
+        items = [item for start in range(0, len(shards), KEYS_PER_BATCH) for item in self._some(shards, start)]
+        _refuse_newer(items)
+        texts = {progress_shard(item): item["done"]["S"] for item in items if "done" in item}
+        read = {shard: progress_from(shard, text) for shard, text in texts.items()}
+        return {shard: last_tick(progress) for shard, progress in read.items() if progress is not None}
+
+    def _some(self, shards: Sequence[int], start: int) -> Sequence[Mapping[str, Any]]:
+        return self._read(shards[start : start + KEYS_PER_BATCH], consistent=False)
 
     def _remove(self, shard: int, text: str) -> None:
         """Remove a text that cannot be read, unless another tick has replaced it."""
@@ -73,12 +88,13 @@ class DynamoProgressStore:
                 ExpressionAttributeValues={":text": {"S": text}},
             )
 
-    def _read(self, shards: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+    def _read(self, shards: Sequence[int], *, consistent: bool = True) -> Sequence[Mapping[str, Any]]:
         if not shards:
             return []
         keys = [progress_key(shard) for shard in shards]
         with translated("read progress"):
-            reply = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys, "ConsistentRead": True}})
+            wanted: Any = {self._table: {"Keys": keys, "ConsistentRead": consistent}}
+            reply = self._client.batch_get_item(RequestItems=wanted)
         if reply["UnprocessedKeys"]:
             # A tick that took a throttled shard for a new one would begin at the wrong bucket.
             raise Unavailable("read progress: some shards were not read")
@@ -120,6 +136,12 @@ class DynamoProgressStore:
                 raise
             return False
         return True
+
+
+def _refuse_newer(items: Sequence[Mapping[str, Any]]) -> None:
+    """Raise Unavailable when a newer version wrote any of the items. Its own dispatchers do the ticks."""
+    for item in items:
+        refuse_newer_item(item, "the progress of a shard")
 
 
 def _replace(table: str, lease: TickLease, shard: int, before: ShardProgress, after: ShardProgress) -> Any:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from onthedot import registry_codec
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.targets.webhooks import SigningKey
 from onthedot.domain.workers.records import MOST_ASSIGNED, Load, WorkerRecord, expiry_of
+from onthedot.engines.aws.dynamodb.formats import refuse_newer_item
 from onthedot.engines.aws.dynamodb.keys import WORKERS_PARTITION, signing_key, worker_key
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.ports import Clock
@@ -133,7 +135,10 @@ class DynamoSigningStore:
     def keys(self, tenant: str) -> Sequence[SigningKey]:
         with translated("signing keys"):
             reply = self._client.get_item(TableName=self._table, Key=signing_key(tenant), ConsistentRead=True)
-        return registry_codec.keys_of(reply["Item"]["keys"]["S"]) if "Item" in reply else ()
+        if "Item" not in reply:
+            return ()
+        refuse_newer_item(reply["Item"], "the signing key")
+        return registry_codec.keys_of(reply["Item"]["keys"]["S"])
 
     def replace(self, tenant: str, seen: Sequence[SigningKey], keys: Sequence[SigningKey]) -> bool:
         item = {**signing_key(tenant), "keys": _text(registry_codec.keys_text(keys))}
@@ -173,9 +178,10 @@ def _readable(items: Iterable[Mapping[str, Any]], now: int) -> Iterator[WorkerRe
     """Yield the workers that have not expired. A worker that cannot be read counts as unknown: it registers again."""
     for item in items:
         try:
+            refuse_newer_item(item, "the worker")
             if not _has_expired(item, now):
                 yield _to_worker(item)
-        except registry_codec.DAMAGED as error:
+        except (*registry_codec.DAMAGED, Unavailable) as error:
             _LOG.error("worker_unreadable", extra={"worker": str(item[SORT_KEY]["S"]), "why": repr(error)})
 
 

@@ -7,6 +7,7 @@ from botocore.exceptions import ClientError
 
 from onthedot.domain import shard_history
 from onthedot.domain.shard_history import ShardHistory
+from onthedot.engines.aws.dynamodb.formats import refuse_newer_item
 from onthedot.engines.aws.dynamodb.keys import shards_key
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.ports import Page
@@ -66,7 +67,10 @@ class DynamoShardStore:
     def _read_text(self) -> str | None:
         with translated("read shards"):
             reply = self._client.get_item(TableName=self._table, Key=shards_key(), ConsistentRead=True)
-        return reply["Item"]["steps"]["S"] if "Item" in reply else None
+        if "Item" not in reply:
+            return None
+        refuse_newer_item(reply["Item"], "the number of shards")
+        return reply["Item"]["steps"]["S"]
 
 
 def _history(text: str | None) -> ShardHistory:

@@ -2,10 +2,9 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
@@ -14,8 +13,9 @@ from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import aside_slot, slot_shard
+from onthedot.engines.aws.dynamodb.dead_letters import page_of_failed
 from onthedot.engines.aws.dynamodb.items import to_entry, to_item, to_run
-from onthedot.engines.aws.dynamodb.keys import RUN_PREFIX, run_id_of, run_key
+from onthedot.engines.aws.dynamodb.keys import RUN_PREFIX, may_be_record, run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import (
     insert_statement,
     partiql_statement,
@@ -23,17 +23,22 @@ from onthedot.engines.aws.dynamodb.moves import (
     update_item_arguments,
 )
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
-from onthedot.engines.aws.leftovers import retry_leftovers
+from onthedot.engines.aws.leftovers import batches, retry_leftovers
 from onthedot.engines.entries import read_each
 from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
-from onthedot.schema import DUE, FAILURES, PARTITION_KEY, SORT_KEY
+from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 _LOG: Final = logging.getLogger(__name__)
 STATEMENTS_PER_BATCH: Final = 25
+BYTES_PER_BATCH: Final = 4 * 1024 * 1024
+"""The most bytes of a batch of statements. AWS names no limit of its own, so this is that of its transactions."""
+BYTES_PER_CHARACTER: Final = 12
+"""The most bytes of a character in a request: JSON writes two escapes for a character beyond the first plane."""
 KEYS_PER_BATCH: Final = 100
+"""AWS answers with up to 16 MB and names the keys that are left, which are read by the next call."""
 SLOT_PAGE: Final = 2_500
 _READ_PATIENCE_MS: Final = 5_000
 _INVALID: Final = "ValidationError"
@@ -42,7 +47,6 @@ _CONDITION_FAILED: Final = "ConditionalCheckFailedException"
 _PERMANENT: Final = frozenset({_INVALID, _REJECTED, "ItemCollectionSizeLimitExceeded"})
 _REFUSALS: Final = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
 
-Item = TypeVar("Item")
 Outcome = Moved | Refused | Undecided
 
 
@@ -70,6 +74,8 @@ class DynamoRunStore:
         return None
 
     def get(self, run_id: str) -> Record | None:
+        if not may_be_record(run_id):
+            return None
         with translated("get"):
             reply = self._client.get_item(TableName=self._table, Key=run_key(run_id), ConsistentRead=True)
         return to_run(reply["Item"]) if "Item" in reply else None
@@ -88,9 +94,10 @@ class DynamoRunStore:
             unread: Mapping[str, Any] = reply["UnprocessedKeys"]
             return [run_id_of(key) for key in unread.get(self._table, {}).get("Keys", [])]
 
-        # DynamoDB rejects a whole batch with an empty key. No record has an empty id.
-        batches = _batches([run_id for run_id in dict.fromkeys(run_ids) if run_id], KEYS_PER_BATCH)
-        unread = [run_id for batch in batches for run_id in retry_leftovers(batch, attempt, self._clock, deadline)]
+        # DynamoDB and IAM reject a whole batch for one key.
+        possible = [run_id for run_id in dict.fromkeys(run_ids) if may_be_record(run_id)]
+        wanted = batches(possible, KEYS_PER_BATCH)
+        unread = [run_id for batch in wanted for run_id in retry_leftovers(batch, attempt, self._clock, deadline)]
         return ReadRecords(found, faulty, frozenset(unread))
 
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Outcome]:
@@ -175,7 +182,10 @@ class DynamoRunStore:
                     unnamed.append(run_id)
             return [run_id for run_id in pending if _may_pass(outcomes[run_id])]
 
-        for number, batch in enumerate(_batches(list(statements), STATEMENTS_PER_BATCH)):
+        in_batches = batches(
+            statements, STATEMENTS_PER_BATCH, BYTES_PER_BATCH, lambda run_id: _bytes(statements[run_id])
+        )
+        for number, batch in enumerate(in_batches):
             if number and not deadline.allows(self._clock.now()):
                 break
             retry_leftovers(batch, attempt, self._clock, deadline)
@@ -220,25 +230,13 @@ class DynamoRunStore:
         return Page(entries, json.dumps(last) if last else None, faulty)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
-        with translated("failed"):
-            reply = self._client.query(
-                TableName=self._table,
-                IndexName=FAILURES.name,
-                KeyConditionExpression="#tenant = :tenant",
-                ExpressionAttributeNames={"#tenant": FAILURES.partition_key},
-                ExpressionAttributeValues={":tenant": {"S": tenant}},
-                ScanIndexForward=False,
-                Limit=limit,
-                **start,
-            )
-        ids = [run_id_of(item) for item in reply["Items"]]
+        ids, further = page_of_failed(self._client, self._table, tenant, limit, cursor)
         read = self.get_many(ids, Deadline.after(self._clock.now(), _READ_PATIENCE_MS))
         if read.unread:  # a page without these runs would claim that they are not dead letters
             raise Unavailable(f"failed: {len(read.unread)} runs could not be read")
-        last = reply.get("LastEvaluatedKey")
-        runs = [read.found[i] for i in ids if i in read.found and read.found[i].status is Status.FAILED]
-        return Page(runs, json.dumps(last) if last else None, list(read.unreadable.values()))
+        known = [read.found[i] for i in ids if i in read.found]
+        runs = [run for run in known if run.status is Status.FAILED and run.tenant == tenant]
+        return Page(runs, further, [one for one in read.unreadable.values() if one.tenant == tenant])
 
     def _current(self, error: ClientError, run_id: str) -> Record | None:
         """Return the record for which the condition failed. Raise any other error again."""
@@ -272,7 +270,6 @@ def _may_pass(outcome: Outcome) -> bool:
     return isinstance(outcome, Undecided) and outcome.why.split(":")[0] in TRANSIENT
 
 
-def _batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
-    rest = iter(items)
-    while batch := list(islice(rest, size)):
-        yield batch
+def _bytes(statement: Mapping[str, Any]) -> int:
+    """Return the most bytes that a statement can need in a request. This is quicker than to encode it twice."""
+    return BYTES_PER_CHARACTER * len(repr(statement))

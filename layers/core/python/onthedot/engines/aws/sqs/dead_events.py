@@ -9,6 +9,8 @@ from onthedot.engines.aws.errors import translated
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
+QUEUE: Final = "events-dlq"
+"""The name of the queue, after the base of the stage."""
 LARGEST: Final = 250 * 1024
 """The most bytes of a message body: the limit of SQS, less some reserve."""
 

@@ -19,6 +19,7 @@ from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH
 from onthedot.engines.aws.sqs.sending import QueueSender
+from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
 from onthedot.ports import Clock, Deadline, Received, RunMessage
 
 if TYPE_CHECKING:
@@ -165,8 +166,8 @@ def _whole_seconds(milliseconds: int) -> int:
 def _received(message: Any) -> Received | None:
     try:
         read = read_message(message["Body"])
-    except (ValueError, KeyError, TypeError):
-        _LOG.error("unreadable_message", extra={"message_id": message["MessageId"]})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        _LOG.error("unreadable_message", extra={"message_id": message["MessageId"], "why": repr(error)[:200]})
         return None
     return Received(read, message["ReceiptHandle"], int(message["Attributes"]["ApproximateReceiveCount"]))
 
@@ -192,6 +193,7 @@ def _group(tenant: str) -> str:
 
 def message_body(message: RunMessage) -> str:
     body = {
+        FORMAT_FIELD: FORMAT,
         "run": message.run_id,
         "generation": message.generation,
         "fire_at": message.fire_at,
@@ -199,13 +201,14 @@ def message_body(message: RunMessage) -> str:
         "priority": message.priority,
         "pool": message.pool,
     }
-    gated = {"gates": message.gates, "woken": message.woken, "start_by": message.start_by}
-    return compact_json.to_text({**body, **{name: value for name, value in gated.items() if value not in (None, ())}})
+    some = {"gates": message.gates, "woken": message.woken, "start_by": message.start_by, "trace": message.trace}
+    return compact_json.to_text({**body, **{name: value for name, value in some.items() if value not in (None, ())}})
 
 
 def read_message(body: str) -> RunMessage:
-    """Raise ValueError, KeyError or TypeError when the body is not a message of onthedot."""
+    """Raise ValueError, KeyError or TypeError when the body is not a message of onthedot, or of a newer version."""
     fields = json.loads(body)
+    refuse_newer_message(fields)
     return RunMessage(
         run_id=fields["run"],
         generation=fields["generation"],
@@ -215,5 +218,6 @@ def read_message(body: str) -> RunMessage:
         pool=fields["pool"],
         gates=tuple(fields.get("gates", ())),
         woken=fields.get("woken"),
+        trace=fields.get("trace"),
         start_by=None if fields.get("start_by") is None else int(fields["start_by"]),
     )

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from onthedot.engines.aws.errors import translated
 from onthedot.engines.aws.leftovers import retry_leftovers, tens
+from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
 from onthedot.ports import Clock, Deadline, Tick
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
 
+QUEUE: Final = "tick"
+"""The name of the queue, after the base of the stage."""
 _PATIENCE_MS: Final = 10_000
 
 
@@ -35,12 +38,15 @@ class SqsTickQueue:
 
 
 def tick_body(tick: Tick) -> str:
-    return json.dumps({"group": tick.group, "shards": list(tick.shards), "planned_at": tick.planned_at})
+    return json.dumps(
+        {FORMAT_FIELD: FORMAT, "group": tick.group, "shards": list(tick.shards), "planned_at": tick.planned_at}
+    )
 
 
 def read_tick(body: str, message_id: str, receive_count: int) -> Tick:
-    """Raise ValueError, KeyError or TypeError when the body is not a tick."""
+    """Raise ValueError, KeyError or TypeError when the body is not a tick, or of a newer version."""
     fields = json.loads(body)
+    refuse_newer_message(fields)
     return Tick(
         group=int(fields["group"]),
         shards=tuple(int(shard) for shard in fields["shards"]),

@@ -1,0 +1,98 @@
+"""Health of the deployed stack: late while no ticks come, and the canary runs like any job."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from onthedot.domain.access import RESERVED_TENANT
+from tests.e2e.deployment import Api, Deployment
+
+SIX_MINUTES_MS = 360_000
+
+
+def wait_until(what: Callable[[], Any], seconds: float) -> Any:
+    """Return the first answer that is not None."""
+    deadline = time.monotonic() + seconds
+    while (answer := what()) is None:
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(1)
+    return answer
+
+
+def health(api: Api) -> tuple[int, Any]:
+    return Api(api.url, None).call("GET", "/v1/health")
+
+
+def status_of_health(api: Api, status: int) -> Any:
+    found, body = health(api)
+    return body if found == status else None
+
+
+@contextmanager
+def without_ticks(deployment: Deployment) -> Iterator[None]:
+    """Disable the schedule of the planner, and let the last ticks end."""
+    scheduler = deployment.client("scheduler")
+    names = [schedule["Name"] for schedule in scheduler.list_schedules()["Schedules"]]
+    (name,) = [name for name in names if "plan" in name.lower() or "tick" in name.lower()]
+    known = scheduler.get_schedule(Name=name)
+    kept = ("ScheduleExpression", "FlexibleTimeWindow", "Target")
+    schedule = {"Name": name, **{field: known[field] for field in kept}}
+    scheduler.update_schedule(**schedule, State="DISABLED")
+    try:
+        yield
+    finally:
+        scheduler.update_schedule(**schedule, State="ENABLED")
+
+
+def age_last_ticks(deployment: Deployment) -> None:
+    """Write the time of the last ticks back, as if none had come for six minutes."""
+    table = deployment.client("dynamodb")
+    for item in table.scan(TableName=deployment.stack.table)["Items"]:
+        if item["pk"]["S"].startswith("progress#") and "done" in item:
+            done = json.loads(item["done"]["S"])
+            old = {**done, "ticked_at": min(done["ticked_at"], time.time_ns() // 1_000_000 - SIX_MINUTES_MS)}
+            table.update_item(
+                TableName=deployment.stack.table,
+                Key={"pk": item["pk"], "sk": item["sk"]},
+                UpdateExpression="SET #done = :done",
+                ExpressionAttributeNames={"#done": "done"},
+                ExpressionAttributeValues={":done": {"S": json.dumps(old)}},
+            )
+
+
+def test_without_ticks_for_six_minutes_health_is_late_and_with_ticks_it_is_ok_again(
+    deployment: Deployment, api: Api
+) -> None:
+    # A stage that had no tick yet is starting for minutes, and cannot be late.
+    wait_until(lambda: True if health(api)[1]["status"] == "ok" else None, 150)
+    job_id = api.submit(callback_url="https://example.com/", delay=3_600)["job_id"]
+
+    def late() -> Any:
+        age_last_ticks(deployment)
+        return status_of_health(api, 503)
+
+    with without_ticks(deployment):
+        body = wait_until(late, 90)
+        assert (body["status"], body["tick_age_seconds"] >= 359) == ("late", True)
+        assert set(body) == {"status", "version", "time", "last_tick", "tick_age_seconds"}
+        _, explained = api.call("GET", f"/v1/jobs/{job_id}/explain")
+        assert explained["reasons"][0]["code"] == "scheduler_late"
+    body = wait_until(lambda: status_of_health(api, 200), 150)
+    assert body["status"] == "ok"
+    assert body["tick_age_seconds"] < 180
+    api.call("DELETE", f"/v1/jobs/{job_id}")
+
+
+def test_the_canary_runs_each_minute(deployment: Deployment) -> None:
+    def runs() -> Any:
+        items = deployment.client("dynamodb").scan(TableName=deployment.stack.table)["Items"]
+        own = [item for item in items if item.get("tenant") == {"S": RESERVED_TENANT}]
+        ended = [item for item in own if item["status"] == {"S": "SUCCEEDED"}]
+        return (own, ended) if len(ended) >= 2 else None
+
+    own, ended = wait_until(runs, 240)
+    assert [item["sk"]["S"] for item in own if item["kind"]["S"] == "recurring"] == ["job"], "one job"
+    late = [int(item["started_at"]["N"]) - int(item["nominal_at"]["N"]) for item in ended]
+    assert all(0 <= ms < 60_000 for ms in late), late

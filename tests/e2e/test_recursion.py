@@ -1,0 +1,143 @@
+"""Chains of functions through SQS: stopped after 16 invocations, except where the function says that it may loop."""
+
+import io
+import json
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from layers.build import LAMBDA_PYTHON
+from tests.e2e.deployment import Api, Deployment
+from tests.e2e.listener import Listener
+
+HOPS = 20
+MOST_HOPS = 16
+# Sends each message on to the queue that invokes it, with one more hop, and the last one to another queue.
+SENDS_ON = """
+import boto3, os
+def handle(event, context):
+    for record in event["Records"]:
+        hop = int(record["body"])
+        queue = os.environ["ON"] if hop < int(os.environ["HOPS"]) else os.environ["END"]
+        boto3.client("sqs").send_message(QueueUrl=queue, MessageBody=str(hop + 1))
+"""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A function that sends each message on to its own queue."""
+
+    deployment: Deployment
+    name: str
+    on: str
+    dead: str
+    end: str
+
+    def start(self) -> None:
+        self.deployment.client("sqs").send_message(QueueUrl=self.on, MessageBody="1")
+
+    def first_message(self, queue: str, seconds: float = 60) -> str:
+        sqs, deadline = self.deployment.client("sqs"), time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for message in sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=2).get("Messages", []):
+                return str(message["Body"])
+        raise AssertionError(f"no message in {queue} within {seconds} s")
+
+    def messages(self, queue: str) -> int:
+        attributes = self.deployment.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])
+        return int(attributes["Attributes"]["ApproximateNumberOfMessages"])
+
+
+def _role(deployment: Deployment, name: str) -> str:
+    iam = deployment.client("iam")
+    trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [trusted]})
+    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=document)["Role"]
+    granted = {"Effect": "Allow", "Action": "sqs:*", "Resource": f"arn:aws:sqs:*:*:{name}-*"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [granted]})
+    iam.put_role_policy(RoleName=name, PolicyName="chain", PolicyDocument=policy)
+    return str(role["Arn"])
+
+
+def _code() -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("handler.py", SENDS_ON)
+    return archive.getvalue()
+
+
+def _queue(deployment: Deployment, name: str, **attributes: str) -> tuple[str, str]:
+    sqs = deployment.client("sqs")
+    url = sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+    made = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    return url, made["Attributes"]["QueueArn"]
+
+
+@pytest.fixture(params=["Terminate", "Allow"])
+def chain(deployment: Deployment, request: pytest.FixtureRequest) -> Iterator[tuple[str, Chain]]:
+    name, lambda_ = f"chain-{request.param.lower()}", deployment.client("lambda")
+    dead, dead_arn = _queue(deployment, f"{name}-dead")
+    end, _ = _queue(deployment, f"{name}-end")
+    redrive = json.dumps({"deadLetterTargetArn": dead_arn, "maxReceiveCount": 1})
+    on, on_arn = _queue(deployment, f"{name}-on", VisibilityTimeout="5", RedrivePolicy=redrive)
+    ours: Any = lambda_.get_function(FunctionName="onthedot-local-worker")["Configuration"]
+    lambda_.create_function(
+        FunctionName=name,
+        Runtime=f"python{LAMBDA_PYTHON}",
+        Role=_role(deployment, name),
+        Handler="handler.handle",
+        Timeout=5,
+        Layers=[layer["Arn"] for layer in ours["Layers"]],
+        Code={"ZipFile": _code()},
+        Environment={"Variables": {"ON": on, "END": end, "HOPS": str(HOPS)}},
+    )
+    lambda_.put_function_recursion_config(FunctionName=name, RecursiveLoop=request.param)
+    source = lambda_.create_event_source_mapping(EventSourceArn=on_arn, FunctionName=name, BatchSize=1)
+    yield request.param, Chain(deployment, name, on, dead, end)
+    lambda_.delete_event_source_mapping(UUID=source["UUID"])
+    lambda_.delete_function(FunctionName=name)
+    for url in (on, dead, end):
+        deployment.client("sqs").delete_queue(QueueUrl=url)
+    iam = deployment.client("iam")
+    iam.delete_role_policy(RoleName=name, PolicyName="chain")
+    iam.delete_role(RoleName=name)
+
+
+def test_a_chain_ends_in_the_dead_letter_queue_unless_its_function_may_loop(chain: tuple[str, Chain]) -> None:
+    loop, made = chain
+    made.start()
+    if loop == "Allow":
+        assert made.first_message(made.end) == str(HOPS + 1)
+        assert made.messages(made.dead) == 0
+    else:
+        assert made.first_message(made.dead) == str(MOST_HOPS + 1)
+        assert made.messages(made.end) == 0
+
+
+def test_a_run_with_more_retries_than_that_succeeds_at_last(api: Api, listener: Listener) -> None:
+    """The worker whose attempt failed sends the next one to the queue that invokes the worker."""
+    retry = {"max_retries": HOPS, "backoff_seconds": 1, "factor": 1, "jitter": False}
+    job = api.submit(callback_url=f"{listener.url}/hops?fail={HOPS}", retry=retry, priority="HIGH")
+    view = api.wait_for(job["job_id"], "SUCCEEDED", seconds=150)
+    assert view["retry_count"] == HOPS
+    times = [arrival.at for arrival in listener.at_path("/hops")]
+    assert len(times) == HOPS + 1
+    # The message of a chain that Lambda stopped stays hidden. The sweep sends the run again, a minute later.
+    assert max(after - before for before, after in pairwise(times)) < 30_000
+
+
+def test_the_deployed_worker_and_dispatcher_may_loop_and_no_other_function(deployment: Deployment) -> None:
+    lambda_ = deployment.client("lambda")
+    pages = lambda_.get_paginator("list_functions").paginate()
+    ours = [one["FunctionName"] for page in pages for one in page["Functions"]]
+    loops = {
+        name.removeprefix("onthedot-local-"): lambda_.get_function_recursion_config(FunctionName=name)["RecursiveLoop"]
+        for name in ours
+        if name.startswith("onthedot-local-")
+    }
+    assert {name for name, loop in loops.items() if loop == "Allow"} == {"worker", "dispatcher"}

@@ -1,0 +1,75 @@
+"""All data of a tenant is deleted from the deployed stack, by the command and with AWS credentials."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from onthedot.cli.main import main
+from onthedot.schema import BLOBS, blobs_of
+from tests.e2e.deployment import Api, Deployment
+from tests.e2e.gate_times import an_api_of
+
+LARGE = "x" * 5_000
+EVENT = {"source": "leaving", "detail_type": "E2E", "detail": {"text": LARGE}}
+
+
+def fill(deployment: Deployment, tenant: str) -> Api:
+    """Give a tenant something of every kind that the API makes."""
+    api = an_api_of(deployment, tenant)
+    assert api.call("PUT", "/v1/gates/slow", {"in_flight": 1})[0] == 200
+    url = f"{deployment.listener.url}/{tenant}"
+    done = api.submit(callback_url=url, payload={"text": LARGE}, gates=["slow:1"])
+    api.submit(callback_url=url, on_event={"source": ["leaving"]})
+    assert api.call("POST", "/v1/events", EVENT)[0] < 300
+    api.submit(callback_url=url, delay=86_400, payload={"text": LARGE})
+    api.submit(callback_url=url, cron="0 0 1 1 *")
+    deleted = api.submit(callback_url=url, delay=86_400)["job_id"]
+    assert api.call("DELETE", f"/v1/jobs/{deleted}")[0] == 200
+    assert api.call("POST", "/v1/workers/register", {"capabilities": ["shell"]})[0] == 201
+    assert api.call("GET", "/v1/signing-keys")[0] == 200
+    api.wait_for(done["job_id"], "SUCCEEDED")
+    deployment.listener.wait_for(f"/{tenant}", count=2)
+    return api
+
+
+def keys_of(deployment: Deployment, tenant: str) -> set[str]:
+    """The keys of all items that name the tenant, and of its blobs."""
+    items = [i for i in deployment.all_items() if tenant in str(i)]
+    s3 = deployment.client("s3")
+    bucket = next(one["Name"] for one in s3.list_buckets()["Buckets"] if "blobs" in one["Name"])
+    found: list[Any] = [
+        blob
+        for prefix in BLOBS
+        for blob in s3.list_objects_v2(Bucket=bucket, Prefix=blobs_of(tenant, prefix)).get("Contents", [])
+    ]
+    return {f"{i['pk']['S']} {i['sk']['S']}" for i in items} | {blob["Key"] for blob in found}
+
+
+def test_one_tenant_goes_and_another_stays(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaving, staying = fill(deployment, "leaving-tenant"), fill(deployment, "staying-tenant")
+    before = keys_of(deployment, "staying-tenant")
+    assert len(keys_of(deployment, "leaving-tenant")) == len(before) > 10
+
+    for name in ("AWS_ENDPOINT_URL", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "")  # the command sets them, and monkeypatch puts them back
+    monkeypatch.setenv("ONTHEDOT_HOME", str(deployment.home))
+    # The local API Gateway remembers a token for ten seconds.
+    monkeypatch.setattr("onthedot.use_cases.access.delete_tenant.SETTLED_MS", 5_000)
+    monkeypatch.setattr("onthedot.use_cases.access.delete_tenant.STOPPED_MS", 5_000)
+    arguments = ["tenants", "delete", "leaving-tenant", "--stage", "local", "--yes", "--json"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.stderr
+    deleted = json.loads(result.stdout)
+    assert (deleted["tenant"], deleted["tokens"]) == ("leaving-tenant", 1)
+    assert deleted["blobs"] >= 2
+    assert keys_of(deployment, "leaving-tenant") == set()
+    deadline = time.monotonic() + 60
+    while leaving.call("GET", "/v1/gates")[0] != 401:
+        assert time.monotonic() < deadline, "its token is still accepted"
+        time.sleep(0.5)
+
+    assert keys_of(deployment, "staying-tenant") == before
+    assert staying.call("GET", "/v1/gates/slow")[0] == 200

@@ -1,0 +1,14 @@
+"""The URLs of queues, derived from the pools."""
+
+from onthedot.domain.runs.queue_names import queue_urls
+from onthedot.domain.workers.pools import DEFAULT_POOLS
+
+BASE = "https://sqs.eu-west-1.amazonaws.com/123456789012/onthedot-prod-"
+
+
+def test_every_pool_and_priority_has_a_url_also_where_one_queue_serves_all() -> None:
+    urls = queue_urls(BASE, DEFAULT_POOLS)
+    assert len(urls) == 9
+    assert urls["default-high"] == BASE + "default-high"
+    assert {urls[f"long-{priority}"] for priority in ("high", "medium", "low")} == {BASE + "long"}
+    assert len(set(urls.values())) == 7
