@@ -10,7 +10,7 @@ from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.dead_letters import dead_letter_partitions
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record
-from onthedot.domain.runs.slots import aside_slot, slot_shard
+from onthedot.domain.runs.slots import SlotKind, aside_slot, slot_shard
 from onthedot.engines.entries import gate_entry, read_each, slot_entry
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
@@ -48,18 +48,18 @@ class SqliteRunStore:
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = "SELECT * FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             # The id of a stamped run is `job.time`. "/" is the character after ".".
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
         runs, faulty = read_each(rows[:limit], _run)
         return Page(runs, rows[limit - 1]["run_id"] if len(rows) > limit else None, faulty)
 
     def get(self, run_id: str) -> Record | None:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             return _find(connection, run_id)
 
     def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:  # noqa: ARG002
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             firsts = range(0, len(run_ids), _ID_BATCH)
             rows = [row for first in firsts for row in _find_all(connection, run_ids[first : first + _ID_BATCH])]
         runs, faulty = read_each(rows, _run)
@@ -98,12 +98,25 @@ class SqliteRunStore:
         )
         # One row more than the page shows whether there is another page.
         bounds = (slot, *_position(cursor), size + 1)
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = [*connection.execute(runs, bounds), *connection.execute(gates, bounds)]
         rows.sort(key=lambda row: (row["fire_at"], row["run_id"]))
         page = rows[:size]
         entries, faulty = read_each(page, _entry)
         return Page(entries, _cursor(page[-1]) if len(rows) > len(page) else None, faulty)
+
+    def watched(self, after: tuple[str, str] = ("", "")) -> Page[SlotEntry]:
+        """Return a page of the runs in all watch slots, by slot. `after` has slot and id of the last one before."""
+        query = (
+            "SELECT * FROM runs WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?) ORDER BY slot, run_id LIMIT ?"
+        )
+        # "$" is the character after "#", which ends the kind in the name of a slot.
+        first, end = f"{SlotKind.WATCH}#", f"{SlotKind.WATCH}$"
+        with self._database.reading() as connection:
+            rows = connection.execute(query, (max(first, after[0]), end, *after, self._page_size)).fetchall()
+        entries, faulty = read_each(rows, _entry)
+        last = rows[-1] if len(rows) == self._page_size else None
+        return Page(entries, None if last is None else f"{last['slot']}/{last['run_id']}", faulty)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = (
@@ -113,7 +126,7 @@ class SqliteRunStore:
         )
         before = (_END_OF_TIME, "") if cursor is None else _position(cursor)
         # One query for each partition: SQLite takes their order from the index.
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = [
                 row
                 for partition in dead_letter_partitions(tenant)

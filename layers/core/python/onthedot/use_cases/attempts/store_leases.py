@@ -1,4 +1,4 @@
-"""The leases of a worker on Lambda, which extends them in the run store itself."""
+"""The leases of a worker on Lambda or in a server, which extends them in the run store itself."""
 
 import threading
 from collections.abc import Iterator
@@ -19,12 +19,16 @@ class _StoredAttempt(RunningAttempt):
 
 
 class StoreLeases:
-    """The leases of all attempts of this process. Its threads live while there is an attempt.
+    """The leases of all attempts of this process. Its threads live while there is an attempt, or until `close`.
 
-    An attempt that is shorter than the heartbeat interval costs no write.
+    An attempt that is shorter than the heartbeat interval costs no write. With `lasting`, the threads of the first
+    attempt serve all later ones: a process that is never frozen need not start them again.
     """
 
-    def __init__(self, store: RunStore, clock: Clock, seconds: float = HEARTBEAT_SECONDS) -> None:
+    def __init__(
+        self, store: RunStore, clock: Clock, seconds: float = HEARTBEAT_SECONDS, *, lasting: bool = False
+    ) -> None:
+        self._lasting = lasting
         self._store = store
         self._clock = clock
         self._seconds = seconds
@@ -67,6 +71,15 @@ class StoreLeases:
     def _remove(self, attempt: _StoredAttempt) -> None:
         with self._lock:
             self._attempts.remove(attempt)
-            if not self._attempts and self._threads is not None:
-                self._threads.end()
-                self._threads = None
+            if not self._attempts and not self._lasting:
+                self._end_threads()
+
+    def close(self) -> None:
+        """End the threads."""
+        with self._lock:
+            self._end_threads()
+
+    def _end_threads(self) -> None:
+        if self._threads is not None:
+            self._threads.end()
+            self._threads = None
