@@ -18,7 +18,7 @@ settings.register_profile(
 settings.load_profile("onthedot")
 
 TESTS = Path(__file__).parent
-TIERS = ("unit", "model", "contract", "handlers", "infra", "scenarios", "e2e")
+TIERS = ("unit", "model", "contract", "handlers", "infra", "scenarios", "durability", "e2e")
 TOGETHER = ("tests/infra/",)
 """Folders whose fixtures take seconds. Side by side, one process runs all of their tests."""
 

@@ -1,0 +1,66 @@
+"""kill -9 of `onthedot serve` under load, and the judgement of it."""
+
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.durability.kills.clients import Acknowledged
+from tests.durability.kills.harness import Plan, play
+from tests.durability.kills.listener import NotedCall
+from tests.durability.kills.verdict import Verdict
+
+JOB = Acknowledged(number=1, job_id="job_a", fire_at=10_000, acknowledged_at=9_000)
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    plan = Plan(kills=100, jobs=2_000, seconds=40.0, most_alive=0.5, far=200)
+
+    outcome = play(plan, tmp_path)
+
+    assert outcome.verdict.faults == [], str(outcome)
+    assert len(outcome.kills) == 100
+    assert outcome.acknowledged == 2_200
+    # Other tests use the machine at the same time, so the best of the new processes counts.
+    assert min(outcome.new_starts) <= 1.0, str(outcome)
+    assert median(outcome.forked_starts) <= 1.0, str(outcome)
+
+
+def faults(calls: list[NotedCall], kills: list[int]) -> list[str]:
+    verdict = Verdict()
+    verdict.judge_calls([JOB], {1: calls}, kills)
+    return verdict.faults
+
+
+def a_call(at: int, key: str = "job_a") -> NotedCall:
+    return NotedCall(at, key)
+
+
+def test_one_call_on_time_is_right() -> None:
+    assert faults([a_call(10_000)], []) == []
+
+
+@pytest.mark.parametrize(
+    ("calls", "what"),
+    [
+        ([], "lost"),
+        ([a_call(9_999)], "early by 1 ms"),
+        ([a_call(10_000, "job_b")], "other idempotency keys"),
+        ([a_call(10_000), a_call(10_400)], "twice without a kill"),
+    ],
+)
+def test_a_fault_is_found(calls: list[NotedCall], what: str) -> None:
+    assert [fault.startswith(what) for fault in faults(calls, [])] == [True]
+
+
+def test_a_run_in_flight_at_a_kill_may_be_called_again() -> None:
+    assert faults([a_call(10_000), a_call(10_400)], [10_001]) == []
+    assert faults([a_call(10_000), a_call(10_400)], [10_500]) != [], "the kill came after the second call"
+    assert faults([a_call(10_000), a_call(20_000)], [15_000]) != [], "the run had ended before the kill"
+
+
+def test_a_job_that_the_file_does_not_have_is_found(tmp_path: Path) -> None:
+    verdict = Verdict()
+    verdict.judge_file(tmp_path / "empty.db", [JOB])
+    assert [fault.startswith("not stored") for fault in verdict.faults] == [True]
