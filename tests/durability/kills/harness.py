@@ -1,4 +1,4 @@
-"""Kill a server at random moments while clients create jobs, start it again, and check that nothing was lost."""
+"""Kill a server at random moments while clients create jobs, start it again, and check that nothing is lost."""
 
 import random
 import signal
@@ -19,7 +19,7 @@ NEW_PROCESS_EVERY: Final = 10
 KILLED_AT_START: Final = 0.15
 """The part of the servers that is killed before health answers."""
 LAST_SECONDS: Final = 120.0
-"""How long the last server gets to run what is due."""
+"""How long the last server gets to run the due jobs."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """What one load with kills showed."""
+    """The figures and faults of one load with kills."""
 
     verdict: Verdict = field(default_factory=Verdict)
     kills: list[int] = field(default_factory=list)

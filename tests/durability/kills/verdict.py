@@ -1,4 +1,4 @@
-"""Check what is left after the kills: each acknowledged job ran, none early, and twice only if a kill came between."""
+"""Check calls and file after the kills: each acknowledged job ran, none early, and twice only around a kill."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Open the files that a loss of power left, and say what is wrong with them."""
+"""Open the files that a loss of power left, and name their faults."""
 
 import shutil
 from pathlib import Path
@@ -16,7 +16,7 @@ _LIVE = frozenset({Status.PENDING, Status.DISPATCHED, Status.RUNNING})
 
 
 def fault_of(image: Image, recording: Recording, folder: Path) -> str | None:
-    """Return what is wrong with an image, or None. The product itself opens the files."""
+    """Return the fault of an image, or None. The product itself opens the files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path = folder / "image.db"

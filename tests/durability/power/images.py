@@ -1,4 +1,4 @@
-"""Files as a loss of power leaves them: all that was synced, and any part of what was written since."""
+"""Files as a loss of power leaves them: all synced changes, and any part of the changes since."""
 
 import random
 from collections.abc import Iterator, Sequence
