@@ -83,7 +83,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Read what is committed, or, inside a transaction of this thread, what that has written so far."""
+        """Read the committed data or, inside a transaction of this thread, also its own writes."""
         if self._readers is None or self._owner == threading.get_ident():
             with self._lock, _translated():
                 yield self._connection

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.codec import Scalar, decode, encode, encode_field, unreadable
@@ -16,12 +17,13 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
+PURGE_MS: Final = 50
+"""Expired records are deleted at most once in this time, so that a burst of jobs does not look for them each time."""
 _ID_BATCH: Final = 500
 _END_OF_TIME: Final = 2**63 - 1
 
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
-_VALUES: Final = ", ".join(f":{name}" for name in FIELDS)
-_INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES ({_VALUES}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608
+_SELECT: Final = f"SELECT {_COLUMNS} FROM runs"  # noqa: S608 - field names only
 
 
 class SqliteRunStore:
@@ -31,10 +33,13 @@ class SqliteRunStore:
         self._database = database
         self._clock = clock
         self._page_size = page_size
+        self._purge_at = 0
 
     def create(self, run: Record) -> Record | None:
         with self._database.transaction() as connection:
-            _purge_expired(connection, self._clock.now())
+            if (now := self._clock.now()) >= self._purge_at:
+                _purge_expired(connection, now)
+                self._purge_at = now + PURGE_MS
             outcome = _insert(connection, run)
         if isinstance(outcome, Moved):
             return None
@@ -47,7 +52,7 @@ class SqliteRunStore:
             return [_insert(connection, record) for record in records]
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        query = "SELECT * FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
+        query = f"{_SELECT} WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
         with self._database.reading() as connection:
             # The id of a stamped run is `job.time`. "/" is the character after ".".
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
@@ -91,7 +96,7 @@ class SqliteRunStore:
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         size = min(limit or self._page_size, self._page_size)
-        runs = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
+        runs = f"{_SELECT} WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
         gates = (
             "SELECT gate AS run_id, slot, fire_at, 'gate' AS kind FROM gate_states"
             " WHERE slot = ? AND (fire_at, gate) > (?, ?) ORDER BY fire_at, gate LIMIT ?"
@@ -107,9 +112,7 @@ class SqliteRunStore:
 
     def watched(self, after: tuple[str, str] = ("", "")) -> Page[SlotEntry]:
         """Return a page of the runs in all watch slots, by slot. `after` has slot and id of the last one before."""
-        query = (
-            "SELECT * FROM runs WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?) ORDER BY slot, run_id LIMIT ?"
-        )
+        query = f"{_SELECT} WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?) ORDER BY slot, run_id LIMIT ?"
         # "$" is the character after "#", which ends the kind in the name of a slot.
         first, end = f"{SlotKind.WATCH}#", f"{SlotKind.WATCH}$"
         with self._database.reading() as connection:
@@ -120,7 +123,7 @@ class SqliteRunStore:
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = (
-            "SELECT * FROM runs WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
+            f"{_SELECT} WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
             " AND tenant = ?"
             " ORDER BY finished_at DESC, run_id DESC LIMIT ?"
         )
@@ -139,16 +142,23 @@ class SqliteRunStore:
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
-    record: dict[str, Scalar | None] = {**dict.fromkeys(FIELDS), **{f: _as_text(v) for f, v in encode(run).items()}}
-    if connection.execute(_INSERT, record).rowcount:
+    record = {field: _as_text(value) for field, value in encode(run).items()}
+    if connection.execute(_insertion(tuple(record)), tuple(record.values())).rowcount:
         return Moved(run)
     return _refused(connection, run.run_id)
+
+
+@lru_cache(maxsize=256)
+def _insertion(names: tuple[str, ...]) -> str:
+    """Return the statement that stores these fields. Records of one kind share it, so that it is prepared once."""
+    columns = ", ".join(f'"{name}"' for name in names)
+    return f"INSERT INTO runs ({columns}) VALUES ({_places(names)}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608
 
 
 def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
     changed, change_values = _changes(connection, move)
     expected, expected_values = _expectation(move)
-    statement = f"UPDATE runs SET {changed} WHERE {expected} RETURNING *"  # noqa: S608 - field names only
+    statement = f"UPDATE runs SET {changed} WHERE {expected} RETURNING {_COLUMNS}"  # noqa: S608 - field names only
     row = connection.execute(statement, (*change_values, *expected_values)).fetchone()
     return _refused(connection, move.run_id) if row is None else Moved(_run(row))
 
@@ -210,22 +220,23 @@ def _find(connection: sqlite3.Connection, run_id: str) -> Record | None:
 
 
 def _find_all(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[sqlite3.Row]:
-    query = f"SELECT * FROM runs WHERE run_id IN ({_places(run_ids)})"  # noqa: S608 - placeholders only
+    query = f"{_SELECT} WHERE run_id IN ({_places(run_ids)})"
     return connection.execute(query, list(run_ids)).fetchall()
 
 
 def _plain(row: sqlite3.Row) -> dict[str, Any]:
-    return dict(zip(row.keys(), row, strict=True))
+    """Return the values of a row of `runs` that are present. Its columns are in the order of the fields."""
+    return {name: value for name, value in zip(FIELDS, row, strict=True) if value is not None}
 
 
 def _run(row: sqlite3.Row) -> Record:
     """Return the record of a row. Raise UnreadableRecord when this version cannot read it."""
     record = _plain(row)
     try:
-        sets = {name: json.loads(record[name]) for name in SETS if record[name] is not None}
+        sets = {name: json.loads(record[name]) for name in SETS if name in record}
     except ValueError as error:
         raise UnreadableRecord(unreadable(record, error)) from error
-    return decode({**record, **sets})
+    return decode({**record, **sets} if sets else record)
 
 
 def _entry(row: sqlite3.Row) -> SlotEntry:
