@@ -71,7 +71,8 @@ class SqliteRunStore:
         return ReadRecords({run.run_id: run for run in runs}, {one.run_id: one for one in faulty})
 
     def move(self, move: Move) -> Moved | Refused:
-        with self._database.transaction() as connection:
+        reads_first = bool(move.adds or move.removes)
+        with self._database.transaction() if reads_first else self._database.statement() as connection:
             return _apply(connection, move)
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
@@ -156,11 +157,39 @@ def _insertion(names: tuple[str, ...]) -> str:
 
 
 def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
-    changed, change_values = _changes(connection, move)
-    expected, expected_values = _expectation(move)
-    statement = f"UPDATE runs SET {changed} WHERE {expected} RETURNING {_COLUMNS}"  # noqa: S608 - field names only
-    row = connection.execute(statement, (*change_values, *expected_values)).fetchone()
+    expect = move.expect
+    changes = {**move.changes, **_changed_sets(connection, move)} if move.adds or move.removes else move.changes
+    counts = move.counts
+    statement = _update(tuple(changes), tuple(counts), len(expect.status), tuple(expect.equals), tuple(expect.at_most))
+    values = (
+        move.to.value,
+        *(_stored(name, value) for name, value in changes.items()),
+        *counts.values(),
+        move.run_id,
+        *(status.value for status in expect.status),
+        *(_stored(name, value) for name, value in expect.equals.items()),
+        *expect.at_most.values(),
+    )
+    row = connection.execute(statement, values).fetchone()
     return _refused(connection, move.run_id) if row is None else Moved(_run(row))
+
+
+@lru_cache(maxsize=1024)
+def _update(
+    changed: tuple[str, ...], counted: tuple[str, ...], statuses: int, equal: tuple[str, ...], at_most: tuple[str, ...]
+) -> str:
+    """Return the statement of a move by its shape, so that it is built and prepared once. It compares as DynamoDB does.
+
+    An expected None means that the field is absent, and an absent field fails every `at_most`.
+    """
+    sets = ["status = ?", *(f'"{name}" = ?' for name in changed)]
+    sets += [f'"{name}" = coalesce("{name}", 0) + ?' for name in counted]
+    clauses = ["run_id = ?", f"status IN ({_places('?' * statuses)})"]
+    clauses += [f'"{name}" IS ?' for name in equal]
+    clauses += [f'"{name}" <= ?' for name in at_most]
+    clauses.append("format IS NULL")
+    where = " AND ".join(clauses)
+    return f"UPDATE runs SET {', '.join(sets)} WHERE {where} RETURNING {_COLUMNS}"  # noqa: S608 - field names only
 
 
 def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:
@@ -170,14 +199,6 @@ def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:
         return Refused(None, error.record)
 
 
-def _changes(connection: sqlite3.Connection, move: Move) -> tuple[str, list[Any]]:
-    changes = {**move.changes, **_changed_sets(connection, move)}
-    sets = {"status": move.to.value, **{name: _stored(name, value) for name, value in changes.items()}}
-    clauses = [f'"{name}" = ?' for name in sets]
-    clauses += [f'"{name}" = coalesce("{name}", 0) + ?' for name in move.counts]
-    return ", ".join(clauses), [*sets.values(), *move.counts.values()]
-
-
 def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, frozenset[str]]:
     names = {*move.adds, *move.removes}
     current = _find(connection, move.run_id) if names else None
@@ -185,21 +206,6 @@ def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, froze
         return {}
     nothing: frozenset[str] = frozenset()
     return {n: getattr(current, n) - move.removes.get(n, nothing) | move.adds.get(n, nothing) for n in names}
-
-
-def _expectation(move: Move) -> tuple[str, list[Any]]:
-    """Return the WHERE clause with its values. It compares as DynamoDB does.
-
-    An expected None means that the field is absent, and an absent field fails every `at_most`.
-    """
-    expect = move.expect
-    statuses = [status.value for status in expect.status]
-    clauses = ["run_id = ?", f"status IN ({_places(statuses)})"]
-    clauses += [f'"{name}" IS ?' for name in expect.equals]
-    clauses += [f'"{name}" <= ?' for name in expect.at_most]
-    clauses.append("format IS NULL")
-    equals = (_stored(name, value) for name, value in expect.equals.items())
-    return " AND ".join(clauses), [move.run_id, *statuses, *equals, *expect.at_most.values()]
 
 
 def _stored(name: str, value: Any) -> Scalar | None:
