@@ -31,6 +31,7 @@ class _Letter:
     """A message in a queue."""
 
     message: RunMessage
+    number: int
     visible_at: int
     receives: int = 0
     is_gone: bool = False
@@ -150,7 +151,8 @@ class LiveQueues:
         with self._changed:
             for message in messages:
                 queue = self._queue(message.pool, message.priority)
-                self._post(queue, _Letter(message, message.fire_at), message.fire_at)
+                letter = _Letter(message, next(self._numbers), message.fire_at)
+                self._post(queue, letter, message.fire_at)
         self.wake()
 
     def _post(self, queue: _Queue, letter: _Letter, visible_at: int) -> None:
@@ -170,8 +172,10 @@ class LiveQueues:
             letter.receives += 1
             receipt = _receipt(letter)
             queue.hidden[receipt] = letter
-            self._post(queue, letter, now + visibility_ms)
             received.append(Received(letter.message, receipt, letter.receives))
+        # Not before: a message that is visible again at once must not come twice in one answer.
+        for one in received:
+            self._post(queue, queue.hidden[one.receipt], now + visibility_ms)
         return received
 
     def _found(self, received: Received) -> tuple[_Queue, _Letter] | None:
@@ -191,4 +195,4 @@ class LiveQueues:
 
 
 def _receipt(letter: _Letter) -> str:
-    return f"{id(letter):x}/{letter.receives}"
+    return f"{letter.number}/{letter.receives}"
