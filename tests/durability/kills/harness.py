@@ -88,7 +88,7 @@ def play(plan: Plan, folder: Path, show: Callable[[str], None] = lambda _: None)
         outcome.acknowledged, outcome.repeated = len(load.acknowledged), load.again
         outcome.verdict.faults += [f"refused: {answer}" for answer in load.refused]
         outcome.verdict.judge_calls(load.acknowledged, listener.calls, outcome.kills)
-        outcome.verdict.judge_file(server.data, load.acknowledged)
+        outcome.verdict.judge_file(server.data, load.acknowledged, listener.calls)
     outcome.seconds = time.monotonic() - began
     return outcome
 
