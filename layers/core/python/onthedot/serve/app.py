@@ -12,7 +12,6 @@ from onthedot.api.core.errors import error_response, response_to
 from onthedot.api.core.http import Request, Response
 from onthedot.api.core.router import handle
 from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.ports import Principal
 from onthedot.serve.known_tokens import KnownTokens
 from onthedot.serve.replies import Replies
 from onthedot.wiring.embedded import Embedded
@@ -64,7 +63,7 @@ class App:
         except TimeoutError:
             response = error_response(408, "timeout", f"the request did not arrive within {BODY_SECONDS:.0f} s")
         else:
-            response = await self._answer(self._request(scope, body))
+            response = await self._answer_once_known(scope, body)
         await _send(send, response)
 
     def close(self) -> None:
@@ -81,16 +80,18 @@ class App:
             query=query,
             headers=headers,
             body=body,
-            principal=self._principal(headers.get("authorization")),
+            principal=self._tokens.authenticate(headers.get("authorization")),
             public_url=self._public_url,
         )
 
-    def _principal(self, authorization: str | None) -> Principal | None:
+    async def _answer_once_known(self, scope: Scope, body: bytes) -> Response:
+        """Answer a request. A caller whose token cannot be read just now may try again."""
         try:
-            return self._tokens.authenticate(authorization)
-        except Unavailable:
+            request = self._request(scope, body)
+        except Unavailable as error:
             _LOG.exception("tokens_unreadable")
-            return None
+            return _unavailable(error)
+        return await self._answer(request)
 
     async def _answer(self, request: Request) -> Response:
         engine = self._embedded.engine
@@ -98,7 +99,7 @@ class App:
             try:
                 return await self._replies.of(lambda: handle(engine, request))
             except OnthedotError as error:
-                return response_to(error) or error_response(503, "unavailable", str(error))
+                return _unavailable(error)
         loop = asyncio.get_running_loop()
         if _LEASE.fullmatch(request.path) and self._polling < LONG_POLLS:
             self._polling += 1
@@ -107,6 +108,10 @@ class App:
             finally:
                 self._polling -= 1
         return await loop.run_in_executor(self._threads, handle, engine, request)
+
+
+def _unavailable(error: OnthedotError) -> Response:
+    return response_to(error) or error_response(503, "unavailable", str(error))
 
 
 def _raw_path(scope: Scope) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.targets.allow_list import AllowList
 from onthedot.ports import Engine, Performer, Principal, Token
 from onthedot.serve.app import App
@@ -116,7 +117,11 @@ def _database(options: ServeOptions) -> Iterator[Database]:
             database = stack.enter_context(owned_database(options.home.data))
         except BadFile as error:
             raise BadPlace(str(error)) from error
-        yield database
+        try:
+            yield database
+        except Unavailable as error:
+            # A part of the file that the start needs cannot be read or written.
+            raise BadPlace(f"{options.home.data} cannot be served: {error}") from error
 
 
 def _engine_factories(options: ServeOptions) -> Mapping[str, Callable[[Engine], Callable[[], Performer]]]:
