@@ -52,7 +52,8 @@ class Database:
         self._actions: list[Callable[[], None]] = []
         self._lost: Exception | None = None
         """The error by which SQLite undid the whole open transaction."""
-        self._connection = (connect or _connect)(path)
+        with _translated():
+            self._connection = (connect or _connect)(path)
         self._readers = Readers(self.path) if self.path is not None else None
         try:
             self._set_up(path)
