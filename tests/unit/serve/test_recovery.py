@@ -1,19 +1,21 @@
 """The start of a server after a process that died: no run is left without a message, and no dead attempt goes on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from onthedot.clock import VirtualClock
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.domain.targets.allow_list import AllowList
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Deadline, Received, Tick, TickLease
+from onthedot.ports import Deadline, Received, SlotEntry, Tick, TickLease
 from onthedot.schema import DEFAULT_POOL
-from onthedot.serve.recovery import recover
+from onthedot.serve import recovery
+from onthedot.serve.recovery import Recovery, recover
 from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, start_run
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.send_runs import message_for
@@ -35,7 +37,8 @@ class Life:
         """Lose everything in memory, and start again. Return the counts of the recovery."""
         self.parts.close()
         self.parts = self._open()
-        return recover(self.parts)
+        self.parts.progress.forget_ticks()
+        return recover(self.parts, "serve-2")
 
     def _open(self) -> Embedded:
         made = embedded(Database(self._path), self.clock, DEPLOYMENT)
@@ -148,3 +151,55 @@ def test_a_tick_of_the_process_before_holds_up_no_tick(life: Life) -> None:
     tick = Tick(0, (0,), now, "next")
     counts = dispatch_due(life.parts.engine, life.parts.progress, tick, Deadline.after(now, 50_000))
     assert not counts["busy"]
+
+
+def test_a_tick_lease_is_forgotten_before_ticks_begin(life: Life) -> None:
+    now = life.clock.now()
+    life.parts.progress.begin(TickLease((0,), "died", now + 60_000), now)
+
+    recovering = Recovery(life.parts, "serve-2")
+    recovering.start()
+
+    assert life.parts.progress.begin(TickLease((0,), "next", now + 60_000), now) is not None
+    recovering.stop()
+
+
+def test_attempts_of_this_process_are_left_alone(life: Life) -> None:
+    """The worker starts runs while the recovery is under way."""
+    run = life.a_run()
+    life.start(run, "serve-2")
+
+    assert recover(life.parts, "serve-2") == {"sent": 0, "taken_back": 0, "left": 0}
+    assert life.run(run).status is Status.RUNNING
+
+
+def test_a_recovery_ends_when_the_server_stops(life: Life) -> None:
+    for _ in range(10):
+        life.a_run()
+    looks = iter([False, False, True])
+
+    assert recover(life.parts, "serve-2", lambda: next(looks))["sent"] == 6, "two pages of three"
+
+
+def test_a_recovery_that_fails_begins_again(
+    life: Life, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = life.a_run()
+    life.parts.close()
+    life.parts = life._open()
+    monkeypatch.setattr(recovery, "FAILED_SECONDS", 0.01)
+    failures = iter([Unavailable("database: disk I/O error"), Unavailable("database: disk I/O error")])
+    reading = recovery._watched
+
+    def fail_twice(parts: Embedded) -> Iterator[Sequence[SlotEntry]]:
+        for failure in failures:
+            raise failure
+        return reading(parts)
+
+    monkeypatch.setattr(recovery, "_watched", fail_twice)
+    recovering = Recovery(life.parts, "serve-2")
+    recovering.start()
+    recovering._thread.join(10)
+
+    assert life.received() == [run.run_id]
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == ["not_recovered"] * 2

@@ -18,7 +18,7 @@ from onthedot.serve.app import App
 from onthedot.serve.clocks import ServerClock
 from onthedot.serve.home import BadPlace, ServeHome
 from onthedot.serve.http_server import HttpServer, listen
-from onthedot.serve.recovery import recover
+from onthedot.serve.recovery import Recovery
 from onthedot.serve.ticks import Ticks
 from onthedot.serve.worker import PREFIX, EmbeddedWorker
 from onthedot.targets.router import TargetRouter
@@ -73,25 +73,27 @@ def serve(options: ServeOptions, on_ready: Callable[[Ready], None]) -> None:
         stack.callback(parts.close)
         clock.keep_awake(parts.writer.thread)
         token = _token(parts.engine, options)
-        worker = EmbeddedWorker(parts, _performer(parts.engine, options, made), _worker_id(), options.concurrency)
+        worker_id = _worker_id()
+        worker = EmbeddedWorker(parts, _performer(parts.engine, options, made), worker_id, options.concurrency)
         ready = Ready(_url(options.host, listener), token)
         app = App(parts, ready.url)
         server = HttpServer(app, partial(_ready, options, ready, on_ready))
-        with _working(parts, worker, options.grace):
+        with _working(parts, worker, Recovery(parts, worker_id), options.grace):
             server.serve_on(listener)
             app.close()
 
 
 @contextmanager
-def _working(parts: Embedded, worker: EmbeddedWorker, grace: float) -> Iterator[None]:
+def _working(parts: Embedded, worker: EmbeddedWorker, recovery: Recovery, grace: float) -> Iterator[None]:
     """Start all threads, and end them in order: first what begins work, last what stores it."""
-    _LOG.info("recovered", extra=recover(parts))
+    recovery.start()
     ticks = Ticks(parts)
     worker.start()
     ticks.start()
     try:
         yield
     finally:
+        recovery.stop()
         ticks.stop()
         worker.stop(grace)
 
