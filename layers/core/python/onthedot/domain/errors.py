@@ -100,6 +100,10 @@ class Unavailable(OnthedotError):
     """A service that onthedot depends on throttles or fails. A write may have happened. Trying again later is right."""
 
 
+class FileFailing(Unavailable):
+    """The file of the embedded engine is busy, full, read-only or damaged. The message says which, also to clients."""
+
+
 class PayloadGone(Unavailable):
     """The stored payload of a job does not exist any more."""
 

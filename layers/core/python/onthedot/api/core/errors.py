@@ -5,6 +5,7 @@ from typing import Final
 
 from onthedot.api.core.http import Response
 from onthedot.domain.errors import (
+    FileFailing,
     GateNotFound,
     IdempotencyConflict,
     InvalidRequest,
@@ -95,7 +96,8 @@ def _response_to_failure(error: Unavailable | UnreadableRecord) -> Response:
         message = f"{error.record.run_id} was written by a newer version, or is damaged: {error.record.why}"
         return error_response(500, "unreadable", f"{message}; nothing was changed, tell the operator")
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
-    return error_response(503, "unavailable", "not possible just now; try again", headers=headers)
+    reason = f" ({error})" if isinstance(error, FileFailing) else ""
+    return error_response(503, "unavailable", f"not possible just now{reason}; try again", headers=headers)
 
 
 def _response_to_missing(error: JobNotFound | WorkerNotFound | GateNotFound | TokenNotFound) -> Response:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import FileFailing, Unavailable
 from onthedot.engines.sqlite.readers import Readers
 from onthedot.engines.sqlite.tables import FORMAT, NewerFile, prepare
 
@@ -170,7 +170,7 @@ class Database:
     def _raise_if_lost(self) -> None:
         """Raise Unavailable when SQLite has undone the open transaction, as it does when the disk is full."""
         if self._lost is not None:
-            raise Unavailable(f"database: {self._lost}") from self._lost
+            raise FileFailing(f"database: {self._lost}") from self._lost
 
 
 def _connect(path: str | Path) -> sqlite3.Connection:
@@ -187,7 +187,7 @@ def _translated() -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         if code in _TRANSIENT:
-            raise Unavailable(f"database: {error}") from error
+            raise FileFailing(f"database: {error}") from error
         if code in _DAMAGED:
-            raise Unavailable(f"database: {error}; the file is damaged: stop, and start on a backup") from error
+            raise FileFailing(f"database: {error}; the file is damaged: stop, and start on a backup") from error
         raise
