@@ -17,6 +17,8 @@ from pathlib import Path
 from subprocess import SubprocessError
 from typing import Any, Final
 
+from rich.markup import escape
+
 from benchmarks.common import Bar, console, cpu_of, finish, show
 from benchmarks.peers import page
 from benchmarks.peers.bars import bars, share_of_all
@@ -54,7 +56,7 @@ class Rounds:
             figures = measure(tool, self._sizes)
         except (RuntimeError, OSError, ValueError, SubprocessError) as error:
             self.skipped[tool.row] = "it failed"
-            console.print(f"[bold red]{tool.row}: {type(error).__name__}: {error}[/]", highlight=False)
+            console.print(f"[bold red]{tool.row}: {escape(f'{type(error).__name__}: {error}')}[/]", highlight=False)
             return
         self._measured.setdefault(tool.row, []).append(figures)
         console.print(f"[dim]{'  '.join(cost_cells(tool.row, figures))}[/]", highlight=False)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.common import ROOT
+from rich.markup import escape
+
+from benchmarks.common import ROOT, console
 from benchmarks.peers.measured import NOTE_BYTES, Figures, Load, figures, read_notes
 from benchmarks.peers.programs.calls import NOW
 from benchmarks.peers.running import settle
@@ -50,7 +52,7 @@ def measure(tool: Tool, sizes: Sizes) -> Figures:
 
 
 def _first_due(seconds_to_create: float) -> int:
-    """Return a due time for which all jobs are created in time, as a whole millisecond that is not a whole second."""
+    """Return a due time before which so much can be created, in epoch milliseconds."""
     return int((time.time() + 2 * seconds_to_create + SPARE_SECONDS) * 1000)
 
 
@@ -58,6 +60,14 @@ def count_syncs(tool: Tool, sizes: Sizes) -> float | None:
     """Count the syncs of one job that is due at once, in a run of its own: tracing costs CPU time."""
     if shutil.which("strace") is None:
         return None
+    try:
+        return _counted_syncs(tool, sizes)
+    except (RuntimeError, OSError) as error:
+        console.print(f"[yellow]{tool.row}: syncs not counted: {escape(str(error))}[/]", highlight=False)
+        return None
+
+
+def _counted_syncs(tool: Tool, sizes: Sizes) -> float:
     with _a_folder() as folder, running(tool, folder, traced=True) as subject:
         runner = Runner(subject, sizes.callers)
         runner.fire([NOW] * WARM_UP)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -87,8 +87,9 @@ def program(
 
 
 def _stop(running: Program, how: signal.Signals) -> None:
+    """Ask the process to end, and kill it with its children when it does not."""
     if running.process.poll() is None:
-        os.kill(running.pid, how)
+        _signal(running.pid, how)
     try:
         running.process.wait(STOP_SECONDS)
     except subprocess.TimeoutExpired:
@@ -102,10 +103,12 @@ def _stop(running: Program, how: signal.Signals) -> None:
 def _kill_tree(root: int) -> None:
     processes = _processes()
     for pid in [*_descendants(root, processes), root]:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+        _signal(pid, signal.SIGKILL)
+
+
+def _signal(pid: int, how: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, how)
 
 
 def settle(programs: Sequence[Program], patience: float = 5) -> None:

@@ -12,7 +12,15 @@ from benchmarks.common import ROOT
 from benchmarks.peers.environments import PACKAGE_JSON, REQUIREMENTS, find
 
 NUMBER: Final = re.compile(r"\d+(?:\.\d+)+")
-PINNED: Final = ("apscheduler", "celery", "huey", "procrastinate", "psycopg", "redis", "sqlalchemy")
+PINNED: Final = {
+    "apscheduler": "APScheduler",
+    "celery": "Celery",
+    "huey": "huey",
+    "procrastinate": "Procrastinate",
+    "psycopg": "psycopg",
+    "redis": "redis-py",
+    "sqlalchemy": "SQLAlchemy",
+}
 PROGRAMS: Final = {"redis-server": "Redis", "postgres": "PostgreSQL", "node": "Node"}
 
 
@@ -20,7 +28,7 @@ def versions() -> Mapping[str, str]:
     """Return the versions by name: onthedot's commit, Python, the peers' packages and programs."""
     commit = _output("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
     pinned = dict(re.findall(r"^([\w.-]+)==([\w.]+)", REQUIREMENTS.read_text(), re.MULTILINE))
-    packages = {name: pinned[name] for name in PINNED} | {"bullmq": _bullmq()}
+    packages = {shown: pinned[name] for name, shown in PINNED.items()} | {"BullMQ": _bullmq()}
     programs = {PROGRAMS[name]: _version(path) for name in PROGRAMS if (path := find(name))}
     return {"onthedot": commit, "Python": platform.python_version()} | packages | programs
 
