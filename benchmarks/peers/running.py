@@ -87,23 +87,18 @@ def program(
 
 
 def _stop(running: Program, how: signal.Signals) -> None:
-    """Ask the process to end, and kill it with its children when it does not."""
+    """Ask the process to end, and kill all that is left of its process group."""
     if running.process.poll() is None:
         _signal(running.pid, how)
-    try:
-        running.process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        _kill_tree(running.process.pid)
-        running.process.wait()
+        with suppress(subprocess.TimeoutExpired):
+            running.process.wait(STOP_SECONDS)
+    # Wrappers of programs do not pass signals on, so a child may outlive its parent.
+    with suppress(ProcessLookupError):
+        os.killpg(running.process.pid, signal.SIGKILL)
+    running.process.wait()
     for stream in (running.process.stdin, running.process.stdout):
         if stream:
             stream.close()
-
-
-def _kill_tree(root: int) -> None:
-    processes = _processes()
-    for pid in [*_descendants(root, processes), root]:
-        _signal(pid, signal.SIGKILL)
 
 
 def _signal(pid: int, how: signal.Signals) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.peers.environments import APT_LINE, find, node_modules, python
+from benchmarks.peers.environments import APT_LINE, find, node, node_modules, python
 from benchmarks.peers.programs.calls import NOTES, STORE
 from benchmarks.peers.running import Program, program
 from benchmarks.peers.serve import SERVE, serve
@@ -64,7 +64,7 @@ def _huey_worker() -> list[str]:
 
 
 def _bullmq(*arguments: str) -> Command:
-    return lambda: ["env", f"NODE_PATH={node_modules()}", find("node") or "node", _BULLMQ_PROGRAM, *arguments]
+    return lambda: ["env", f"NODE_PATH={node_modules()}", node(), _BULLMQ_PROGRAM, *arguments]
 
 
 def _on_redis(name: str, client: Command, worker: Command) -> tuple[Tool, Tool]:

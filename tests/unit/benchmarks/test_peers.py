@@ -1,6 +1,7 @@
 """The figures of the benchmark beside other tools: notes, percentiles, rounds, bars, tools that are missing or fail."""
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from benchmarks.peers.environments import APT_LINE, PACKAGE_JSON, REQUIREMENTS
 from benchmarks.peers.loads import Sizes
 from benchmarks.peers.measured import NOTE_BYTES, Figures, Load, Note, figures, over_rounds, read_notes
 from benchmarks.peers.programs import calls
-from benchmarks.peers.running import Program, cpu_of_tree
+from benchmarks.peers.running import Program, cpu_of_tree, program
 from benchmarks.peers.tools import ONTHEDOT, TOOLS, Tool
 
 DUE = 1_700_000_000_000
@@ -172,3 +173,24 @@ def test_peers_are_pinned_without_addresses() -> None:
     assert all("==" in pin for pin in pins)
     assert "://" not in REQUIREMENTS.read_text() + PACKAGE_JSON.read_text()
     assert "^" not in PACKAGE_JSON.read_text()
+
+
+def test_stopping_a_program_ends_its_children(tmp_path: Path) -> None:
+    """Cover a program that starts another one and does not pass signals on, as wrappers of Node do."""
+    with program(["sh", "-c", "sleep 300 & echo $! && wait"], tmp_path / "log", pipes=True) as wrapper:
+        assert wrapper.process.stdout is not None
+        child = Path(f"/proc/{int(wrapper.process.stdout.readline())}/stat")
+        assert child.exists()
+    assert has_ended(child)
+
+
+def has_ended(stat: Path) -> bool:
+    """Whether a killed process is gone, or waits for its parent to notice, within a second."""
+    for _ in range(100):
+        try:
+            if stat.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
