@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 from benchmarks.peers.measured import Figures
 from benchmarks.peers.table import duration
 
-LABELS: Final = 240
+LABELS: Final = 280
 BARS: Final = 400
 VALUES: Final = 120
 ROW: Final = 22
@@ -28,6 +28,10 @@ text { font: 13px system-ui, sans-serif; fill: #24292f; }
 """
 
 
+Scale = Callable[[float, float], float]
+"""Return the place of a time on an axis that ends at the other time, from 0 to 1."""
+
+
 @dataclass(frozen=True)
 class Panel:
     """A title, and for each row the lengths of its parts (0 to 1) by class, and the text behind them."""
@@ -44,8 +48,8 @@ def plot(rows: Mapping[str, Figures]) -> str:
     """Return the SVG of all panels, one below the other."""
     panels = [
         _cpu_panel(rows),
-        _late_panel("Due at one instant: p99 late (logarithmic)", rows, lambda figures: figures.instant_p99),
-        _late_panel("Steady rate: p99 late (logarithmic)", rows, lambda figures: figures.steady_p99),
+        _late_panel("Due at one instant: p99 late", rows, lambda figures: figures.instant_p99, _on_line),
+        _late_panel("Steady rate: p99 late (logarithmic)", rows, lambda figures: figures.steady_p99, _on_log),
     ]
     tops = [sum(panel.height for panel in panels[:number]) for number in range(len(panels))]
     body = "\n".join(_drawn(panel, top) for panel, top in zip(panels, tops, strict=True))
@@ -65,18 +69,23 @@ def _cpu_parts(figures: Figures, most: float) -> list[tuple[str, float]]:
     return [(part, ms / most) for part, ms in zip(PARTS, spent, strict=True)]
 
 
-def _late_panel(title: str, rows: Mapping[str, Figures], of: Callable[[Figures], float]) -> Panel:
+def _late_panel(title: str, rows: Mapping[str, Figures], of: Callable[[Figures], float], place: Scale) -> Panel:
     most = max((of(figures) for figures in rows.values() if of(figures) > LEAST_MS), default=10 * LEAST_MS)
     texts = {row: f"{duration(of(figures))}{_early(figures)}" for row, figures in rows.items()}
-    return Panel(title, {row: ([("late", _on_log(of(rows[row]), most))], texts[row]) for row in rows})
+    return Panel(title, {row: ([("late", place(of(rows[row]), most))], texts[row]) for row in rows})
 
 
 def _early(figures: Figures) -> str:
     return ", some early" if figures.early else ""
 
 
+def _on_line(ms: float, most: float) -> float:
+    """Return the place of a time on a linear axis, 0 for early and for unknown ones."""
+    return ms / most if ms > 0 else 0.0
+
+
 def _on_log(ms: float, most: float) -> float:
-    """Return the place of a time on the axis, 0 for times up to its left end and for unknown ones."""
+    """Return the place of a time on a logarithmic axis, 0 for times up to its left end and for unknown ones."""
     return math.log(ms / LEAST_MS) / math.log(most / LEAST_MS) if ms > LEAST_MS else 0.0
 
 
