@@ -11,7 +11,7 @@ from benchmarks.peers.table import duration
 
 LABELS: Final = 280
 BARS: Final = 400
-VALUES: Final = 120
+VALUES: Final = 150
 ROW: Final = 22
 HEAD: Final = 46
 LEAST_MS: Final = 1
