@@ -1,6 +1,7 @@
 """The two day fields of a cron expression, and the days of a month that match them.
 
-Both may have more than plain values: `L`, `L-3`, `15W` and `LW` as day-of-month, `5L` and `2#3` as day-of-week.
+Both may have more than plain values: `L`, `L-3`, `25-L`, `15W` and `LW` as day-of-month, `5L` and `2#3` as day-of-week.
+croniter's spellings `W15` and `L5` have one meaning only and are accepted too.
 """
 
 import re
@@ -8,15 +9,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.schedules import cron_fields
-from onthedot.domain.schedules.cron_fields import DAY, WEEKDAY, CronField, plain_item, refuse, value
+from onthedot.domain.schedules.cron_fields import DAY, WEEKDAY, WEEKDAY_NAMES, CronField, plain_item, refuse, value
 
 _SATURDAY: Final = 6
 _WHOLE_WEEK: Final = 0x7F
 _WEEKLY: Final = sum(1 << day for day in range(0, 31, 7))
 _FROM_END: Final = re.compile(r"L(?:-([0-9]+))?")
-_NEAREST: Final = re.compile(r"([0-9]+)W")
-_SPECIAL: Final = re.compile(r"([0-9]+|[A-Z]{3})(?:#([0-9]+)|(L))")
-_SWAPPED: Final = re.compile(r"W([0-9]+|L)")
+_NEAREST: Final = re.compile(r"([0-9]+)W|W([0-9]+)")
+_TO_THE_END: Final = re.compile(r"([0-9]+)-L(/[0-9]+)?")
+_NTH: Final = re.compile(r"([0-9]+|[A-Z]{3})#([0-9]+)")
+_LAST: Final = re.compile(r"([0-9]+|[A-Z]{3})L|L([0-9]+|[A-Z]{3})")
+_SEVERAL_NTH: Final = re.compile(r"(\*|[0-9A-Z]+-[0-9A-Z]+)#([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,9 @@ def days(text: str) -> Days:
         elif end := _FROM_END.fullmatch(item):
             from_end |= 1 << _distance(item, end[1])
         elif near := _NEAREST.fullmatch(item):
-            nearest |= 1 << value(DAY, item, near[1])
-        elif swapped := _SWAPPED.fullmatch(item):
-            raise refuse(DAY, item, f"is not supported; write {swapped[1]}W")
+            nearest |= 1 << value(DAY, item, near[1] or near[2])
+        elif to_end := _TO_THE_END.fullmatch(item):
+            bits |= plain_item(DAY, f"{to_end[1]}-{DAY.high}{to_end[2] or ''}")
         else:
             bits |= plain_item(DAY, item)
     return Days(bits, from_end, nearest, last_weekday, _is_starred(text))
@@ -73,12 +76,14 @@ def weekdays(text: str, spec: CronField = WEEKDAY) -> Weekdays:
     for item in cron_fields.items(spec, "*" if text == "?" else text):
         if item == "L":
             every |= 1 << _last_of_week(spec) + spec.low
-        elif (special := _SPECIAL.fullmatch(item)) is None:
-            every |= plain_item(spec, item)
-        elif special[3]:
-            last |= 1 << _weekday(spec, item, special[1])
-        else:
+        elif special := _LAST.fullmatch(item):
+            last |= 1 << _weekday(spec, item, special[1] or special[2])
+        elif special := _NTH.fullmatch(item):
             nth.add((_weekday(spec, item, special[1]), _ordinal(spec, item, special[2])))
+        elif several := _SEVERAL_NTH.fullmatch(item):
+            raise refuse(spec, item, f"numbers several weekdays; write {_one_by_one(spec, *several.groups())}")
+        else:
+            every |= plain_item(spec, item)
     return Weekdays(every >> spec.low, frozenset(nth), last, _is_starred(text))
 
 
@@ -147,6 +152,12 @@ def _last_of_week(spec: CronField) -> int:
         advice = "write 6 for every Saturday, 6L for the last Saturday, or L as day-of-month for its last day"
         raise refuse(spec, "L", f"has no weekday; {advice}")
     return _SATURDAY
+
+
+def _one_by_one(spec: CronField, span: str, ordinal: str) -> str:
+    bits = plain_item(spec, span) >> spec.low
+    names = [name for number, name in enumerate(WEEKDAY_NAMES.split()) if bits >> number & 1]
+    return ",".join(f"{name}#{ordinal}" for name in names)
 
 
 def _weekday(spec: CronField, item: str, text: str) -> int:

@@ -16,6 +16,7 @@ WEEKDAY: Final = CronField("day-of-week", 1, 7, numbered(WEEKDAY_NAMES, 1), once
 YEAR: Final = CronField("year", 1970, 2199, wraps=False, once="in that year")
 PREFIX: Final = "CRON("
 
+_ECHO: Final = 100
 _FIELDS: Final = "minute, hour, day-of-month, month, day-of-week, year"
 _RATE: Final = re.compile(r"\s*rate\s*\(\s*([0-9]{1,12})\s+([a-z]+?)s?\s*\)\s*", re.ASCII | re.IGNORECASE)
 _RATE_HOW: Final = "give seconds, or a rate such as rate(5 minutes), rate(1 hour) or rate(7 days)"
@@ -25,7 +26,7 @@ _UNITS: Final = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 def fields_of(text: str) -> list[str]:
     """Return the six fields of an expression in upper case that starts with the wrapper. Raise BadCron."""
     if not text.endswith(")"):
-        raise BadCron("has no ) at its end; write cron(…) around all six fields")
+        raise BadCron(f"has no ) at its end; write cron({text.removeprefix(PREFIX).strip()[:_ECHO]})")
     fields = text.removeprefix(PREFIX)[:-1].split()
     if len(fields) == 5:
         raise BadCron(f"has 5 fields inside cron(…), which has 6: {_FIELDS}; {_five(fields)}")

@@ -15,7 +15,7 @@ from onthedot.domain.schedules.cron_fields import CronField, refuse
 EXAMPLE_ID: Final = "example"
 """The id for which an expression is resolved before there is a job."""
 
-_HAS_H: Final = re.compile(r"(?:^|[\s,])H(?:[\s,/(]|$)", re.IGNORECASE)
+_HAS_H: Final = re.compile(r"(?!\s*cron\()(?:.*[\s,])?H(?![A-Z])", re.IGNORECASE | re.DOTALL)
 _ITEM: Final = re.compile(r"H(?:\(([0-9]{1,9})-([0-9]{1,9})\))?(?:/([0-9]{1,9}))?")
 _LAST_DAY: Final = 28
 _FIELDS: Final = (
@@ -28,8 +28,8 @@ _FIELDS: Final = (
 
 
 def has_h(expression: str) -> bool:
-    """Return whether one of the items of the expression is an `H`."""
-    return _HAS_H.search(expression) is not None
+    """Return whether one of the items of five fields is an `H`. EventBridge's `cron(…)` has none."""
+    return _HAS_H.match(expression) is not None
 
 
 def plain_expression(expression: str, job_id: str) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, Problem
-from onthedot.domain.schedules.cron import CronOfYears, parse_cron
+from onthedot.domain.schedules.cron import SEARCH_YEARS, CronOfYears, parse_cron
 from onthedot.domain.schedules.schedule import CronSchedule, Schedule, next_fire
 
 DAY_MS: Final = 86_400_000
@@ -45,5 +45,6 @@ def no_fire_problem(schedule: Schedule, now: int) -> Problem:
         return Problem("end_at", "leaves no fire time; give a later one")
     cron = parse_cron(schedule.rule.expression) if isinstance(schedule.rule, CronSchedule) else None
     if isinstance(cron, CronOfYears):
-        return Problem("cron", f"has no fire time left in its years, up to {cron.last_year}; give later years, or *")
+        trouble = f"has no fire time in the next {SEARCH_YEARS} years: the last of its own is {cron.last_year}"
+        return Problem("cron", f"{trouble}; give other years, or *")
     return Problem("cron", "never fires: clocks jump over each of its times; give another hour, or dst.gap run_after")
