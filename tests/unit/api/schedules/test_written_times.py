@@ -9,7 +9,7 @@ from onthedot.api.core.http import Response
 from tests.builders import World, a_world
 from tests.unit.api.kit import URL, Api, fields_of, message_of
 
-LOCAL = {"at": "2026-07-31T09:30:00", "timezone": "Europe/Berlin"}
+LOCAL: dict[str, Any] = {"at": "2026-07-31T09:30:00", "timezone": "Europe/Berlin"}
 
 
 @pytest.fixture
