@@ -114,6 +114,8 @@ REFUSALS = [
     ("H * * *", "has 4 fields; give 5"),
     ("H 25 * * *", "hour field: '25' is out of range"),
     ("H * * * * *", "has 6 fields"),
+    ("H," * 100_000 + "H * * * *", "characters long; give at most 255"),
+    ("H * * * *;", "has the character ';'"),
     ("cron( H 12 * * ? *)", "minute field: 'H' stands in five fields only"),
 ]
 

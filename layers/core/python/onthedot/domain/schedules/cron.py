@@ -26,7 +26,7 @@ from onthedot.domain.schedules.cron_days import Days, Weekdays, days, days_by_nu
 from onthedot.domain.schedules.cron_sets import DAY_WALLS, LONGEST, SEARCH_YEARS, Cron, CronOfYears, kind_of_month
 from onthedot.domain.schedules.errors import BadCron
 
-__all__ = ["DAY_WALLS", "SEARCH_YEARS", "Cron", "CronOfYears", "five_fields", "parse_cron"]
+__all__ = ["DAY_WALLS", "SEARCH_YEARS", "Cron", "CronOfYears", "checked", "five_fields", "parse_cron"]
 
 MAX_LENGTH: Final = 255
 ALIASES: Final = {
@@ -47,7 +47,7 @@ _EVERY: Final = re.compile(r"@EVERY\s+(?:([0-9]{1,6})H)?(?:([0-9]{1,8})M)?(?:([0
 @lru_cache(maxsize=4096)
 def parse_cron(expression: str) -> Cron:
     """Parse an expression. Raise BadCron, which says which field is wrong and what to write instead."""
-    text = _checked(expression)
+    text = checked(expression)
     if text.startswith(eventbridge.PREFIX):
         minute, hour, day, month, weekday, year = eventbridge.fields_of(text)
         dates, week = eventbridge.day_fields(day, weekday)
@@ -73,7 +73,7 @@ def five_fields(text: str) -> list[str]:
     return fields
 
 
-def _checked(expression: str) -> str:
+def checked(expression: str) -> str:
     """Return the expression in upper case. Raise BadCron for what no dialect has."""
     if len(expression) > MAX_LENGTH:
         raise BadCron(f"is {len(expression)} characters long; give at most {MAX_LENGTH}")

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from onthedot.domain.schedules import cron_fields
-from onthedot.domain.schedules.cron import five_fields, parse_cron
+from onthedot.domain.schedules.cron import checked, five_fields, parse_cron
 from onthedot.domain.schedules.cron_fields import CronField, refuse
 
 EXAMPLE_ID: Final = "example"
@@ -37,7 +37,7 @@ def plain_expression(expression: str, job_id: str) -> str:
     if not has_h(expression):
         parse_cron(expression)
         return expression
-    fields = five_fields(expression.strip().upper())
+    fields = five_fields(checked(expression))
     plain = " ".join(_field(number, text, job_id) for number, text in enumerate(fields))
     parse_cron(plain)
     return plain
