@@ -46,9 +46,7 @@ def follow(expression: str, message: str) -> list[Document]:
     elif field is None:
         found += [{"cron": replaced(expression, name, None, text)} for text, name in places]
     else:
-        texts = re.findall(r"write (?:it as )?(\S+?)(?=,? |;|$)(?! or )", message) + re.findall(
-            r", (\S+) for the", message
-        )
+        texts = re.findall(r"write (\S+?)(?=,? |;|$)(?! or )", message) + re.findall(r", (\S+) for the", message)
         elsewhere = {text for text, _ in places}
         found += [{"cron": replaced(expression, field[1], field[2], text)} for text in texts if text not in elsewhere]
     return found
@@ -82,7 +80,7 @@ MEANT: dict[str, list[tuple[Document, str]]] = {
     "@every 5m": [({"every": 300}, "26-03-01T00:05 26-03-01T00:10")],
     "@every 1h30m": [({"every": 5400}, "26-03-01T01:30 26-03-01T03:00")],
     # A step that is larger than its field: once in the next larger unit, or an interval.
-    "*/60 * * * *": [({"every": 3600}, HOURLY), ({"cron": "0 * * * *"}, HOURLY)],
+    "*/61 * * * *": [({"every": 3660}, "26-03-01T01:01 26-03-01T02:02"), ({"cron": "0 * * * *"}, HOURLY)],
     "*/90 * * * *": [({"every": 5400}, "26-03-01T01:30 26-03-01T03:00"), ({"cron": "0 * * * *"}, HOURLY)],
     "*/100 * * * *": [({"every": 6000}, "26-03-01T01:40 26-03-01T03:20"), ({"cron": "0 * * * *"}, HOURLY)],
     "*/99999999999 * * * *": [({"cron": "0 * * * *"}, HOURLY)],
@@ -94,14 +92,14 @@ MEANT: dict[str, list[tuple[Document, str]]] = {
         ({"every": 5400}, "26-03-01T01:30 26-03-01T03:00"),
         ({"cron": "cron(0 * * * ? *)"}, HOURLY),
     ],
-    "0 */24 * * *": [({"every": 86400}, DAILY), ({"cron": "0 0 * * *"}, DAILY)],
+    "0 */25 * * *": [({"every": 90000}, "26-03-02T01:00 26-03-03T02:00"), ({"cron": "0 0 * * *"}, DAILY)],
     "0 */36 * * *": [({"every": 129600}, "26-03-02T12:00 26-03-04T00:00"), ({"cron": "0 0 * * *"}, DAILY)],
     "0 0 */31 * *": [
         ({"every": 31 * 86400}, "26-04-01T00:00 26-05-02T00:00"),
         ({"cron": "0 0 1 * *"}, "26-04-01T00:00 26-05-01T00:00"),
     ],
-    "0 0 * * */7": [
-        ({"every": 7 * 86400}, "26-03-08T00:00 26-03-15T00:00"),
+    "0 0 * * */8": [
+        ({"every": 8 * 86400}, "26-03-09T00:00 26-03-17T00:00"),
         ({"cron": "0 0 * * 0"}, "26-03-08T00:00 26-03-15T00:00"),
     ],
     "0 0 1 */18 *": [({"cron": "0 0 1 1 *"}, "27-01-01T00:00 28-01-01T00:00")],
@@ -113,8 +111,8 @@ MEANT: dict[str, list[tuple[Document, str]]] = {
     "*,5 * * * *": [({"cron": "* * * * *"}, EVERY_MINUTE)],
     "0 0 ?,5 * *": [({"cron": "0 0 ? * *"}, DAILY)],
     "? * * * *": [({"cron": "* * * * *"}, EVERY_MINUTE)],
-    "0 0 */2,5 * *": [({"cron": "0 0 1-31/2 * *"}, "26-03-03T00:00 26-03-05T00:00")],
-    "0 0 5 * 1,*/2": [({"cron": "0 0 5 * 0-6/2"}, "26-03-03T00:00 26-03-05T00:00 26-03-07T00:00 26-03-08T00:00")],
+    "0 0 */2,5 * *": [({"cron": "0 0 1-31/2,5 * *"}, "26-03-03T00:00 26-03-05T00:00")],
+    "0 0 5 * 1,*/2": [({"cron": "0 0 5 * 1,0-6/2"}, "26-03-02T00:00 26-03-03T00:00 26-03-05T00:00 26-03-07T00:00")],
     "0 0 * * L": [
         ({"cron": "0 0 * * 6"}, "26-03-07T00:00 26-03-14T00:00"),
         ({"cron": "0 0 * * 6L"}, "26-03-28T00:00 26-04-25T00:00"),
@@ -125,11 +123,12 @@ MEANT: dict[str, list[tuple[Document, str]]] = {
             "26-03-09T00:00 26-03-10T00:00 26-03-11T00:00 26-03-12T00:00 26-03-13T00:00 26-04-08T00:00",
         )
     ],
-    "0 0 * * MONDAY": [({"cron": "0 0 * * MON"}, "26-03-02T00:00 26-03-09T00:00")],
-    "0 0 * * MONDAY-FRIDAY/2": [({"cron": "0 0 * * MON-FRI/2"}, "26-03-02T00:00 26-03-04T00:00 26-03-06T00:00")],
-    "0 0 * * FRIDAYL": [({"cron": "0 0 * * FRIL"}, "26-03-27T00:00 26-04-24T00:00")],
-    "0 0 * * TUESDAY#2": [({"cron": "0 0 * * TUE#2"}, "26-03-10T00:00 26-04-14T00:00")],
-    "0 0 1 april *": [({"cron": "0 0 1 APR *"}, "26-04-01T00:00 27-04-01T00:00")],
+    "0 0 * * MONS": [({"cron": "0 0 * * MON"}, "26-03-02T00:00 26-03-09T00:00")],
+    "0 0 * * TUES-THURS/2": [({"cron": "0 0 * * TUE-THU/2"}, "26-03-03T00:00 26-03-05T00:00 26-03-10T00:00")],
+    "0 0 * * THURSL": [({"cron": "0 0 * * THUL"}, "26-03-26T00:00 26-04-30T00:00")],
+    "0 0 * * TUES#2": [({"cron": "0 0 * * TUE#2"}, "26-03-10T00:00 26-04-14T00:00")],
+    "0 0 1 sept *": [({"cron": "0 0 1 SEP *"}, "26-09-01T00:00 27-09-01T00:00")],
+    "0 0 */100,1-7 * MON": [({"cron": "0 0 1,1-7 * MON"}, "26-03-02T00:00 26-03-03T00:00")],
     # The last day of months that do not have the day.
     "0 0 30 2 *": [({"cron": "0 0 L 2 *"}, "27-02-28T00:00 28-02-29T00:00")],
     "0 0 31 4,6,9,11 *": [({"cron": "0 0 L 4,6,9,11 *"}, "26-04-30T00:00 26-06-30T00:00")],
@@ -137,7 +136,7 @@ MEANT: dict[str, list[tuple[Document, str]]] = {
         ({"cron": "0 0 L 2 1"}, "27-02-01T00:00 27-02-08T00:00 27-02-15T00:00 27-02-22T00:00 27-02-28T00:00")
     ],
     "0 0 L-30 2 *": [({"cron": "0 0 L 2 *"}, "27-02-28T00:00 28-02-29T00:00")],
-    "0 0 30W 2 *": [({"cron": "0 0 L 2 *"}, "27-02-28T00:00 28-02-29T00:00")],
+    "0 0 30W 2 *": [({"cron": "0 0 LW 2 *"}, "27-02-26T00:00 28-02-29T00:00")],
     "cron(0 0 31 2 ? *)": [({"cron": "cron(0 0 L 2 ? *)"}, "27-02-28T00:00 28-02-29T00:00")],
     # EventBridge's rules.
     "cron(0 12 * * ? *": [({"cron": "cron(0 12 * * ? *)"}, NOONS)],
@@ -147,7 +146,7 @@ MEANT: dict[str, list[tuple[Document, str]]] = {
     "cron(0 12 1 * * *)": [({"cron": "cron(0 12 1 * ? *)"}, "26-03-01T12:00 26-04-01T12:00")],
     "cron(0 12 * * MON *)": [({"cron": "cron(0 12 ? * MON *)"}, "26-03-02T12:00 26-03-09T12:00")],
     "cron(0 12 ? * ? *)": [({"cron": "cron(0 12 * * ? *)"}, NOONS)],
-    "cron(0 12 ? * MONDAY *)": [({"cron": "cron(0 12 ? * MON *)"}, "26-03-02T12:00 26-03-09T12:00")],
+    "cron(0 12 ? * TUES *)": [({"cron": "cron(0 12 ? * TUE *)"}, "26-03-03T12:00 26-03-10T12:00")],
     "cron(? 12 * * ? *)": [({"cron": "cron(* 12 * * ? *)"}, "26-03-01T12:00 26-03-01T12:01")],
     "cron(0 12 * * ? ?)": [({"cron": "cron(0 12 * * ? *)"}, NOONS)],
     "cron(0 12 * * ? 2030-2028)": [({"cron": "cron(0 12 * * ? 2028-2030)"}, "28-01-01T12:00 28-01-02T12:00")],
@@ -176,6 +175,7 @@ def test_an_advice_leads_to_the_meaning(expression: str) -> None:
     [
         ("L as day-of-month for the last day", {"cron": "0 0 L * *"}, "26-03-31T00:00 26-04-30T00:00"),
         ("5L as day-of-week for the last Friday", {"cron": "0 0 * * 5L"}, "26-03-27T00:00 26-04-24T00:00"),
+        ("MON#1 as day-of-week is the first Monday", {"cron": "0 0 * * MON#1"}, "26-03-02T00:00 26-04-06T00:00"),
         ("1#2 or MON#2 for the second Monday", {"cron": "0 0 * * 1#2"}, "26-03-09T00:00 26-04-13T00:00"),
         ("1#2 or MON#2 for the second Monday", {"cron": "0 0 * * MON#2"}, "26-03-09T00:00 26-04-13T00:00"),
         ("15W or LW as day-of-month for the nearest or last", {"cron": "0 0 15W * *"}, "26-03-16T00:00 26-04-15T00:00"),

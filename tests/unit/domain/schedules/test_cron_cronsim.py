@@ -12,7 +12,7 @@
 | `46 * * * 0` when clocks go back to the day before (St John's, 2010-11-07 at 00:01) | fires by the clock | cronsim:
   never returns | it walks to midnight, is put back, and walks again |
 | `FRI-SUN`, `22-2`, `FRIL`, `L-3`, `15W`, `?`, aliases | accepted | cronsim: refused | they have one reading only |
-| `*/60`, six fields | refused | cronsim: accepted | ambiguous, or beyond five fields |
+| `*/61`, six fields | refused | cronsim: accepted | ambiguous, or beyond five fields |
 | `MON/2` | Monday, Wednesday, Friday | cronsim: Sunday too | the week ends with Saturday, 6; Sunday is 0 |
 | a fixed time that happens twice, `once` | fires once | croniter: twice | the promise of `dst` |
 | seven fields, other digits | refused | croniter: accepted, by a guess | strictness |
@@ -185,7 +185,7 @@ def test_cronsim_refuses_what_we_read(expression: str) -> None:
         CronSim(expression, datetime(2026, 1, 1, tzinfo=UTC))
 
 
-@pytest.mark.parametrize("expression", ["*/60 * * * *", "0 0 0 1 1 *"])
+@pytest.mark.parametrize("expression", ["*/61 * * * *", "0 0 0 1 1 *"])
 def test_cronsim_reads_what_we_refuse(expression: str) -> None:
     CronSim(expression, datetime(2026, 1, 1, tzinfo=UTC))
     with pytest.raises(BadCron):

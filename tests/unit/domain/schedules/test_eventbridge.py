@@ -120,7 +120,7 @@ REFUSALS = [
     ("cron(H 12 * * ? *)", "minute field: 'H' stands in five fields only"),
     ("cron(0/90 * * * ? *)", "or use every with 5400 for every 90 minutes"),
     ("cron(0 0 31 2 ? *)", "never comes"),
-    ("cron(0 12 ? * MONDAY *)", "write MON"),
+    ("cron(0 12 ? * TUES *)", "write TUE"),
 ]
 
 

@@ -138,7 +138,8 @@ def _kinds(dates: Days, week: Weekdays, months: int, text: str) -> tuple[int, ..
     lengths = {LONGEST[month] for month in range(1, 13) if months >> month & 1}
     if not any(days_by_number(dates, length, first) for length in lengths for first in range(7)):
         # Even if the day of the week would match instead.
-        trouble = f"never comes: the longest of these months has {max(lengths)} days; write L for the last"
+        last = "LW for the last weekday" if text.endswith("W") else "L for the last"
+        trouble = f"never comes: the longest of these months has {max(lengths)} days; write {last}"
         raise cron_fields.refuse(cron_fields.DAY, text, trouble)
     kinds = tuple(matching_days(dates, week, length, first) for length in range(28, 32) for first in range(7))
     if not any(kinds[kind_of_month(length, first)] for length in lengths for first in range(7)):

@@ -1,7 +1,7 @@
 """The two day fields of a cron expression, and the days of a month that match them.
 
 Both may have more than plain values: `L`, `L-3`, `25-L`, `15W` and `LW` as day-of-month, `5L` and `2#3` as day-of-week.
-croniter's spellings `W15` and `L5` have one meaning only and are accepted too.
+Other spellings that have one meaning only are accepted too: `W15`, `L5` and `5#L`.
 """
 
 import re
@@ -17,8 +17,8 @@ _WEEKLY: Final = sum(1 << day for day in range(0, 31, 7))
 _FROM_END: Final = re.compile(r"L(?:-([0-9]+))?")
 _NEAREST: Final = re.compile(r"([0-9]+)W|W([0-9]+)")
 _TO_THE_END: Final = re.compile(r"([0-9]+)-L(/[0-9]+)?")
-_NTH: Final = re.compile(r"([0-9]+|[A-Z]{3})#([0-9]+)")
-_LAST: Final = re.compile(r"([0-9]+|[A-Z]{3})L|L([0-9]+|[A-Z]{3})")
+_NTH: Final = re.compile(r"([0-9]+|[A-Z]+)#([0-9]+)")
+_LAST: Final = re.compile(r"([0-9]+|[A-Z]+)#?L|L([0-9]+|[A-Z]+)")
 _SEVERAL_NTH: Final = re.compile(r"(\*|[0-9A-Z]+-[0-9A-Z]+)#([0-9]+)")
 
 
@@ -156,7 +156,7 @@ def _last_of_week(spec: CronField) -> int:
 
 def _one_by_one(spec: CronField, span: str, ordinal: str) -> str:
     bits = plain_item(spec, span) >> spec.low
-    names = [name for number, name in enumerate(WEEKDAY_NAMES.split()) if bits >> number & 1]
+    names = [name[:3] for number, name in enumerate(WEEKDAY_NAMES.split()) if bits >> number & 1]
     return ",".join(f"{name}#{ordinal}" for name in names)
 
 

@@ -1,6 +1,6 @@
 """The parser of one field of a cron expression. It is strict, and each refusal says what to write instead.
 
-Every set is an int whose bit n says that n is in it. A spelling that other crons read in two ways (`*/60`, `5-5/2`) is
+Every set is an int whose bit n says that n is in it. A spelling that other crons read in two ways (`*/90`, `5-5/2`) is
 refused, with the spelling that has one meaning.
 """
 
@@ -60,20 +60,22 @@ class CronField:
     @property
     def choices(self) -> str:
         """The values, for messages."""
-        names = list(self.names)
-        return f"{self.low}-{self.high}" + (f" or {names[0]}-{names[-1]}" if names else "")
+        short = [name for name in self.names if len(name) == 3]
+        return f"{self.low}-{self.high}" + (f" or {short[0]}-{short[-1]}" if short else "")
 
 
 def numbered(names: str, first: int) -> dict[str, int]:
-    """Return the names with their numbers, the first one with `first`."""
-    return {name: number for number, name in enumerate(names.split(), first)}
+    """Return the names, in full and by three letters, with their numbers. The first name has the number `first`."""
+    numbers = list(enumerate(names.split(), first))
+    return {name[:3]: number for number, name in numbers} | {name: number for number, name in numbers}
 
 
-WEEKDAY_NAMES: Final = "SUN MON TUE WED THU FRI SAT"
+WEEKDAY_NAMES: Final = "SUNDAY MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY"
+_MONTH_NAMES: Final = "JANUARY FEBRUARY MARCH APRIL MAY JUNE JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER"
 MINUTE: Final = CronField("minute", 0, 59, once="an hour", unit=("minutes", 60))
 HOUR: Final = CronField("hour", 0, 23, once="a day", unit=("hours", 3_600))
 DAY: Final = CronField("day-of-month", 1, 31, once="a month", unit=("days", 86_400))
-MONTH: Final = CronField("month", 1, 12, numbered("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC", 1), once="a year")
+MONTH: Final = CronField("month", 1, 12, numbered(_MONTH_NAMES, 1), once="a year")
 WEEKDAY: Final = CronField(
     "day-of-week", 0, 6, numbered(WEEKDAY_NAMES, 0), most=7, once="a week", unit=("days", 86_400)
 )
@@ -105,9 +107,17 @@ def items(spec: CronField, text: str) -> list[str]:
         if item.startswith("*") and len(found) > 1 and spec.name in DAY_NAMES:
             # A * at the start of a day field decides whether both day fields must match or either. The order of the
             # items in a list must not decide it.
-            plain = f"{spec.low}-{spec.high}{item[1:]}"
-            raise refuse(spec, text, f"lists {item} beside other values; write it as {plain}")
+            plain = ",".join(_unstarred(spec, one) for one in found)
+            how = f"write {plain} (either day field may match then; MON#1 as day-of-week is the first Monday)"
+            raise refuse(spec, text, f"lists {item} beside other values; {how}")
     return found
+
+
+def _unstarred(spec: CronField, item: str) -> str:
+    if not item.startswith("*/"):
+        return item
+    step = item[2:]
+    return f"{spec.low}-{spec.high}/{step}" if step.isdigit() and int(step) <= spec.high - spec.low else str(spec.low)
 
 
 def plain_item(spec: CronField, item: str) -> int:
@@ -170,9 +180,13 @@ def _narrow_step(spec: CronField, item: str, low: int, high: int, text: str) -> 
 
 
 def _wide_step(spec: CronField, item: str, low: int, text: str | None) -> int:
-    """Return the step of `*/n` or `a/n`. It must be one that `*/n` can have."""
+    """Return the step of `*/n` or `a/n`.
+
+    `*/60` as minute is once an hour, which is also every 60 minutes. A larger step has two readings and is refused, as
+    is `*/31` as day-of-month: not all months have 31 days.
+    """
     step = 1 if text is None else _positive(spec, item, text)
-    if step > spec.high - spec.low:
+    if step > spec.high - spec.low + (spec is not DAY):
         raise refuse(spec, item, f"has a step larger than {spec.low}-{spec.high} spans; {_interval(spec, low, step)}")
     return step
 
