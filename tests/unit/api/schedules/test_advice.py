@@ -192,6 +192,7 @@ def test_an_example_in_advice_means_what_it_says(advice: str, document: Document
     ("refused", "text", "document", "meant"),
     [
         ({"every": "rate(2 weeks)"}, "rate(14 days)", {"every": "rate(14 days)"}, "26-03-15T00:00 26-03-29T00:00"),
+        ({"every": "2 hours"}, "write rate(2 hours)", {"every": "rate(2 hours)"}, "26-03-01T02:00 26-03-01T04:00"),
         ({"every": "5"}, "rate(5 minutes)", {"every": "rate(5 minutes)"}, "26-03-01T00:05 26-03-01T00:10"),
         ({"cron": "0 9 * * *", "timezone": "europe/berlin"}, "Europe/Berlin", {"cron": "0 9 * * *"}, "26-03-01T09:00"),
     ],

@@ -214,7 +214,8 @@ def test_a_rate_is_an_interval(rate: str, seconds: int) -> None:
     ("rate", "advice"),
     [
         ("5", "give seconds, or a rate such as rate(5 minutes)"),
-        ("5 minutes", "a rate such as rate(5 minutes)"),
+        ("5 minutes", "is not a whole number without quotes; write rate(5 minutes)"),
+        ("soon", "a rate such as rate(5 minutes)"),
         ("rate(5)", "a rate such as"),
         ("rate(1.5 hours)", "a rate such as"),
         ("rate(-1 hours)", "a rate such as"),

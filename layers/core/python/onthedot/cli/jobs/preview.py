@@ -60,7 +60,7 @@ def preview(expression: str | None, as_json: bool, **options: Any) -> None:
         return
     console = Console()
     if example is not None:
-        console.print(f"The id of each job chooses its own values for H. This is an example: {example}")
+        console.print(f"The id of a job chooses H. This is an example: {example}", highlight=False)
     if not fires:
         console.print("It never fires again.")
         return

@@ -51,7 +51,10 @@ def rate_seconds(text: str) -> int:
     """Return the seconds of `rate(5 minutes)`. Raise ValueError that says what to write instead."""
     found = _RATE.fullmatch(text)
     if found is None:
-        raise ValueError(f"is not a whole number without quotes; {_RATE_HOW}")
+        bare = _RATE.fullmatch(f"rate({text.strip()})")
+        has_unit = bare is not None and bare[2].lower() in _UNITS
+        how = f"write rate({text.strip()})" if has_unit else _RATE_HOW
+        raise ValueError(f"is not a whole number without quotes; {how}")
     value, unit = int(found[1]), found[2].lower()
     if unit == "week":
         raise ValueError(f"has no unit that a rate can have; write rate({7 * value} days)")
