@@ -115,7 +115,7 @@ audit: install ## Known vulnerabilities in the pinned packages (asks a service o
 .PHONY: lock
 lock: $(VENV)/bin/uv ## Renew the pinned packages (add ARGS=--upgrade for newer ones)
 	$(compile) $(ARGS) --all-extras pyproject.toml -o requirements.lock
-	printf 'aws-lambda-powertools\nboto3\ngrpcio\ngrpcio-reflection\nprotobuf\npydantic\ntzdata\n' | \
+	printf 'aws-lambda-powertools\nboto3\ncroniter\ngrpcio\ngrpcio-reflection\nprotobuf\npydantic\ntzdata\n' | \
 		$(compile) -c requirements.lock - >build/layer.lock
 	mv build/layer.lock layers/dependencies/requirements.txt
 	$(compile) -c requirements.lock --extra aws --extra grpc pyproject.toml >build/worker.lock

@@ -8,13 +8,12 @@ from onthedot.domain.instants import format_instant
 from onthedot.domain.targets.types import PythonTarget
 from onthedot.ports import Answer, Call, Performer
 from onthedot.stopping import Stop
-from onthedot.targets.answers import refused, stopped, timed_out
+from onthedot.targets.answers import MAX_RETRY_AFTER_MS, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped
 from onthedot.targets.interruptible import interruptible
 from onthedot.targets.processes.python_process import AppBroken, HandlerProcess, ProcessDied
 
 _IMPORT_MS: Final = 60_000
-_MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 
 
 class PythonRunner(Performer):
@@ -143,7 +142,7 @@ def _answer(reply: Mapping[str, Any]) -> Answer:
                 error=_text(error),
                 error_class=_text(error_class),
                 retryable=again,
-                retry_after_ms=min(wait, _MAX_RETRY_AFTER_MS) if isinstance(wait, int) else None,
+                retry_after_ms=min(wait, MAX_RETRY_AFTER_MS) if isinstance(wait, int) else None,
             )
         case _:
             return Answer(
