@@ -6,6 +6,7 @@ an id waits for the end of that server.
 """
 
 import os
+import signal
 import sys
 
 
@@ -14,9 +15,11 @@ def main(arguments: list[str]) -> None:
     from onthedot.cli.serve import serve
     from onthedot.targets.http import caller  # noqa: F401 - the first call of a target would import it
 
+    child = 0
     for line in sys.stdin:
         if line.strip() != "start":
             os.waitpid(int(line), 0)
+            child = 0
             _answer("ended")
             continue
         child = os.fork()
@@ -27,6 +30,9 @@ def main(arguments: list[str]) -> None:
             os.dup2(log, 2)
             serve(arguments, prog_name="onthedot serve")
         _answer(str(child))
+    if child:
+        # The test ended without a word. Its last server must not stay.
+        os.kill(child, signal.SIGKILL)
 
 
 def _answer(line: str) -> None:

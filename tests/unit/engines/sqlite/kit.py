@@ -16,9 +16,12 @@ INSERT = "INSERT INTO blobs VALUES (?, '')"
 
 
 class WatchedConnection(sqlite3.Connection):
-    """A connection that counts commits, and fails one statement on request."""
+    """A connection that counts transactions, and fails one statement on request."""
 
+    begun = 0
     commits = 0
+    on_commit: Callable[[], object] | None = None
+    """Called once, after the next commit."""
     failing: str | None = None
 
     def execute(self, statement: str, values: Any = ()) -> sqlite3.Cursor:
@@ -28,7 +31,12 @@ class WatchedConnection(sqlite3.Connection):
             error.sqlite_errorcode = sqlite3.SQLITE_IOERR
             raise error
         self.commits += statement == "COMMIT"
-        return super().execute(statement, values)
+        self.begun += statement == "BEGIN IMMEDIATE"
+        cursor = super().execute(statement, values)
+        if statement == "COMMIT" and self.on_commit is not None:
+            action, self.on_commit = self.on_commit, None
+            action()
+        return cursor
 
 
 def connect(path: str | Path) -> WatchedConnection:

@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -145,13 +146,27 @@ def test_an_action_without_a_transaction_runs_at_once(desk: Desk) -> None:
     assert seen == ["now"]
 
 
-def test_a_transaction_that_cannot_begin_fails_the_first_operation_and_tries_the_next(desk: Desk) -> None:
+def test_a_transaction_that_cannot_begin_fails_its_operations_and_later_ones_are_tried(desk: Desk) -> None:
     desk.connection.failing = "BEGIN IMMEDIATE"
 
     with pytest.raises(Unavailable):
         desk.writer.run(desk.put("a"))
     assert desk.writer.run(desk.put("b")) == "b"
     assert desk.stored() == ["b"]
+
+
+def test_a_file_that_another_program_locks_fails_all_that_wait_at_once(desk: Desk) -> None:
+    """Each attempt to begin waits for the lock. A thousand operations must not wait for it one after another."""
+    with closing(sqlite3.connect(desk.path, isolation_level=None, check_same_thread=False)) as other:
+        with desk.held_up():
+            futures = [desk.submit(desk.put(f"k{number}")) for number in range(20)]
+            begun = desk.connection.begun
+            desk.connection.on_commit = lambda: other.execute("BEGIN IMMEDIATE")
+        for future in futures:
+            with pytest.raises(Unavailable, match="locked"):
+                future.result(10)
+        assert desk.connection.begun - begun == 1
+    assert desk.writer.run(desk.put("later")) == "later"
 
 
 def test_a_report_that_raises_holds_up_no_other_report(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
