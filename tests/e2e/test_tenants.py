@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from onthedot.cli.main import main
 from onthedot.schema import BLOBS, blobs_of
-from tests.e2e.deployment import Api, Deployment
-from tests.e2e.gate_times import an_api_of
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api
 
 LARGE = "x" * 5_000
 EVENT = {"source": "leaving", "detail_type": "E2E", "detail": {"text": LARGE}}
@@ -18,7 +18,7 @@ EVENT = {"source": "leaving", "detail_type": "E2E", "detail": {"text": LARGE}}
 
 def fill(deployment: Deployment, tenant: str) -> Api:
     """Give a tenant something of every kind that the API makes."""
-    api = an_api_of(deployment, tenant)
+    api = deployment.api_of(tenant)
     assert api.call("PUT", "/v1/gates/slow", {"in_flight": 1})[0] == 200
     url = f"{deployment.listener.url}/{tenant}"
     done = api.submit(callback_url=url, payload={"text": LARGE}, gates=["slow:1"])
