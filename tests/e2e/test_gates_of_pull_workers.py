@@ -1,4 +1,4 @@
-"""Gates at which pull workers have places: shared with the workers of the home, taken at once, and free again when a worker dies."""
+"""Gates at which pull workers have places: shared, taken at once, and free again when a worker dies."""
 
 import time
 

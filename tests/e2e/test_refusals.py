@@ -36,6 +36,18 @@ def test_bad_input_is_refused_by_name_and_changes_nothing(home: Home, body: Any,
     assert home.stored() == before
 
 
+UNKNOWN = [("GET", "/nothing"), ("GET", "/v1/nothing"), ("PATCH", "/v1/jobs"), ("POST", "/v1/jobs/job_x/nothing")]
+
+
+@pytest.mark.parametrize(("method", "path"), UNKNOWN)
+def test_without_a_token_an_unknown_path_answers_like_any_other(home: Home, method: str, path: str) -> None:
+    status, answer = Api(home.api.url, None).call(method, path)
+    assert status == 401, answer
+    assert set(answer["error"]) == {"code", "message", "details"}
+    status, answer = home.api.call(method, path)
+    assert (status, answer["error"]["code"]) in ((404, "not_found"), (405, "method_not_allowed"))
+
+
 @pytest.mark.parametrize("token", [None, "", "wrong", "otd_" + "x" * 43], ids=["none", "empty", "wrong", "well-formed"])
 def test_without_a_good_token_there_is_nothing(api: Api, token: str | None) -> None:
     stranger = Api(api.url, token)

@@ -115,7 +115,7 @@ def test_a_recurring_workflow_makes_a_new_graph_each_time(home: Home, api: Api, 
     def job(key: str, *parents: str) -> dict[str, Any]:
         return {"key": key, "depends_on": list(parents), "callback_url": f"{listener.url}/again-{key}"}
 
-    made = workflow(api, [job("first"), job("second", "first")], every=4 * home.pace, max_runs=3)
+    made = workflow(api, [job("first"), job("second", "first")], every=round(4 * home.pace), max_runs=3)
     for key in ("first", "second"):
         assert len(listener.wait_for(f"/again-{key}", count=3, seconds=60)) >= 3
     assert api.call("GET", f"/v1/workflows/{made}")[0] == 200
