@@ -14,7 +14,6 @@ EXTRAS: Final = {
     "grpc": "grpc",
     "grpc_reflection": "grpc",
     "google": "grpc",
-    "httptools": "serve",
     "uvicorn": "serve",
 }
 """The extra of the distribution that brings each import package."""

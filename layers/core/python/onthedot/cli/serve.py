@@ -2,7 +2,7 @@
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -10,9 +10,10 @@ from rich.console import Console
 from onthedot.cli.work.worker_log import set_up_logging
 from onthedot.domain.targets import allow_list
 from onthedot.serve.home import BadPlace, home_from, port_from
-from onthedot.serve.server import Ready, ServeOptions, is_loopback
-from onthedot.serve.server import serve as run
 from onthedot.worker.target_factories import TargetOptions
+
+if TYPE_CHECKING:
+    from onthedot.serve.server import Ready, ServeOptions
 
 
 @click.command()
@@ -59,6 +60,8 @@ def serve(**options: Any) -> None:
     Example:
       onthedot serve --app my_app.jobs --port 4600
     """
+    from onthedot.serve.server import serve as run  # noqa: PLC0415 - needs the packages of an extra
+
     as_json = bool(options.pop("as_json"))
     set_up_logging(as_json=as_json)
     try:
@@ -78,7 +81,9 @@ def _options(  # noqa: PLR0917 - one parameter for each option
     allow: Any,
     allow_private: bool | None,
     grace: float,
-) -> ServeOptions:
+) -> "ServeOptions":
+    from onthedot.serve.server import ServeOptions, is_loopback  # noqa: PLC0415 - as above
+
     if token is not None and (len(token) < 16 or not (token.isascii() and token.isprintable()) or " " in token):
         raise click.UsageError("--token needs at least 16 characters, without spaces")
     private = is_loopback(host) if allow_private is None else allow_private
@@ -103,7 +108,7 @@ def _allow_list(file: Any) -> allow_list.AllowList:
         raise click.UsageError(f"--allow: {file.name} is no allow-list: {error}") from error
 
 
-def _show(ready: Ready, *, as_json: bool) -> None:
+def _show(ready: "Ready", *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"action": "ready", "api_url": ready.url, "token": ready.token, "pid": os.getpid()}))
         return

@@ -8,8 +8,10 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from onthedot.domain.backoff import Backoff
@@ -40,6 +42,7 @@ STOP_SECONDS: Final = 10.0
 PREFIX: Final = "serve-"
 """The first part of the id of this worker. A run that is found with it at a start belongs to a process that is gone."""
 
+_NO_ANSWER: Final = Answer(ok=False, error="the target gave no answer", error_class="internal")
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -61,11 +64,12 @@ class EmbeddedWorker:
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="run")
         self._starter = threading.Thread(target=self._work, name="starter", daemon=True)
         self._changed = threading.Condition()
-        self._running: dict[str, Stop] = {}
+        self._running: set[_Attempt] = set()
+        self._worker_clock = time.monotonic
         self._stopping = False
 
     def start(self) -> None:
-        """Begin to run what is due."""
+        """Begin to start runs that are due."""
         self._starter.start()
 
     def stop(self, grace: float) -> None:
@@ -77,11 +81,11 @@ class EmbeddedWorker:
         self._starter.join()
         if not self._wait_until_idle(grace):
             with self._changed:
-                running = list(self._running.values())
-            for stop in running:
-                stop.ask(STOPPED)
+                running = list(self._running)
+            for attempt in running:
+                attempt.stop.ask(STOPPED)
             if not self._wait_until_idle(STOP_SECONDS):
-                _LOG.error("never_ended", extra={"runs": sorted(self._running)})
+                _LOG.error("never_ended", extra={"runs": len(self._running)})
         self._leases.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -160,47 +164,74 @@ class EmbeddedWorker:
         if isinstance(verdict, Done):
             _LOG.debug("dropped", extra={"run": received.message.run_id, "what": verdict.what})
             return
-        stop = Stop()
+        attempt = _Attempt(verdict, self._worker_clock() + FINISH_SECONDS)
         with self._changed:
-            self._running[verdict.run.attempt_token or ""] = stop
-        self._threads.submit(self._perform, verdict, stop)
+            self._running.add(attempt)
+        self._threads.submit(self._perform, attempt)
 
-    def _perform(self, started: Started, stop: Stop) -> None:
+    def _perform(self, attempt: "_Attempt") -> None:
+        run, stop = attempt.started.run, attempt.stop
         try:
-            with self._leases.keeping(started.run, stop):
-                answer = perform(self._engine, self._performer, started.run, started.definition, stop)
-                if stop.reason is not None:
-                    answer = answer_for_stopped(stop.reason, answer)
-                self._log_end(started, answer, self._finish(started, answer))
-        except BaseException:  # noqa: BLE001 (a target may raise SystemExit)
-            # The lease of the run ends, and the sweep finds it lost. Other runs must go on.
-            _LOG.exception("not_executed", extra={"run": started.run.run_id})
-        finally:
-            with self._changed:
-                self._running.pop(started.run.attempt_token or "", None)
-                self._changed.notify_all()
+            attempt.release = self._leases.keep(run, stop)
+            answer = perform(self._engine, self._performer, run, attempt.started.definition, stop)
+            attempt.answer = answer if stop.reason is None else answer_for_stopped(stop.reason, answer)
+            self._store_end(attempt)
+        except BaseException as error:  # noqa: BLE001 (a target may raise SystemExit)
+            self._end(attempt, error)
 
-    def _finish(self, started: Started, answer: Answer) -> str:
-        """Store the end. The work is done, so try for as long as the lease is kept. Raise Unavailable after that."""
-        pause = Backoff(0.1, 5.0, self._chance)
-        until = time.monotonic() + FINISH_SECONDS
-        while True:
-            try:
-                return self._embedded.writer.run(lambda: self._finish_once(started, answer))
-            except Unavailable as error:
-                wait = pause.next()
-                if time.monotonic() + wait > until:
-                    raise
-                _LOG.warning("not_finished", extra={"run": started.run.run_id, "error": str(error)})
-                time.sleep(wait)
+    def _store_end(self, attempt: "_Attempt") -> None:
+        """Let the writer thread store the end. No thread waits for it."""
+        self._embedded.writer.submit(partial(self._finish, attempt), partial(self._ended, attempt))
 
-    def _finish_once(self, started: Started, answer: Answer) -> str:
-        run, definition = started.run, started.definition
-        return finish_run(self._engine, run, definition, answer, chance=self._chance, patience_ms=0)
+    def _finish(self, attempt: "_Attempt") -> str:
+        run, definition = attempt.started.run, attempt.started.definition
+        return finish_run(self._engine, run, definition, attempt.answer, chance=self._chance, patience_ms=0)
 
-    def _log_end(self, started: Started, answer: Answer, ended: str) -> None:
-        if not _LOG.isEnabledFor(logging.INFO):
+    def _ended(self, attempt: "_Attempt", ended: str | None, error: BaseException | None) -> None:
+        """Take note of the stored end. If it could not be stored, try again: the work is done and must not be repeated.
+
+        The lease is extended meanwhile, if it can be.
+        """
+        if isinstance(error, Unavailable) and self._worker_clock() < attempt.try_until:
+            _LOG.warning("not_finished", extra={"run": attempt.started.run.run_id, "error": str(error)})
+            self._threads.submit(self._store_end_later, attempt)
             return
-        run = started.run
-        about = {"run": run.run_id, "attempt": run.attempt, "ended": ended, "error_class": answer.error_class}
-        _LOG.info("executed", extra=about)
+        self._log_end(attempt, ended)
+        self._end(attempt, error)
+
+    def _store_end_later(self, attempt: "_Attempt") -> None:
+        time.sleep(attempt.pause.next())
+        try:
+            self._store_end(attempt)
+        except BaseException as error:  # noqa: BLE001 (as above)
+            self._end(attempt, error)
+
+    def _end(self, attempt: "_Attempt", error: BaseException | None) -> None:
+        """Forget an attempt. After an error its lease ends, and the sweep finds it lost. Other runs go on."""
+        if error is not None:
+            _LOG.error("not_executed", extra={"run": attempt.started.run.run_id}, exc_info=error)
+        attempt.release()
+        with self._changed:
+            self._running.discard(attempt)
+            self._changed.notify_all()
+
+    def _log_end(self, attempt: "_Attempt", ended: str | None) -> None:
+        """Log an attempt that failed. The record of the run says the same, also of one that succeeded."""
+        answer, run = attempt.answer, attempt.started.run
+        if not answer.ok or _LOG.isEnabledFor(logging.DEBUG):
+            about = {"run": run.run_id, "attempt": run.attempt, "ended": ended, "error_class": answer.error_class}
+            _LOG.log(logging.DEBUG if answer.ok else logging.WARNING, "executed", extra=about)
+
+
+@dataclass(slots=True, eq=False)
+class _Attempt:
+    """An attempt that is under way."""
+
+    started: Started
+    try_until: float
+    """When the worker stops to try to store the end."""
+    stop: Stop = field(default_factory=Stop)
+    answer: Answer = _NO_ANSWER
+    release: Callable[[], None] = lambda: None
+    """Ends the lease that is kept."""
+    pause: Backoff = field(default_factory=lambda: Backoff(0.1, 5.0, random.Random()))  # noqa: S311 (no secret)

@@ -82,8 +82,23 @@ class Database:
             action()
 
     @contextmanager
+    def statement(self) -> Iterator[sqlite3.Connection]:
+        """Begin a transaction for one statement that writes. Inside a transaction it needs no part of its own."""
+        if self._owner != threading.get_ident():
+            with self.transaction() as connection:
+                yield connection
+            return
+        self._raise_if_lost()
+        with _translated():
+            try:
+                yield self._connection
+            except BaseException as error:
+                self._note_lost(error)
+                raise
+
+    @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Read what is committed, or, inside a transaction of this thread, what that has written so far."""
+        """Read the committed data or, inside a transaction of this thread, also its own writes."""
         if self._readers is None or self._owner == threading.get_ident():
             with self._lock, _translated():
                 yield self._connection
@@ -143,9 +158,12 @@ class Database:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK TO part")
                     self._connection.execute("RELEASE part")
-                else:
-                    self._lost = error if isinstance(error, Exception) else Unavailable(repr(error))
+                self._note_lost(error)
                 raise
+
+    def _note_lost(self, error: BaseException) -> None:
+        if not self._connection.in_transaction:
+            self._lost = error if isinstance(error, Exception) else Unavailable(repr(error))
 
     def _raise_if_lost(self) -> None:
         """Raise Unavailable when SQLite has undone the open transaction, as it does when the disk is full."""

@@ -14,6 +14,8 @@ from onthedot.engines.sqlite.database import Database
 _LOG: Final = logging.getLogger(__name__)
 _LONGEST_SECONDS: Final = 0.02
 """A group is committed after this time, even if more operations wait: those before them wait for their answers."""
+_GATHER_SECONDS: Final = 0.001
+"""How long after a commit the next group gathers operations, if the last group had several: then more are coming."""
 _STOPPED: Final = "the server is stopping"
 
 Result = TypeVar("Result")
@@ -39,6 +41,7 @@ class GroupCommit:
         self._arrived = threading.Condition()
         self._waiting: deque[_Operation] = deque()
         self._closing = False
+        self._gather_until = 0.0
         self.commits = 0
         """Number of groups so far."""
         self.operations = 0
@@ -89,6 +92,8 @@ class GroupCommit:
                     self._arrived.wait()
                 if not self._waiting:
                     return
+            if (pause := self._gather_until - time.monotonic()) > 0:
+                time.sleep(pause)
             self._commit_group()
 
     def _commit_group(self) -> None:
@@ -108,6 +113,7 @@ class GroupCommit:
                 self._fail_first(error)
         self.commits += 1
         self.operations += len(group)
+        self._gather_until = time.monotonic() + _GATHER_SECONDS if len(group) > 1 else 0.0
         for operation, outcome in zip(group, outcomes, strict=True):
             _report(operation, *outcome)
 

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.codec import Scalar, decode, encode, encode_field, unreadable
@@ -16,12 +17,13 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
+PURGE_MS: Final = 50
+"""Expired records are deleted at most once in this time, so that a burst of jobs does not look for them each time."""
 _ID_BATCH: Final = 500
 _END_OF_TIME: Final = 2**63 - 1
 
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
-_VALUES: Final = ", ".join(f":{name}" for name in FIELDS)
-_INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES ({_VALUES}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608
+_SELECT: Final = f"SELECT {_COLUMNS} FROM runs"  # noqa: S608 - field names only
 
 
 class SqliteRunStore:
@@ -31,10 +33,13 @@ class SqliteRunStore:
         self._database = database
         self._clock = clock
         self._page_size = page_size
+        self._purge_at = 0
 
     def create(self, run: Record) -> Record | None:
         with self._database.transaction() as connection:
-            _purge_expired(connection, self._clock.now())
+            if (now := self._clock.now()) >= self._purge_at:
+                _purge_expired(connection, now)
+                self._purge_at = now + PURGE_MS
             outcome = _insert(connection, run)
         if isinstance(outcome, Moved):
             return None
@@ -47,7 +52,7 @@ class SqliteRunStore:
             return [_insert(connection, record) for record in records]
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        query = "SELECT * FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
+        query = f"{_SELECT} WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
         with self._database.reading() as connection:
             # The id of a stamped run is `job.time`. "/" is the character after ".".
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
@@ -66,7 +71,8 @@ class SqliteRunStore:
         return ReadRecords({run.run_id: run for run in runs}, {one.run_id: one for one in faulty})
 
     def move(self, move: Move) -> Moved | Refused:
-        with self._database.transaction() as connection:
+        reads_first = bool(move.adds or move.removes)
+        with self._database.transaction() if reads_first else self._database.statement() as connection:
             return _apply(connection, move)
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
@@ -91,7 +97,7 @@ class SqliteRunStore:
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         size = min(limit or self._page_size, self._page_size)
-        runs = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
+        runs = f"{_SELECT} WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
         gates = (
             "SELECT gate AS run_id, slot, fire_at, 'gate' AS kind FROM gate_states"
             " WHERE slot = ? AND (fire_at, gate) > (?, ?) ORDER BY fire_at, gate LIMIT ?"
@@ -107,9 +113,7 @@ class SqliteRunStore:
 
     def watched(self, after: tuple[str, str] = ("", "")) -> Page[SlotEntry]:
         """Return a page of the runs in all watch slots, by slot. `after` has slot and id of the last one before."""
-        query = (
-            "SELECT * FROM runs WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?) ORDER BY slot, run_id LIMIT ?"
-        )
+        query = f"{_SELECT} WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?) ORDER BY slot, run_id LIMIT ?"
         # "$" is the character after "#", which ends the kind in the name of a slot.
         first, end = f"{SlotKind.WATCH}#", f"{SlotKind.WATCH}$"
         with self._database.reading() as connection:
@@ -120,7 +124,7 @@ class SqliteRunStore:
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = (
-            "SELECT * FROM runs WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
+            f"{_SELECT} WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
             " AND tenant = ?"
             " ORDER BY finished_at DESC, run_id DESC LIMIT ?"
         )
@@ -139,18 +143,53 @@ class SqliteRunStore:
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
-    record: dict[str, Scalar | None] = {**dict.fromkeys(FIELDS), **{f: _as_text(v) for f, v in encode(run).items()}}
-    if connection.execute(_INSERT, record).rowcount:
+    record = {field: _as_text(value) for field, value in encode(run).items()}
+    if connection.execute(_insertion(tuple(record)), tuple(record.values())).rowcount:
         return Moved(run)
     return _refused(connection, run.run_id)
 
 
+@lru_cache(maxsize=256)
+def _insertion(names: tuple[str, ...]) -> str:
+    """Return the statement that stores these fields. Records of one kind share it, so that it is prepared once."""
+    columns = ", ".join(f'"{name}"' for name in names)
+    return f"INSERT INTO runs ({columns}) VALUES ({_places(names)}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608
+
+
 def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
-    changed, change_values = _changes(connection, move)
-    expected, expected_values = _expectation(move)
-    statement = f"UPDATE runs SET {changed} WHERE {expected} RETURNING *"  # noqa: S608 - field names only
-    row = connection.execute(statement, (*change_values, *expected_values)).fetchone()
+    expect = move.expect
+    changes = {**move.changes, **_changed_sets(connection, move)} if move.adds or move.removes else move.changes
+    counts = move.counts
+    statement = _update(tuple(changes), tuple(counts), len(expect.status), tuple(expect.equals), tuple(expect.at_most))
+    values = (
+        move.to.value,
+        *(_stored(name, value) for name, value in changes.items()),
+        *counts.values(),
+        move.run_id,
+        *(status.value for status in expect.status),
+        *(_stored(name, value) for name, value in expect.equals.items()),
+        *expect.at_most.values(),
+    )
+    row = connection.execute(statement, values).fetchone()
     return _refused(connection, move.run_id) if row is None else Moved(_run(row))
+
+
+@lru_cache(maxsize=1024)
+def _update(
+    changed: tuple[str, ...], counted: tuple[str, ...], statuses: int, equal: tuple[str, ...], at_most: tuple[str, ...]
+) -> str:
+    """Return the statement of a move by its shape, so that it is built and prepared once. It compares as DynamoDB does.
+
+    An expected None means that the field is absent, and an absent field fails every `at_most`.
+    """
+    sets = ["status = ?", *(f'"{name}" = ?' for name in changed)]
+    sets += [f'"{name}" = coalesce("{name}", 0) + ?' for name in counted]
+    clauses = ["run_id = ?", f"status IN ({_places('?' * statuses)})"]
+    clauses += [f'"{name}" IS ?' for name in equal]
+    clauses += [f'"{name}" <= ?' for name in at_most]
+    clauses.append("format IS NULL")
+    where = " AND ".join(clauses)
+    return f"UPDATE runs SET {', '.join(sets)} WHERE {where} RETURNING {_COLUMNS}"  # noqa: S608 - field names only
 
 
 def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:
@@ -160,14 +199,6 @@ def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:
         return Refused(None, error.record)
 
 
-def _changes(connection: sqlite3.Connection, move: Move) -> tuple[str, list[Any]]:
-    changes = {**move.changes, **_changed_sets(connection, move)}
-    sets = {"status": move.to.value, **{name: _stored(name, value) for name, value in changes.items()}}
-    clauses = [f'"{name}" = ?' for name in sets]
-    clauses += [f'"{name}" = coalesce("{name}", 0) + ?' for name in move.counts]
-    return ", ".join(clauses), [*sets.values(), *move.counts.values()]
-
-
 def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, frozenset[str]]:
     names = {*move.adds, *move.removes}
     current = _find(connection, move.run_id) if names else None
@@ -175,21 +206,6 @@ def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, froze
         return {}
     nothing: frozenset[str] = frozenset()
     return {n: getattr(current, n) - move.removes.get(n, nothing) | move.adds.get(n, nothing) for n in names}
-
-
-def _expectation(move: Move) -> tuple[str, list[Any]]:
-    """Return the WHERE clause with its values. It compares as DynamoDB does.
-
-    An expected None means that the field is absent, and an absent field fails every `at_most`.
-    """
-    expect = move.expect
-    statuses = [status.value for status in expect.status]
-    clauses = ["run_id = ?", f"status IN ({_places(statuses)})"]
-    clauses += [f'"{name}" IS ?' for name in expect.equals]
-    clauses += [f'"{name}" <= ?' for name in expect.at_most]
-    clauses.append("format IS NULL")
-    equals = (_stored(name, value) for name, value in expect.equals.items())
-    return " AND ".join(clauses), [move.run_id, *statuses, *equals, *expect.at_most.values()]
 
 
 def _stored(name: str, value: Any) -> Scalar | None:
@@ -210,22 +226,23 @@ def _find(connection: sqlite3.Connection, run_id: str) -> Record | None:
 
 
 def _find_all(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[sqlite3.Row]:
-    query = f"SELECT * FROM runs WHERE run_id IN ({_places(run_ids)})"  # noqa: S608 - placeholders only
+    query = f"{_SELECT} WHERE run_id IN ({_places(run_ids)})"
     return connection.execute(query, list(run_ids)).fetchall()
 
 
 def _plain(row: sqlite3.Row) -> dict[str, Any]:
-    return dict(zip(row.keys(), row, strict=True))
+    """Return the values of a row of `runs` that are present. Its columns are in the order of the fields."""
+    return {name: value for name, value in zip(FIELDS, row, strict=True) if value is not None}
 
 
 def _run(row: sqlite3.Row) -> Record:
     """Return the record of a row. Raise UnreadableRecord when this version cannot read it."""
     record = _plain(row)
     try:
-        sets = {name: json.loads(record[name]) for name in SETS if record[name] is not None}
+        sets = {name: json.loads(record[name]) for name in SETS if name in record}
     except ValueError as error:
         raise UnreadableRecord(unreadable(record, error)) from error
-    return decode({**record, **sets})
+    return decode({**record, **sets} if sets else record)
 
 
 def _entry(row: sqlite3.Row) -> SlotEntry:

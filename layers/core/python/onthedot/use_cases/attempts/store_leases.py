@@ -1,9 +1,10 @@
 """The leases of a worker on Lambda or in a server, which extends them in the run store itself."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Record
@@ -40,12 +41,17 @@ class StoreLeases:
     @contextmanager
     def keeping(self, run: Record, stop: Stop) -> Iterator[None]:
         """Keep the lease of a started run while this context lasts."""
-        attempt = _StoredAttempt(lease_end=(run.lease_until or self._clock.now()) / 1000, stop=stop, run=run)
-        self._add(attempt)
+        release = self.keep(run, stop)
         try:
             yield
         finally:
-            self._remove(attempt)
+            release()
+
+    def keep(self, run: Record, stop: Stop) -> Callable[[], None]:
+        """Keep the lease of a started run until the function is called that this returns."""
+        attempt = _StoredAttempt(lease_end=(run.lease_until or self._clock.now()) / 1000, stop=stop, run=run)
+        self._add(attempt)
+        return partial(self._remove, attempt)
 
     def _running(self) -> list[_StoredAttempt]:
         with self._lock:
