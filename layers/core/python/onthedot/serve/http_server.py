@@ -52,7 +52,7 @@ class LimitedProtocol(HttpToolsProtocol):
 class HttpServer(uvicorn.Server):
     """A server that ends in order after the first signal, and at once after the second."""
 
-    def __init__(self, app: Any, on_ready: Callable[[], None]) -> None:
+    def __init__(self, app: Any, on_ready: Callable[[], None], on_stop: Callable[[], None]) -> None:
         config = uvicorn.Config(
             app,
             http=LimitedProtocol,
@@ -67,6 +67,7 @@ class HttpServer(uvicorn.Server):
         )
         super().__init__(config)
         self._on_ready = on_ready
+        self._on_stop = on_stop
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -80,6 +81,7 @@ class HttpServer(uvicorn.Server):
         if self.should_exit:
             os._exit(1)
         self.should_exit = True
+        self._on_stop()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and report that the server answers."""

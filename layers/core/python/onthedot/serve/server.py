@@ -75,7 +75,7 @@ def serve(options: ServeOptions, on_ready: Callable[[Ready], None]) -> None:
         worker = EmbeddedWorker(parts, _performer(parts.engine, options, made), _worker_id(), options.concurrency)
         ready = Ready(_url(options.host, listener), token)
         app = App(parts, ready.url)
-        server = HttpServer(app, partial(_ready, options, ready, on_ready))
+        server = HttpServer(app, partial(_ready, options, ready, on_ready), app.end_waits)
         with _working(parts, worker, options.grace):
             server.serve_on(listener)
             app.close()
