@@ -49,6 +49,8 @@ class Engine:
     tick_times: TickTimes
     lease_waits: LeaseWaits | None = None
     """The leases of pull workers that wait for a run. None: a lease is answered at once."""
+    ticking_since: int | None = None
+    """The time at which this process began to do all ticks, if it does. Health counts no earlier tick."""
     index_lags: bool = True
     """Whether a write may be missing from a read of a slot that follows it."""
     known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)

@@ -94,6 +94,12 @@ class HttpServer(uvicorn.Server):
         self.run(sockets=[listener])
 
 
+def leave_at_signals() -> None:
+    """Leave at the next signal. The event loop, which handled the first one, has ended."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: os._exit(1))
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens. Raise OSError when the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -16,7 +16,7 @@ from onthedot.ports import Engine, Performer, Principal, Token
 from onthedot.serve.app import App
 from onthedot.serve.clocks import ServerClock
 from onthedot.serve.home import BadPlace, ServeHome
-from onthedot.serve.http_server import HttpServer, listen
+from onthedot.serve.http_server import HttpServer, leave_at_signals, listen
 from onthedot.serve.recovery import recover
 from onthedot.serve.ticks import Ticks
 from onthedot.serve.worker import PREFIX, EmbeddedWorker
@@ -78,6 +78,7 @@ def serve(options: ServeOptions, on_ready: Callable[[Ready], None]) -> None:
         server = HttpServer(app, partial(_ready, options, ready, on_ready), app.end_waits)
         with _working(parts, worker, options.grace):
             server.serve_on(listener)
+            leave_at_signals()
             app.close()
 
 

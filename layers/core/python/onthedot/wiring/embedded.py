@@ -81,6 +81,7 @@ def embedded(database: Database, clock: Clock, deployment: Deployment) -> Embedd
         gates=CachedGates(made.gates, clock),
         signing=CachedSigning(made.signing, clock),
         lease_waits=SqliteLeaseWaits(queues),
+        ticking_since=clock.now(),
         index_lags=False,
     )
     runs = SqliteRunStore(database, clock)
