@@ -77,8 +77,8 @@ def test_of_many_threads_one_gets_a_message_and_the_others_wait_on(queues: LiveQ
     over = threading.Event()
 
     def wait() -> None:
-        for one in queues.receive_first("pull", [MEDIUM], visibility_ms=LONG, until=now() + LONG, is_over=over.is_set):
-            got.append(one.message.run_id)
+        received = queues.receive_first("pull", [MEDIUM], visibility_ms=LONG, until=now() + LONG, is_over=over.is_set)
+        got.extend(one.message.run_id for one in received)
 
     threads = [threading.Thread(target=wait) for _ in range(8)]
     for thread in threads:
