@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.gate_times import holds_once
 from tests.e2e.homes import Api
 from tests.e2e.listener import Listener
 from tests.e2e.serve_home import Served
@@ -35,9 +36,13 @@ def test_an_idle_worker_starts_a_run_within_milliseconds(tmp_path: Path) -> None
     with a_server(tmp_path) as server:
         home = a_home(server)
         with a_pull_worker(home, "--app", APP, worker_id="quick") as worker:
-            late = lateness(home.api, 9)
-            assert min(late) >= 0
-            assert statistics.median(late) < 100, late
+
+            def measure() -> str:
+                late = lateness(home.api, 9)
+                assert min(late) >= 0
+                return "" if statistics.median(late) < 100 else f"late by {late} ms"
+
+            holds_once(measure)
             began = time.monotonic()
             assert worker.stop() == 0
             assert time.monotonic() - began < 5, "it did not wait for its lease to end"
