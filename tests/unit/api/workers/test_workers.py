@@ -61,6 +61,7 @@ def test_a_worker_registers_and_is_shown_what_it_is(api: Api) -> None:
         "heartbeat_at": "2026-03-01T12:00:00.000Z",
         "lease_seconds": 30,
         "heartbeat_seconds": 10,
+        "longest_wait_seconds": 0,
     }
     assert api.get("/v1/workers/laptop:1.a-b_c").body == response.body
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import click
 
 from onthedot.cli.text import printable
-from onthedot.cli.where import ApiPlace
+from onthedot.cli.where import START, ApiPlace
 from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
 
@@ -69,7 +69,7 @@ class ApiCalls:
                 raise NotThere(f"{self._missing} at {self._api.url}") from error
             raise click.ClickException(printable(error.summary)) from error
         except Unavailable as error:
-            hint = "; `onthedot up` starts the local stack" if self._api.is_local else ""
+            hint = f"; {START}" if self._api.is_local else ""
             raise click.ClickException(printable(str(error)) + hint) from error
         except OnthedotError as error:
             raise click.ClickException(str(error)) from error

@@ -10,7 +10,7 @@ from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine, KnownTicks
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
 from onthedot.ports.gates import GateAnswer, GateStore, KnownGate
-from onthedot.ports.queues import Received, RunMessage, RunQueues, Tick, TickQueue
+from onthedot.ports.queues import LeaseWait, LeaseWaits, Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
     Moved,
@@ -43,6 +43,8 @@ __all__ = [
     "GateStore",
     "KnownGate",
     "KnownTicks",
+    "LeaseWait",
+    "LeaseWaits",
     "LimitsStore",
     "ListedBlobs",
     "Moved",

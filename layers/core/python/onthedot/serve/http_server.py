@@ -15,6 +15,7 @@ MOST_HEAD: Final = 64 * 1024
 """Most bytes of a request before its body."""
 MOST_CONNECTIONS: Final = 2_000
 KEEP_ALIVE_SECONDS: Final = 75
+TICK_SECONDS: Final = 1.0
 STOP_SECONDS: Final = 10
 """How long requests that are under way may take when the server is stopped."""
 
@@ -52,7 +53,7 @@ class LimitedProtocol(HttpToolsProtocol):
 class HttpServer(uvicorn.Server):
     """A server that ends in order after the first signal, and at once after the second."""
 
-    def __init__(self, app: Any, on_ready: Callable[[], None]) -> None:
+    def __init__(self, app: Any, on_ready: Callable[[], None], on_stop: Callable[[], None]) -> None:
         config = uvicorn.Config(
             app,
             http=LimitedProtocol,
@@ -67,6 +68,8 @@ class HttpServer(uvicorn.Server):
         )
         super().__init__(config)
         self._on_ready = on_ready
+        self._on_stop = on_stop
+        self._asked_to_stop = asyncio.Event()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -80,6 +83,14 @@ class HttpServer(uvicorn.Server):
         if self.should_exit:
             os._exit(1)
         self.should_exit = True
+        self._asked_to_stop.set()
+        self._on_stop()
+
+    async def main_loop(self) -> None:
+        """Renew the `Date` header each second until the stop. uvicorn's own loop wakes ten times as often."""
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._asked_to_stop.wait(), TICK_SECONDS)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and report that the server answers."""
@@ -90,6 +101,12 @@ class HttpServer(uvicorn.Server):
     def serve_on(self, listener: socket.socket) -> None:
         """Serve until a signal comes."""
         self.run(sockets=[listener])
+
+
+def leave_at_signals() -> None:
+    """Leave at the next signal. The event loop, which handled the first one, has ended."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: os._exit(1))
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -17,7 +17,7 @@ from onthedot.ports import Engine, Performer, Principal, Token
 from onthedot.serve.app import App
 from onthedot.serve.clocks import ServerClock
 from onthedot.serve.home import BadPlace, ServeHome
-from onthedot.serve.http_server import HttpServer, listen
+from onthedot.serve.http_server import HttpServer, leave_at_signals, listen
 from onthedot.serve.recovery import Recovery
 from onthedot.serve.ticks import Ticks
 from onthedot.serve.worker import PREFIX, EmbeddedWorker
@@ -77,9 +77,10 @@ def serve(options: ServeOptions, on_ready: Callable[[Ready], None]) -> None:
         worker = EmbeddedWorker(parts, _performer(parts.engine, options, made), worker_id, options.concurrency)
         ready = Ready(_url(options.host, listener), token)
         app = App(parts, ready.url)
-        server = HttpServer(app, partial(_ready, options, ready, on_ready))
+        server = HttpServer(app, partial(_ready, options, ready, on_ready), app.end_waits)
         with _working(parts, worker, Recovery(parts, worker_id), options.grace):
             server.serve_on(listener)
+            leave_at_signals()
             app.close()
 
 
