@@ -12,7 +12,7 @@ from tests.contract.kits.sqlite_kit import SqliteKit
 class VirtualLiveQueues(LiveQueues):
     """Live queues whose receivers move the virtual clock instead of waiting."""
 
-    def _pause(self, until: int, now: int) -> None:
+    def _pause(self, pool: str, until: int, now: int) -> None:
         self._clock.sleep_until(max(until, now + 1))
 
 

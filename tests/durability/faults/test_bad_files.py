@@ -3,6 +3,7 @@
 import os
 import random
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -106,6 +107,13 @@ def test_a_file_of_a_newer_version_is_left_as_it_is(path: Path) -> None:
     assert f"has format {FORMAT + 1}, and this version of onthedot knows formats up to {FORMAT}" in opening(path)
 
 
+def let_others_pass(folder: Path) -> None:
+    """Let another user reach the folder, however deep below the folder for temporary files it is."""
+    while folder not in (Path(tempfile.gettempdir()), folder.parent):
+        folder.chmod(folder.stat().st_mode | 0o011)
+        folder = folder.parent
+
+
 def test_a_read_only_file(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
@@ -116,8 +124,7 @@ def test_a_read_only_file(tmp_path: Path) -> None:
             os.chown(each, NOBODY, NOBODY)
     (folder / "onthedot.db.lock").unlink()
     path.chmod(0o400)
-    for above in (tmp_path, *tmp_path.parents[:2]):
-        above.chmod(above.stat().st_mode | 0o011)
+    let_others_pass(tmp_path)
 
     with without_rights():
         assert "readonly database" in opening(path)
@@ -126,8 +133,7 @@ def test_a_read_only_file(tmp_path: Path) -> None:
 def test_a_read_only_folder(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir(mode=0o555)
-    for above in (tmp_path, *tmp_path.parents[:2]):
-        above.chmod(above.stat().st_mode | 0o011)
+    let_others_pass(tmp_path)
 
     with without_rights():
         assert "cannot be opened: Permission denied" in opening(folder / "onthedot.db")

@@ -31,7 +31,7 @@ def call(app: App, path: str, authorization: str | None) -> tuple[int, Any]:
     sent: list[Mapping[str, Any]] = []
 
     async def receive() -> Mapping[str, Any]:
-        return {"body": b"", "more_body": False}
+        return {"type": "http.request", "body": b"", "more_body": False}
 
     async def send(message: Mapping[str, Any]) -> None:
         sent.append(message)
