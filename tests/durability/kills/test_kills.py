@@ -26,9 +26,11 @@ def test_a_hundred_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> N
     assert outcome.verdict.faults == [], str(outcome)
     assert len(outcome.kills) == 100
     assert outcome.acknowledged == 2_200
-    # Other tests use the machine at the same time, so the best of the new processes counts.
-    assert min(outcome.new_starts) <= 1.0, str(outcome)
-    assert median(outcome.forked_starts) <= 1.0, str(outcome)
+    # Other tests use the machine at the same time. So the CPU time of a new process counts, most of which are imports,
+    # and the time of those that have done their imports.
+    assert median(outcome.new_cpu) <= 1.0, str(outcome)
+    assert min(outcome.forked_starts) <= 0.5, str(outcome)
+    assert median(outcome.forked_starts) <= 2.0, str(outcome)
 
 
 def faults(calls: list[NotedCall], kills: list[int]) -> list[str]:
