@@ -49,6 +49,8 @@ class Outcome:
     kills: list[int] = field(default_factory=list)
     new_starts: list[float] = field(default_factory=list)
     """Seconds from the command to the answer of health."""
+    new_cpu: list[float] = field(default_factory=list)
+    """CPU seconds that these needed until then."""
     forked_starts: list[float] = field(default_factory=list)
     acknowledged: int = 0
     repeated: int = 0
@@ -56,12 +58,12 @@ class Outcome:
 
     def __str__(self) -> str:
         late = sorted(self.verdict.lateness_ms) or [0]
-        new, forked = sorted(self.new_starts), sorted(self.forked_starts)
+        new, cpu, forked = sorted(self.new_starts), sorted(self.new_cpu), sorted(self.forked_starts)
         return (
             f"{len(self.kills)} kills in {self.seconds:.0f} s; {self.acknowledged} jobs acknowledged,"
             f" {self.repeated} requests without an answer; {self.verdict.duplicates} calls repeated;"
             f" {len(self.verdict.faults)} faults; lateness p50 {late[len(late) // 2]} ms, most {late[-1]} ms;"
-            f" new process ready after {_span(new)}, forked one after {_span(forked)}"
+            f" new process ready after {_span(new)} and {_span(cpu)} of CPU, forked one after {_span(forked)}"
         )
 
 
@@ -105,6 +107,7 @@ def _kill_again_and_again(plan: Plan, server: Servers, outcome: Outcome, show: C
         is_new = number % NEW_PROCESS_EVERY == 0
         (server.start if is_new else server.fork)()
         (outcome.new_starts if is_new else outcome.forked_starts).append(server.wait_until_ready())
+        outcome.new_cpu += [server.cpu_seconds()] if is_new else []
         if len(outcome.kills) % 100 == 0:
             show(f"{len(outcome.kills)} kills")
         if len(outcome.kills) >= plan.kills:

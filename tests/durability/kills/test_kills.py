@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -25,8 +26,9 @@ def test_a_hundred_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> N
     assert outcome.verdict.faults == [], str(outcome)
     assert len(outcome.kills) == 100
     assert outcome.acknowledged == 2_200
-    # Other tests use the machine at the same time, so the quickest starts count.
-    assert min(outcome.new_starts) <= 1.0, str(outcome)
+    # Other tests use the machine at the same time. So the CPU time of a new process counts, most of which are imports,
+    # and the quickest of those that have done their imports.
+    assert median(outcome.new_cpu) <= 1.5, str(outcome)
     assert min(outcome.forked_starts) <= 1.0, str(outcome)
 
 
