@@ -79,13 +79,16 @@ def test_a_tenant_sees_nothing_of_another_one(home: Home) -> None:
     owner, stranger = fill(home, "owning-tenant"), home.api_of("strange-tenant")
     status, job = owner.call("POST", "/v1/jobs", {"callback_url": f"{home.listener.url}/owned", "delay": 3_600})
     assert status == 202
-    [worker] = owner.call("GET", "/v1/workers")[1]["workers"]
+    status, worker = owner.call("POST", "/v1/workers/register", {"capabilities": ["shell"]})
+    assert status == 201
     for path in (f"/v1/jobs/{job['job_id']}", "/v1/gates/slow", f"/v1/workers/{worker['worker_id']}"):
         assert owner.call("GET", path)[0] == 200
         assert stranger.call("GET", path)[0] == 404, path
-    for path, name in (("/v1/gates", "gates"), ("/v1/workers", "workers"), ("/v1/dead-letters", "dead_letters")):
+    for path, name in (("/v1/gates", "gates"), ("/v1/dead-letters", "dead_letters")):
         status, answer = stranger.call("GET", path)
         assert (status, answer[name]) == (200, []), path
+    workers = [api.call("GET", "/v1/workers")[1]["workers"] for api in (owner, stranger)]
+    assert [worker["worker_id"] in {one["worker_id"] for one in seen} for seen in workers] == [True, False]
     keys = [api.call("GET", "/v1/signing-keys")[1]["keys"][0]["secret"] for api in (owner, stranger)]
     assert keys[0] != keys[1]
     assert owner.call("DELETE", f"/v1/jobs/{job['job_id']}")[0] == 200
