@@ -62,6 +62,11 @@ def decode_field(name: str, stored: Any) -> Any:
     return stored if decoder is None else decoder(stored)
 
 
+def decoder_of(name: str) -> Callable[[Any], Any] | None:
+    """Return the function that decodes a field, or None for a field that is stored as it is."""
+    return _DECODERS.get(name)
+
+
 def encode(run: Record) -> dict[str, Stored]:
     """Return the whole record as it is stored. Fields without a value are left out."""
     return {
@@ -69,6 +74,14 @@ def encode(run: Record) -> dict[str, Stored]:
         for (name, encoder), value in zip(_FIELD_ENCODERS, _VALUES(run), strict=True)
         if value is not None and (value or value not in _EMPTY)
     }
+
+
+def encode_values(run: Record) -> list[Stored | None]:
+    """Return the values of the whole record in the order of `FIELDS`, with None for each field without a value."""
+    return [
+        None if value is None or (not value and value in _EMPTY) else value if encoder is None else encoder(value)
+        for (_, encoder), value in zip(_FIELD_ENCODERS, _VALUES(run), strict=True)
+    ]
 
 
 def decode(record: Mapping[str, Any]) -> Record:
@@ -150,6 +163,8 @@ def _target(target: targets.Target) -> dict[str, Any]:
     return {field: value for field, value in whole.items() if field == "url" or value != _DEFAULTS[field]}
 
 
+# The runs of a recurring job share its definition. Records are never changed in place, so neither is this.
+@lru_cache(maxsize=4096)
 def _decode_definition(text: str) -> Definition:
     short = json.loads(text)
     target: targets.Target
@@ -171,7 +186,7 @@ def _known(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
 
 def _attempt(attempt: Attempt) -> list[Any]:
     """Return the values without the empty ones at the end, which most attempts have."""
-    values = list(dataclasses.astuple(attempt))
+    values = list(_ATTEMPT_VALUES(attempt))
     while values[-1] is None:
         values.pop()
     return values
@@ -208,6 +223,7 @@ _ENCODERS: Final[Mapping[str, Callable[[Any], Stored]]] = {
 }
 _FIELD_ENCODERS: Final = tuple((name, _ENCODERS.get(name)) for name in FIELDS)
 _VALUES: Final = attrgetter(*FIELDS)
+_ATTEMPT_VALUES: Final = attrgetter(*Attempt.__slots__)
 _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(INTEGERS, int),
     "definition": _decode_definition,

@@ -1,27 +1,22 @@
 """Records in SQLite. Every move is one conditional UPDATE, as every move on AWS is one conditional write."""
 
-import json
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from onthedot.codec import Scalar, decode, encode, encode_field, unreadable
 from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.dead_letters import dead_letter_partitions
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record
+from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import aside_slot, slot_shard
-from onthedot.engines.entries import gate_entry, read_each, slot_entry
+from onthedot.engines.entries import read_each
 from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, INSERT, entry_of, record_of, update_of, values_of
 from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
 _ID_BATCH: Final = 500
 _END_OF_TIME: Final = 2**63 - 1
-
-_COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
-_VALUES: Final = ", ".join(f":{name}" for name in FIELDS)
-_INSERT: Final = f"INSERT INTO runs ({_COLUMNS}) VALUES ({_VALUES}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608
 
 
 class SqliteRunStore:
@@ -47,11 +42,11 @@ class SqliteRunStore:
             return [_insert(connection, record) for record in records]
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        query = "SELECT * FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
+        query = f"SELECT {COLUMNS} FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"  # noqa: S608
         with self._database.transaction() as connection:
             # The id of a stamped run is `job.time`. "/" is the character after ".".
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
-        runs, faulty = read_each(rows[:limit], _run)
+        runs, faulty = read_each(rows[:limit], record_of)
         return Page(runs, rows[limit - 1]["run_id"] if len(rows) > limit else None, faulty)
 
     def get(self, run_id: str) -> Record | None:
@@ -62,7 +57,7 @@ class SqliteRunStore:
         with self._database.transaction() as connection:
             firsts = range(0, len(run_ids), _ID_BATCH)
             rows = [row for first in firsts for row in _find_all(connection, run_ids[first : first + _ID_BATCH])]
-        runs, faulty = read_each(rows, _run)
+        runs, faulty = read_each(rows, record_of)
         return ReadRecords({run.run_id: run for run in runs}, {one.run_id: one for one in faulty})
 
     def move(self, move: Move) -> Moved | Refused:
@@ -91,7 +86,10 @@ class SqliteRunStore:
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         size = min(limit or self._page_size, self._page_size)
-        runs = "SELECT * FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
+        runs = (
+            f"SELECT {ENTRY_COLUMNS} FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?)"  # noqa: S608 - names
+            " ORDER BY fire_at, run_id LIMIT ?"
+        )
         gates = (
             "SELECT gate AS run_id, slot, fire_at, 'gate' AS kind FROM gate_states"
             " WHERE slot = ? AND (fire_at, gate) > (?, ?) ORDER BY fire_at, gate LIMIT ?"
@@ -102,12 +100,13 @@ class SqliteRunStore:
             rows = [*connection.execute(runs, bounds), *connection.execute(gates, bounds)]
         rows.sort(key=lambda row: (row["fire_at"], row["run_id"]))
         page = rows[:size]
-        entries, faulty = read_each(page, _entry)
+        entries, faulty = read_each(page, entry_of)
         return Page(entries, _cursor(page[-1]) if len(rows) > len(page) else None, faulty)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = (
-            "SELECT * FROM runs WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
+            f"SELECT {COLUMNS} FROM runs WHERE failed_under = ? AND (finished_at, run_id) < (?, ?)"  # noqa: S608
+            " AND status = 'FAILED'"
             " AND tenant = ?"
             " ORDER BY finished_at DESC, run_id DESC LIMIT ?"
         )
@@ -121,23 +120,20 @@ class SqliteRunStore:
             ]
         rows.sort(key=lambda row: (row["finished_at"], row["run_id"]), reverse=True)
         page = rows[:limit]
-        runs, faulty = read_each(page, _run)
+        runs, faulty = read_each(page, record_of)
         return Page(runs, f"{page[-1]['finished_at']}/{page[-1]['run_id']}" if len(rows) > limit else None, faulty)
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
-    record: dict[str, Scalar | None] = {**dict.fromkeys(FIELDS), **{f: _as_text(v) for f, v in encode(run).items()}}
-    if connection.execute(_INSERT, record).rowcount:
+    if connection.execute(INSERT, values_of(run)).rowcount:
         return Moved(run)
     return _refused(connection, run.run_id)
 
 
 def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
-    changed, change_values = _changes(connection, move)
-    expected, expected_values = _expectation(move)
-    statement = f"UPDATE runs SET {changed} WHERE {expected} RETURNING *"  # noqa: S608 - field names only
-    row = connection.execute(statement, (*change_values, *expected_values)).fetchone()
-    return _refused(connection, move.run_id) if row is None else Moved(_run(row))
+    statement, values = update_of(move, _changed_sets(connection, move))
+    row = connection.execute(statement, values).fetchone()
+    return _refused(connection, move.run_id) if row is None else Moved(record_of(row))
 
 
 def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:
@@ -145,14 +141,6 @@ def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:
         return Refused(_find(connection, run_id))
     except UnreadableRecord as error:
         return Refused(None, error.record)
-
-
-def _changes(connection: sqlite3.Connection, move: Move) -> tuple[str, list[Any]]:
-    changes = {**move.changes, **_changed_sets(connection, move)}
-    sets = {"status": move.to.value, **{name: _stored(name, value) for name, value in changes.items()}}
-    clauses = [f'"{name}" = ?' for name in sets]
-    clauses += [f'"{name}" = coalesce("{name}", 0) + ?' for name in move.counts]
-    return ", ".join(clauses), [*sets.values(), *move.counts.values()]
 
 
 def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, frozenset[str]]:
@@ -164,61 +152,18 @@ def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, froze
     return {n: getattr(current, n) - move.removes.get(n, nothing) | move.adds.get(n, nothing) for n in names}
 
 
-def _expectation(move: Move) -> tuple[str, list[Any]]:
-    """Return the WHERE clause with its values. It compares as DynamoDB does.
-
-    An expected None means that the field is absent, and an absent field fails every `at_most`.
-    """
-    expect = move.expect
-    statuses = [status.value for status in expect.status]
-    clauses = ["run_id = ?", f"status IN ({_places(statuses)})"]
-    clauses += [f'"{name}" IS ?' for name in expect.equals]
-    clauses += [f'"{name}" <= ?' for name in expect.at_most]
-    clauses.append("format IS NULL")
-    equals = (_stored(name, value) for name, value in expect.equals.items())
-    return " AND ".join(clauses), [move.run_id, *statuses, *equals, *expect.at_most.values()]
-
-
-def _stored(name: str, value: Any) -> Scalar | None:
-    return None if value is None or value == frozenset() else _as_text(encode_field(name, value))
-
-
-def _as_text(value: Scalar | frozenset[str]) -> Scalar:
-    return json.dumps(sorted(value)) if isinstance(value, frozenset) else value
-
-
 def _places(values: Sequence[str]) -> str:
     return ", ".join("?" * len(values))
 
 
 def _find(connection: sqlite3.Connection, run_id: str) -> Record | None:
     rows = _find_all(connection, [run_id])
-    return _run(rows[0]) if rows else None
+    return record_of(rows[0]) if rows else None
 
 
 def _find_all(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[sqlite3.Row]:
-    query = f"SELECT * FROM runs WHERE run_id IN ({_places(run_ids)})"  # noqa: S608 - placeholders only
+    query = f"SELECT {COLUMNS} FROM runs WHERE run_id IN ({_places(run_ids)})"  # noqa: S608 - placeholders only
     return connection.execute(query, list(run_ids)).fetchall()
-
-
-def _plain(row: sqlite3.Row) -> dict[str, Any]:
-    return dict(zip(row.keys(), row, strict=True))
-
-
-def _run(row: sqlite3.Row) -> Record:
-    """Return the record of a row. Raise UnreadableRecord when this version cannot read it."""
-    record = _plain(row)
-    try:
-        sets = {name: json.loads(record[name]) for name in SETS if record[name] is not None}
-    except ValueError as error:
-        raise UnreadableRecord(unreadable(record, error)) from error
-    return decode({**record, **sets})
-
-
-def _entry(row: sqlite3.Row) -> SlotEntry:
-    if row["kind"] == Kind.GATE:
-        return gate_entry(row["run_id"], row["slot"], row["fire_at"])
-    return slot_entry(_plain(row))
 
 
 def _cursor(last: sqlite3.Row) -> str:

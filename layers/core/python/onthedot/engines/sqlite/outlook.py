@@ -1,0 +1,63 @@
+"""Read which slots of a database have entries, so that a scheduler in the same process visits no empty one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.domain.runs.slots import SlotKind, slot_bucket, slot_name
+from onthedot.engines.sqlite.database import Database
+
+_AFTER: Final = "$"
+"""The character after the `#` that ends a shard's number in the name of a slot."""
+_FIRST: Final = (
+    "SELECT (SELECT min(slot) FROM runs WHERE slot >= ?1 AND slot < ?2),"
+    " (SELECT min(slot) FROM runs WHERE slot >= ?3 AND slot < ?4),"
+    " (SELECT min(slot) FROM gate_states WHERE slot >= ?3 AND slot < ?4)"
+)
+_UNTIL: Final = (
+    "SELECT slot FROM runs WHERE slot >= ?1 AND slot <= ?2 UNION"
+    " SELECT slot FROM gate_states WHERE slot >= ?1 AND slot <= ?2 ORDER BY slot"
+)
+_UNENDED: Final = (
+    "SELECT min(fire_at) FROM runs WHERE status = 'RUNNING' OR (status IN ('PENDING', 'DISPATCHED')"
+    " AND (attempt > 0 OR fire_at <= ?))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteOutlook:
+    """The slots of one shard that have entries.
+
+    Names of slots are compared as text, which is right while the number of a bucket has eight digits, until 2160.
+    """
+
+    database: Database
+    shard: int = 0
+
+    def first_bucket(self) -> int | None:
+        """Return the bucket of the earliest slot that has an entry, or None."""
+        bounds = [text for kind in SlotKind for text in self._bounds(kind)]
+        with self.database.transaction() as connection:
+            slots = connection.execute(_FIRST, bounds).fetchone()
+        return min((slot_bucket(slot) for slot in slots if slot is not None), default=None)
+
+    def slots_until(self, kind: SlotKind, bucket: int) -> Sequence[str]:
+        """Return the slots with entries up to a bucket, the earliest first."""
+        with self.database.transaction() as connection:
+            rows = connection.execute(_UNTIL, (self._bounds(kind)[0], slot_name(kind, self.shard, bucket)))
+            return [row["slot"] for row in rows]
+
+    def has_unended(self, now: int) -> bool:
+        """Return whether a run is due or has begun, and has not ended. This reads all records."""
+        with self.database.transaction() as connection:
+            return connection.execute(_UNENDED, (now,)).fetchone()[0] is not None
+
+    def job_ids(self) -> Sequence[str]:
+        """Return the ids of all jobs, the oldest first. This reads all records."""
+        query = "SELECT run_id FROM runs WHERE kind IN ('one-off', 'recurring', 'event') ORDER BY created_at, rowid"
+        with self.database.transaction() as connection:
+            return [row["run_id"] for row in connection.execute(query)]
+
+    def _bounds(self, kind: SlotKind) -> tuple[str, str]:
+        start = slot_name(kind, self.shard, 0).removesuffix("0")
+        return start, start.removesuffix("#") + _AFTER

@@ -1,0 +1,1 @@
+"""A scheduler for users' own tests: the embedded engine in memory, under a virtual clock."""

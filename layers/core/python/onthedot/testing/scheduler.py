@@ -1,0 +1,133 @@
+"""Play the tick, the queues and the worker of one process in virtual time.
+
+The clock jumps from one moment at which something is due to the next, so that an idle month costs nothing. Everything
+that is due happens at its exact time, in order, in the calling thread.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from onthedot.clock import VirtualClock
+from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of
+from onthedot.ports import Deadline, Engine, Performer, Received
+from onthedot.stopping import Stop
+from onthedot.testing.queue import MemoryQueues
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
+from onthedot.use_cases.attempts.start_run import Done, Verdict
+from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
+
+TICK_MS: Final = 80_000
+WORKER: Final = "test-worker"
+
+
+class NoLeases:
+    """A lease keeper that does nothing: attempts take no virtual time."""
+
+    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class TickedNow:
+    """The `TickTimes` of a process that always ticks in time."""
+
+    clock: VirtualClock
+
+    def last_ticks(self, shards: Sequence[int]) -> Mapping[int, int]:
+        now = self.clock.now()
+        return dict.fromkeys(shards, now)
+
+
+class Outlook(Protocol):
+    """The slots that have entries."""
+
+    def first_bucket(self) -> int | None: ...
+
+    def slots_until(self, kind: SlotKind, bucket: int) -> Sequence[str]: ...
+
+
+class WorkerDied(BaseException):
+    """The simulated death of the worker. No code of the scheduler may catch it, so it is no Exception."""
+
+
+class SlotsFailed(AssertionError):
+    """A tick could not handle records. The log has the cause."""
+
+
+@dataclass(slots=True)
+class VirtualScheduler:
+    """A scheduler in virtual time: its tick, its queues and its only worker."""
+
+    clock: VirtualClock
+    engine: Engine
+    outlook: Outlook
+    performer: Performer
+    queues: MemoryQueues = field(init=False)
+    last_tick: int = -1
+    """The bucket of the last tick. There is at most one tick in a minute."""
+    is_at_work: bool = False
+    _executor: RunExecutor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.queues = MemoryQueues(self.clock)
+        self.engine = replace(self.engine, queues=self.queues, tick_times=TickedNow(self.clock))
+        chance = random.Random(1)  # noqa: S311 (jitter that is the same in every test)
+        self._executor = RunExecutor(self.engine, self.performer, NoLeases(), WORKER, chance)
+
+    def let_pass(self, until: int) -> None:
+        """Move the clock to this instant, and do everything that is due on the way."""
+        if self.is_at_work:
+            raise RuntimeError("a handler cannot move the clock; move it in the test")
+        self.is_at_work = True
+        try:
+            while (moment := self._next_moment()) is not None and moment <= until:
+                self.clock.sleep_until(moment)
+                self._do_due()
+            self.clock.sleep_until(until)
+        finally:
+            self.is_at_work = False
+
+    def execute(self, received: Received) -> Verdict:
+        """Execute one message as a worker does."""
+        verdict = execute_run(self._executor, received)
+        if isinstance(verdict, Done):
+            self.queues.delete(received)
+        else:
+            self.queues.hide(received, max(verdict.after_ms, 1))
+        return verdict
+
+    def _next_moment(self) -> int | None:
+        """Return when something is due next: a message, or a minute with entries in its slots."""
+        moments = []
+        if (message_at := self.queues.next_at()) is not None:
+            moments.append(message_at)
+        if (bucket := self.outlook.first_bucket()) is not None:
+            moments.append(max(bucket, self.last_tick + 1) * BUCKET_MS)
+        return max(min(moments), self.clock.now()) if moments else None
+
+    def _do_due(self) -> None:
+        present = bucket_of(self.clock.now())
+        if self.last_tick < present:
+            self._tick(present)
+        while (received := self.queues.take()) is not None:
+            self._work(received)
+
+    def _tick(self, present: int) -> None:
+        fire, watch = (self.outlook.slots_until(kind, present) for kind in (SlotKind.FIRE, SlotKind.WATCH))
+        self.last_tick = present
+        if not (fire or watch):
+            return
+        counts = dispatch_slots(self.engine, fire, watch, Deadline.after(self.clock.now(), TICK_MS))
+        if counts["slot_failed"]:
+            raise SlotsFailed(f"a tick could not handle {counts['slot_failed']} slots; the log has the cause")
+
+    def _work(self, received: Received) -> None:
+        """Execute one message. A worker that dies leaves its message in the queue."""
+        try:
+            self.execute(received)
+        except WorkerDied:
+            return

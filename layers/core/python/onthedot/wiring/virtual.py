@@ -1,0 +1,43 @@
+"""The embedded engine in memory and in virtual time, for users' tests, simulations and benchmarks."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.clock import VirtualClock
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.workers.pools import LONGEST_PULL, Pool, PoolKind, Pools
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.outlook import SqliteOutlook
+from onthedot.schema import DEFAULT_POOL
+from onthedot.wiring.sqlite import SqliteEngine
+
+KEPT_DAYS: Final = 36_500
+"""Ended runs stay for a century, so that a test can read the history of a simulated year."""
+CAPABILITIES: Final = frozenset({"http", "python", "workflow"})
+DEPLOYMENT: Final = Deployment(
+    shards=1,
+    # The claim pass takes each run in its own minute, because here it costs no time.
+    lookahead=0,
+    history_days=KEPT_DAYS,
+    pools=Pools(
+        (Pool(DEFAULT_POOL, PoolKind.PUSH, CAPABILITIES, cpu=64, memory_mb=1 << 20, longest_seconds=LONGEST_PULL),)
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualWorld:
+    """The embedded engine in memory, its clock, and its slots that have entries."""
+
+    clock: VirtualClock
+    stored: SqliteEngine
+    outlook: SqliteOutlook
+
+
+@contextmanager
+def virtual_world(clock: VirtualClock) -> Iterator[VirtualWorld]:
+    """Open an empty engine in memory. It is gone when the context ends."""
+    with Database() as database:
+        yield VirtualWorld(clock, SqliteEngine.on(database, clock, DEPLOYMENT), SqliteOutlook(database))
