@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.workers.pools import LONGEST_PULL, Pool, PoolKind, Pools
+from onthedot.engines.caches import CachedLimits, CachedSigning
+from onthedot.engines.job_cache import JobCache
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.outlook import SqliteOutlook
+from onthedot.ports import Engine
 from onthedot.schema import DEFAULT_POOL
 from onthedot.wiring.sqlite import SqliteEngine
 
@@ -32,7 +35,7 @@ class VirtualWorld:
     """The embedded engine in memory, its clock, and its slots that have entries."""
 
     clock: VirtualClock
-    stored: SqliteEngine
+    engine: Engine
     outlook: SqliteOutlook
 
 
@@ -40,4 +43,15 @@ class VirtualWorld:
 def virtual_world(clock: VirtualClock) -> Iterator[VirtualWorld]:
     """Open an empty engine in memory. It is gone when the context ends."""
     with Database() as database:
-        yield VirtualWorld(clock, SqliteEngine.on(database, clock, DEPLOYMENT), SqliteOutlook(database))
+        engine = SqliteEngine.on(database, clock, DEPLOYMENT).engine
+        yield VirtualWorld(clock, _remembering(engine), SqliteOutlook(database))
+
+
+def _remembering(engine: Engine) -> Engine:
+    """Return the engine with caches. All writes of the process go through them, so that they are never stale."""
+    return replace(
+        engine,
+        store=JobCache(engine.store),
+        limits=CachedLimits(engine.limits, engine.clock),
+        signing=CachedSigning(engine.signing, engine.clock),
+    )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from onthedot.codec import Scalar, Stored, decode, decoder_of, encode_field, encode_values, unreadable
 from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record
+from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record, record_with
 from onthedot.engines.entries import gate_entry, slot_entry
 from onthedot.ports import SlotEntry
 
@@ -37,7 +37,7 @@ def record_of(row: sqlite3.Row) -> Record:
             if value is not None
         }
         if "format" not in values and (values["kind"] is not Kind.RECURRING or "recurrence" in values):
-            return Record(**{"definition": None, **values})
+            return record_with({"definition": None, **values})
     except Exception:  # noqa: BLE001, S110 - whatever is wrong with the row, the slow way below finds its fault
         pass
     return _slowly(row)
