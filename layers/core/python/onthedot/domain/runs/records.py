@@ -297,8 +297,8 @@ def record_with(values: Mapping[str, Any]) -> Record:
 
     Raise KeyError when a field without a default is missing.
     """
-    if not REQUIRED <= values.keys():
-        raise KeyError(min(REQUIRED - values.keys()))
+    if missing := REQUIRED - values.keys():
+        raise KeyError(min(missing))
     record = object.__new__(Record)
     record.__dict__.update(_DEFAULTS, **values)
     return record
