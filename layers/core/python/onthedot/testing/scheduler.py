@@ -5,7 +5,7 @@ that is due happens at its exact time, in order, in the calling thread.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
@@ -19,6 +19,7 @@ from onthedot.testing.queue import MemoryQueues
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
+from onthedot.use_cases.dispatch.send_runs import message_for
 
 TICK_MS: Final = 80_000
 WORKER: Final = "test-worker"
@@ -70,7 +71,11 @@ class VirtualScheduler:
     last_tick: int = -1
     """The bucket of the last tick. There is at most one tick in a minute."""
     is_at_work: bool = False
+    before_start: Callable[[Received], None] = lambda _: None
+    """Called with each message before its run starts. It may raise WorkerDied."""
     _executor: RunExecutor = field(init=False)
+    _again: list[Received] = field(default_factory=list)
+    """Messages to deliver a second time, after the present attempt."""
 
     def __post_init__(self) -> None:
         self.queues = MemoryQueues(self.clock)
@@ -84,23 +89,22 @@ class VirtualScheduler:
             raise RuntimeError("a handler cannot move the clock; move it in the test")
         self.is_at_work = True
         try:
-            while (moment := self._next_moment()) is not None and moment <= until:
+            while (moment := self.next_moment()) is not None and moment <= until:
                 self.clock.sleep_until(moment)
                 self._do_due()
             self.clock.sleep_until(until)
         finally:
             self.is_at_work = False
 
-    def execute(self, received: Received) -> Verdict:
-        """Execute one message as a worker does."""
-        verdict = execute_run(self._executor, received)
-        if isinstance(verdict, Done):
-            self.queues.delete(received)
-        else:
-            self.queues.hide(received, max(verdict.after_ms, 1))
-        return verdict
+    def deliver_twice(self, run_id: str) -> None:
+        """Deliver the message of a running attempt again: now, and as soon as the attempt has ended."""
+        run = self.engine.store.get(run_id)
+        assert run is not None, f"{run_id} runs, so it is stored"
+        again = Received(message_for(run), receipt="again", receive_count=2)
+        execute_run(self._executor, again)
+        self._again.append(again)
 
-    def _next_moment(self) -> int | None:
+    def next_moment(self) -> int | None:
         """Return when something is due next: a message, or a minute with entries in its slots."""
         moments = []
         if (message_at := self.queues.next_at()) is not None:
@@ -128,6 +132,15 @@ class VirtualScheduler:
     def _work(self, received: Received) -> None:
         """Execute one message. A worker that dies leaves its message in the queue."""
         try:
-            self.execute(received)
+            self.before_start(received)
+            self._settle(received, execute_run(self._executor, received))
+            while self._again:
+                execute_run(self._executor, self._again.pop())
         except WorkerDied:
-            return
+            self._again.clear()
+
+    def _settle(self, received: Received, verdict: Verdict) -> None:
+        if isinstance(verdict, Done):
+            self.queues.delete(received)
+        else:
+            self.queues.hide(received, max(verdict.after_ms, 1))
