@@ -49,11 +49,13 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
-    """Load the client when one of its names is first used: functions and workers do not need it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - as above
+if not TYPE_CHECKING:  # type checkers would take every name for one that exists
 
-    home = "onthedot.client.async_client" if name == "AsyncClient" else "onthedot.client"
-    return getattr(import_module(home), name)
+    def __getattr__(name: str) -> Any:
+        """Load the client when one of its names is first used: functions and workers do not need it."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - as above
+
+        home = "onthedot.client.async_client" if name == "AsyncClient" else "onthedot.client"
+        return getattr(import_module(home), name)

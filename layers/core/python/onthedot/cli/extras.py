@@ -14,9 +14,10 @@ EXTRAS: Final = {
     "grpc": "grpc",
     "grpc_reflection": "grpc",
     "google": "grpc",
+    "pytest": "testing",
 }
 """The extra of the distribution that brings each import package."""
-TITLES: Final = {"aws": "the AWS packages", "grpc": "the gRPC packages"}
+TITLES: Final = {"aws": "the AWS packages", "grpc": "the gRPC packages", "testing": "the packages for tests"}
 
 
 class MissingExtra(click.ClickException):

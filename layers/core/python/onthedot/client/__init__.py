@@ -30,8 +30,9 @@ from onthedot.client.errors import (
     Unauthorized,
     Unavailable,
 )
+from onthedot.client.options import JobOptions, PreviewOptions, WorkflowOptions
 from onthedot.client.place import PlaceError
-from onthedot.client.requests import JobOptions, WorkflowOptions, job_request
+from onthedot.client.requests import job_request
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "NotFound",
     "PlaceError",
     "PreconditionFailed",
+    "PreviewOptions",
     "Problem",
     "RateLimited",
     "Reason",

@@ -9,8 +9,9 @@ from onthedot.client import requests
 from onthedot.client.answers import Execution, Explanation, FireTime, Job, Workflow
 from onthedot.client.calls import body_of, headers_for
 from onthedot.client.errors import ClientError
+from onthedot.client.options import JobOptions, PreviewOptions, WorkflowOptions
 from onthedot.client.place import find_place
-from onthedot.client.requests import JobOptions, Operation, PreviewOptions, WorkflowOptions
+from onthedot.client.requests import Operation
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 from onthedot.client.trying import TRIES, Answered, Trying
 

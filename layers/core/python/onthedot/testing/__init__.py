@@ -33,10 +33,12 @@ def onthedot(onthedot_start: datetime) -> "Iterator[Kit]":
         yield opened
 
 
-def __getattr__(name: str) -> Any:
-    """Load the types when they are first used, as the engine is."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - as above
+if not TYPE_CHECKING:  # type checkers would take every name for one that exists
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    def __getattr__(name: str) -> Any:
+        """Load the types when they are first used, as the engine is."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415 - as above
+
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -27,6 +27,7 @@ def check_idempotent(
 
     What a number, a list or a tuple has grown by is the effect of one run. Of any other value, the whole value is.
     """
+    __tracebackhide__ = True
     expected = _effect(run, None, observe, reset)
     for fault in FAULTS:
         found = _effect(run, fault, observe, reset)

@@ -10,12 +10,13 @@ from typing import Any, Final
 from onthedot.client import Client, Execution, Job, Status
 from onthedot.client.answers import ENDED
 from onthedot.clock import NOON, VirtualClock
-from onthedot.domain.targets.types import PythonTarget
 from onthedot.ports import Answer, Principal
 from onthedot.testing import idempotency
+from onthedot.testing.clock import KitClock, instant_of
 from onthedot.testing.durations import Duration, milliseconds
 from onthedot.testing.faults import FAILED, Armed, Fault, FaultyWorker
-from onthedot.testing.outcomes import calls_in_words, story
+from onthedot.testing.history import History
+from onthedot.testing.outcomes import story
 from onthedot.testing.scheduler import VirtualScheduler
 from onthedot.testing.targets import CapturedTargets, HandlerCall, HttpCall, Scripted
 from onthedot.testing.transport import InProcessTransport
@@ -30,32 +31,7 @@ START: Final = datetime.fromtimestamp(NOON / 1000, UTC)
 SETTLED_WITHIN: Final = "1d"
 
 
-@dataclass(frozen=True, slots=True)
-class KitClock:
-    """The virtual clock. It stands still until the test moves it, and what is due on the way happens then."""
-
-    _scheduler: VirtualScheduler
-
-    @property
-    def now(self) -> datetime:
-        """The virtual time, in UTC."""
-        return datetime.fromtimestamp(self._scheduler.clock.now() / 1000, UTC)
-
-    def advance(self, duration: Duration) -> None:
-        """Let time pass: `"1h"`, `"1h30m"`, seconds, or a timedelta. Everything due on the way runs at its time."""
-        self._scheduler.let_pass(self._scheduler.clock.now() + milliseconds(duration))
-
-    def advance_to(self, time: datetime) -> None:
-        """Let time pass until this time, which must be aware and not before the present."""
-        if time.tzinfo is None:
-            raise ValueError("give an aware datetime, such as datetime(2026, 3, 1, 12, tzinfo=UTC)")
-        instant = round(time.timestamp() * 1000)
-        if instant < self._scheduler.clock.now():
-            raise ValueError(f"{time.isoformat()} is before {self.now.isoformat()}; time only goes forward")
-        self._scheduler.let_pass(instant)
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False, eq=False)
 class Kit:
     """A whole scheduler in memory for one test."""
 
@@ -63,6 +39,7 @@ class Kit:
     _targets: CapturedTargets = field(init=False)
     _worker: FaultyWorker = field(init=False)
     _scheduler: VirtualScheduler = field(init=False)
+    _history: History = field(init=False)
     client: Client = field(init=False)
     """A client of the scheduler's API, as the tenant `test`."""
     clock: KitClock = field(init=False)
@@ -76,6 +53,11 @@ class Kit:
         self._scheduler.before_start = self._worker.before_start
         self.clock = KitClock(self._scheduler)
         self.client = self.client_for(TENANT)
+        engine = self._scheduler.engine
+        self._history = History(TENANT, self.client, engine, world.outlook, self._targets)
+
+    def __repr__(self) -> str:
+        return f"<onthedot at {self.clock.now.isoformat()}>"
 
     def client_for(self, tenant: str, role: str = "operator") -> Client:
         """Return a client of the scheduler's API as another tenant, or with another role."""
@@ -141,6 +123,13 @@ class Kit:
         fault = Fault.FAILS_AFTER_CALL if after_call else Fault.FAILS
         self._worker.armed.extend([Armed(fault, answer)] * times)
 
+    def check_faults(self) -> None:
+        """Check that each fault that the test asked for has struck an attempt. The fixture does this at its end."""
+        __tracebackhide__ = True
+        if self._worker.armed:
+            left = "; ".join(armed.fault.value for armed in self._worker.armed)
+            raise AssertionError(f"the test asked for faults, and no attempt came that they could strike: {left}")
+
     # Outcomes
 
     def settle(self, within: Duration = SETTLED_WITHIN) -> None:
@@ -160,36 +149,36 @@ class Kit:
 
     def runs(self, job: Job | str | None = None) -> list[Execution]:
         """Return the executions of a job, the oldest first, or of all jobs. Name a job by id, name or handler."""
-        found = [run for job_id in self._job_ids(job) for run in self.client.executions(job_id)]
-        return sorted(found, key=lambda run: (run.fire_time or START, run.id))
+        return self._history.runs(job)
 
     def assert_succeeded(self, job: Job | str | None = None, times: int | None = None) -> None:
         """Check that the executions so far have succeeded: at least one, or exactly so many."""
-        self._assert_all(Status.SUCCEEDED, job, times)
+        __tracebackhide__ = True
+        self._history.assert_all(Status.SUCCEEDED, job, times)
 
     def assert_failed(self, job: Job | str | None = None, times: int | None = None) -> None:
         """Check that the executions so far have failed: at least one, or exactly so many."""
-        self._assert_all(Status.FAILED, job, times)
+        __tracebackhide__ = True
+        self._history.assert_all(Status.FAILED, job, times)
 
     def assert_skipped(self, job: Job | str | None = None, times: int | None = None) -> None:
         """Check that the executions so far were skipped: at least one, or exactly so many."""
-        self._assert_all(Status.SKIPPED, job, times)
+        __tracebackhide__ = True
+        self._history.assert_all(Status.SKIPPED, job, times)
 
     def assert_called(self, what: str, times: int = 1) -> None:
         """Check that a handler, or a URL, was called so many times. Each attempt is a call."""
-        is_url = "://" in what
-        calls: list[HttpCall] | list[HandlerCall] = self.calls if is_url else self.handled
-        found = [one for one in calls if (one.url if isinstance(one, HttpCall) else one.handler) == what]
-        if len(found) != times:
-            listed = calls_in_words(found or calls)
-            raise AssertionError(f"{what} was called {len(found)} times, and not {times} times. Calls:\n{listed}")
+        __tracebackhide__ = True
+        self._history.assert_called(what, times)
 
     def assert_called_once(self, what: str) -> None:
         """Check that a handler, or a URL, was called once."""
+        __tracebackhide__ = True
         self.assert_called(what, 1)
 
     def assert_not_called(self, what: str) -> None:
         """Check that a handler, or a URL, was not called."""
+        __tracebackhide__ = True
         self.assert_called(what, 0)
 
     def check_idempotent(
@@ -205,6 +194,7 @@ class Kit:
         `observe` returns the state that the handler changes. Only the growth of a number or a list counts. For other
         values, give `reset`, which is called before each run.
         """
+        __tracebackhide__ = True
         idempotency.check_idempotent(handler, partial(self._run_with, handler, payload), observe, reset)
 
     def _run_with(self, handler: str, payload: Any, fault: Fault | None) -> None:
@@ -214,41 +204,6 @@ class Kit:
         self.settle()
         self.assert_succeeded(job, times=1)
 
-    def _assert_all(self, status: Status, job: Job | str | None, times: int | None) -> None:
-        runs = self.runs(job)
-        wanted = [run for run in runs if run.status == status]
-        if len(wanted) == len(runs) and (wanted if times is None else sum(run.count for run in wanted) == times):
-            return
-        number = "all" if times is None else str(times)
-        of = "" if job is None else f" of {job.id if isinstance(job, Job) else job}"
-        message = f"{number} executions{of} should be {status}, and {len(wanted)} of {len(runs)} are:\n{story(runs)}"
-        raise AssertionError(message) from self._error_of(runs)
-
-    def _error_of(self, runs: list[Execution]) -> BaseException | None:
-        """Return the last error that a handler raised in one of these executions, so that pytest shows where."""
-        ids = {run.id for run in runs}
-        errors = [one.error for one in self.handled if one.error is not None and one.context.run_id in ids]
-        return errors[-1] if errors else None
-
-    def _job_ids(self, job: Job | str | None) -> list[str]:
-        ids = list(self._world.outlook.job_ids())
-        if job is None:
-            return ids
-        wanted = job.id if isinstance(job, Job) else job
-        found = [wanted] if wanted in ids else [job_id for job_id in ids if wanted in self._names_of(job_id)]
-        if not found:
-            known = sorted({name for job_id in ids for name in self._names_of(job_id)} or {"(none)"})
-            raise AssertionError(f"there is no job {wanted!r}; the names and handlers of jobs are: {', '.join(known)}")
-        return found
-
-    def _names_of(self, job_id: str) -> set[str]:
-        record = self._scheduler.engine.store.get(job_id)
-        if record is None or record.definition is None:
-            return set()
-        target = record.definition.target
-        handler = target.handler if isinstance(target, PythonTarget) else None
-        return {name for name in (record.definition.name, handler) if name is not None}
-
 
 @dataclass(frozen=True, slots=True)
 class _Workflows:
@@ -257,13 +212,13 @@ class _Workflows:
     kit: Kit
 
     def perform(self, call: Any) -> Answer:
-        return WorkflowStarter(self.kit._scheduler.engine).perform(call)  # noqa: SLF001 - a part of the kit
+        return WorkflowStarter(self.kit._scheduler.engine).perform(call)
 
 
 @contextmanager
 def kit(start: datetime = START) -> Iterator[Kit]:
-    """Open a scheduler in memory whose clock begins at this time, for a test without pytest."""
-    if start.tzinfo is None:
-        raise ValueError("give an aware datetime as the start")
-    with virtual_world(VirtualClock(round(start.timestamp() * 1000))) as world:
-        yield Kit(world)
+    """Open a scheduler in memory whose clock begins at this time. At its end, raise AssertionError for unused faults."""
+    with virtual_world(VirtualClock(instant_of(start))) as world:
+        opened = Kit(world)
+        yield opened
+        opened.check_faults()

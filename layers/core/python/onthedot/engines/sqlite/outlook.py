@@ -52,11 +52,14 @@ class SqliteOutlook:
         with self.database.transaction() as connection:
             return connection.execute(_UNENDED, (now,)).fetchone()[0] is not None
 
-    def job_ids(self) -> Sequence[str]:
-        """Return the ids of all jobs, the oldest first. This reads all records."""
-        query = "SELECT run_id FROM runs WHERE kind IN ('one-off', 'recurring', 'event') ORDER BY created_at, rowid"
+    def job_ids(self, tenant: str) -> Sequence[str]:
+        """Return the ids of all jobs of a tenant, the oldest first. This reads all records."""
+        query = (
+            "SELECT run_id FROM runs WHERE tenant = ? AND kind IN ('one-off', 'recurring', 'event')"
+            " AND status <> 'DELETED' ORDER BY created_at, rowid"
+        )
         with self.database.transaction() as connection:
-            return [row["run_id"] for row in connection.execute(query)]
+            return [row["run_id"] for row in connection.execute(query, (tenant,))]
 
     def _bounds(self, kind: SlotKind) -> tuple[str, str]:
         start = slot_name(kind, self.shard, 0).removesuffix("0")
