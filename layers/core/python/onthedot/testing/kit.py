@@ -217,7 +217,7 @@ class _Workflows:
 
 @contextmanager
 def kit(start: datetime = START) -> Iterator[Kit]:
-    """Open a scheduler in memory whose clock begins at this time. At its end, raise AssertionError for unused faults."""
+    """Open a scheduler in memory whose clock begins at this time. At its end, check that all faults have struck."""
     with virtual_world(VirtualClock(instant_of(start))) as world:
         opened = Kit(world)
         yield opened

@@ -8,10 +8,12 @@ from typing import Final
 from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.workers.pools import LONGEST_PULL, Pool, PoolKind, Pools
+from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.caches import CachedLimits, CachedSigning
-from onthedot.engines.job_cache import JobCache
+from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.outlook import SqliteOutlook
+from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Engine
 from onthedot.schema import DEFAULT_POOL
 from onthedot.wiring.sqlite import SqliteEngine
@@ -37,6 +39,7 @@ class VirtualWorld:
     clock: VirtualClock
     engine: Engine
     outlook: SqliteOutlook
+    records: LiveRecords
 
 
 @contextmanager
@@ -44,14 +47,15 @@ def virtual_world(clock: VirtualClock) -> Iterator[VirtualWorld]:
     """Open an empty engine in memory. It is gone when the context ends."""
     with Database() as database:
         engine = SqliteEngine.on(database, clock, DEPLOYMENT).engine
-        yield VirtualWorld(clock, _remembering(engine), SqliteOutlook(database))
+        records = LiveRecords(SqliteRunStore(database, clock))
+        yield VirtualWorld(clock, _remembering(engine, records), SqliteOutlook(database), records)
 
 
-def _remembering(engine: Engine) -> Engine:
+def _remembering(engine: Engine, records: LiveRecords) -> Engine:
     """Return the engine with caches. All writes of the process go through them, so that they are never stale."""
     return replace(
         engine,
-        store=JobCache(engine.store),
+        store=AnnouncingStore(records, engine.shards, engine.clock, engine.deployment.shards),
         limits=CachedLimits(engine.limits, engine.clock),
         signing=CachedSigning(engine.signing, engine.clock),
     )

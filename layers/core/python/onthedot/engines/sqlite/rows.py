@@ -19,13 +19,17 @@ _ENTRY_FIELDS: Final = (
     *("start_by", "format", "status", "aside_since"),
 )
 ENTRY_COLUMNS: Final = ", ".join(f'"{name}"' for name in _ENTRY_FIELDS)
+_SET_PLACES: Final = tuple(place for place, name in enumerate(FIELDS) if name in SETS)
 _VALUES: Final = ", ".join("?" * len(FIELDS))
 INSERT: Final = f"INSERT INTO runs ({COLUMNS}) VALUES ({_VALUES}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608
 
 
 def values_of(run: Record) -> list[Scalar | None]:
     """Return the values of a new row, in the order of the columns."""
-    return [_as_text(value) for value in encode_values(run)]
+    values = encode_values(run)
+    for place in _SET_PLACES:
+        values[place] = _as_text(values[place])
+    return values  # type: ignore[return-value] # the sets are texts now
 
 
 def record_of(row: sqlite3.Row) -> Record:
@@ -50,11 +54,16 @@ def entry_of(row: sqlite3.Row) -> SlotEntry:
     return slot_entry(_plain(row))
 
 
-def update_of(move: Move, sets: Mapping[str, frozenset[str]]) -> tuple[str, list[Any]]:
-    """Return the conditional UPDATE of a move, with its values. `sets` has the new values of set fields."""
+def update_of(
+    move: Move, sets: Mapping[str, frozenset[str]] | None = None, *, quiet: bool = False
+) -> tuple[str, list[Any]]:
+    """Return the conditional UPDATE of a move, with its values. `sets` has the new values of set fields.
+
+    It returns the row, unless it is `quiet`.
+    """
     changes = {**move.changes, **sets} if sets else move.changes
     expect, counts = move.expect, move.counts
-    statement = _update(tuple(changes), tuple(counts), len(expect.status), tuple(expect.equals), tuple(expect.at_most))
+    texts = _update(tuple(changes), tuple(counts), len(expect.status), tuple(expect.equals), tuple(expect.at_most))
     values = [
         move.to.value,
         *(_stored(name, value) for name, value in changes.items()),
@@ -64,7 +73,7 @@ def update_of(move: Move, sets: Mapping[str, frozenset[str]]) -> tuple[str, list
         *(_stored(name, value) for name, value in expect.equals.items()),
         *expect.at_most.values(),
     ]
-    return statement, values
+    return texts[0 if quiet else 1], values
 
 
 @lru_cache(maxsize=512)
@@ -74,8 +83,8 @@ def _update(
     statuses: int,
     equals: tuple[str, ...],
     at_most: tuple[str, ...],
-) -> str:
-    """Return the text of an UPDATE. Its condition compares as DynamoDB does.
+) -> tuple[str, str]:
+    """Return the text of an UPDATE, without and with the row that it returns. It compares as DynamoDB does.
 
     An expected None means that the field is absent, and an absent field fails every `at_most`.
     """
@@ -86,7 +95,8 @@ def _update(
     expected += [f'"{name}" <= ?' for name in at_most]
     expected.append("format IS NULL")
     condition = " AND ".join(expected)
-    return f"UPDATE runs SET {', '.join(written)} WHERE {condition} RETURNING {COLUMNS}"  # noqa: S608 - names only
+    statement = f"UPDATE runs SET {', '.join(written)} WHERE {condition}"  # noqa: S608 - names only
+    return statement, f"{statement} RETURNING {COLUMNS}"
 
 
 def _stored(name: str, value: Any) -> Scalar | None:

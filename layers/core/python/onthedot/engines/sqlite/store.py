@@ -76,6 +76,17 @@ class SqliteRunStore:
                 # Nothing was moved. The other records are moved without the one that cannot be read.
                 faulty[error.record.run_id] = Refused(None, error.record)
 
+    def apply(self, moves: Sequence[Move]) -> Sequence[bool]:
+        """Apply each move whose expectation holds, all in one transaction. Return for each whether it was applied.
+
+        A move that adds to sets is not applied.
+        """
+        with self._database.transaction() as connection:
+            return [
+                not (move.adds or move.removes) and bool(connection.execute(*update_of(move, quiet=True)).rowcount)
+                for move in moves
+            ]
+
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         query = (
             "UPDATE runs SET slot = ?, aside_from = slot, aside_since = ?, aside_why = ? WHERE run_id = ? AND slot = ?"
