@@ -90,6 +90,10 @@ class LiveRecords:
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self._store.failed(tenant, limit, cursor)
 
+    def forget_all(self) -> None:
+        """Forget all records, so that they are read again."""
+        self._known.clear()
+
     def remembered(self) -> list[Record]:
         """Return the records that are remembered now, for tests."""
         return list(self._known.values())

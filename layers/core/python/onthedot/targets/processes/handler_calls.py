@@ -5,6 +5,7 @@ import inspect
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.domain.instants import format_instant
@@ -81,10 +82,16 @@ def answer_of(reply: Mapping[str, Any]) -> Answer:
 
 
 def _call(handler: Handler, payload: Any, context: Context, run: Await) -> Any:
-    value = handler(payload, context) if _wants_context(handler) else handler(payload)
+    try:
+        wants_context = _wants_context(handler)
+    except TypeError:  # a callable object that has no hash
+        wants_context = _wants_context.__wrapped__(handler)
+    value = handler(payload, context) if wants_context else handler(payload)
     return run(value) if inspect.iscoroutine(value) else value
 
 
+# Reading a signature takes longer than everything else here.
+@lru_cache(maxsize=1024)
 def _wants_context(handler: Handler) -> bool:
     """Return whether the handler's second parameter is required, or is named context."""
     try:
