@@ -41,14 +41,14 @@ class Kind:
 
 MIX: Final = (
     Kind("once", 5_000, 1),
-    Kind("yearly", 1_383, 1),
+    Kind("yearly", 2_007, 1),
     Kind("quarterly", 500, 4),
-    Kind("monthly", 2_500, 12),
-    Kind("weekly", 500, 365 / 7),
-    Kind("on weekdays", 50, 261),
-    Kind("daily", 50, 365),
-    Kind("every 12 hours", 15, 730),
-    Kind("hourly", 2, 8_760),
+    Kind("monthly", 2_000, 12),
+    Kind("weekly", 400, 365 / 7),
+    Kind("on weekdays", 40, 261),
+    Kind("daily", 40, 365),
+    Kind("every 12 hours", 12, 730),
+    Kind("hourly", 1, 8_760),
 )
 
 

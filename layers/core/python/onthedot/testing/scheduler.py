@@ -4,15 +4,16 @@ The clock jumps from one moment at which something is due to the next, so that a
 that is due happens at its exact time, in order, in the calling thread.
 """
 
+import gc
 import random
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from onthedot.clock import VirtualClock
 from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of
+from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Engine, Performer, Received
 from onthedot.stopping import Stop
 from onthedot.testing.queue import MemoryQueues
@@ -22,7 +23,21 @@ from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
 from onthedot.use_cases.dispatch.send_runs import message_for
 
 TICK_MS: Final = 80_000
+_NEVER_MS: Final = 2**61
+_COLLECT_AFTER: Final = 100_000
+"""New objects after which Python looks for garbage."""
 WORKER: Final = "test-worker"
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let Python look for garbage in cycles less often: a long simulation keeps most of the objects that it makes."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], _COLLECT_AFTER) if before[0] else 0, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class NoLeases:
@@ -46,7 +61,7 @@ class TickedNow:
 class Outlook(Protocol):
     """The slots that have entries."""
 
-    def first_bucket(self) -> int | None: ...
+    def first_buckets(self) -> tuple[int, int]: ...
 
     def slots_until(self, kind: SlotKind, bucket: int) -> Sequence[str]: ...
 
@@ -89,9 +104,10 @@ class VirtualScheduler:
             raise RuntimeError("a handler cannot move the clock; move it in the test")
         self.is_at_work = True
         try:
-            while (moment := self.next_moment()) is not None and moment <= until:
-                self.clock.sleep_until(moment)
-                self._do_due()
+            with _rare_collections():
+                while (moment := self.next_moment()) is not None and moment <= until:
+                    self.clock.sleep_until(moment)
+                    self._do_due()
             self.clock.sleep_until(until)
         finally:
             self.is_at_work = False
@@ -105,13 +121,11 @@ class VirtualScheduler:
         self._again.append(again)
 
     def next_moment(self) -> int | None:
-        """Return when something is due next: a message, or a minute with entries in its slots."""
-        moments = []
-        if (message_at := self.queues.next_at()) is not None:
-            moments.append(message_at)
-        if (bucket := self.outlook.first_bucket()) is not None:
-            moments.append(max(bucket, self.last_tick + 1) * BUCKET_MS)
-        return max(min(moments), self.clock.now()) if moments else None
+        """Return when something is due next: a message, or a minute with entries in its slots. None: nothing is."""
+        message_at = self.queues.next_at()
+        tick_at = max(min(self.outlook.first_buckets()), self.last_tick + 1) * BUCKET_MS
+        moment = tick_at if message_at is None else min(message_at, tick_at)
+        return max(moment, self.clock.now()) if moment < _NEVER_MS else None
 
     def _do_due(self) -> None:
         present = bucket_of(self.clock.now())
@@ -121,13 +135,20 @@ class VirtualScheduler:
             self._work(received)
 
     def _tick(self, present: int) -> None:
-        fire, watch = (self.outlook.slots_until(kind, present) for kind in (SlotKind.FIRE, SlotKind.WATCH))
+        fire, watch = self.outlook.first_buckets()
         self.last_tick = present
-        if not (fire or watch):
+        if fire > present and watch > present:
             return
-        counts = dispatch_slots(self.engine, fire, watch, Deadline.after(self.clock.now(), TICK_MS))
+        slots = (self._slots(SlotKind.FIRE, fire, present), self._slots(SlotKind.WATCH, watch, present))
+        counts = dispatch_slots(self.engine, *slots, Deadline.after(self.clock.now(), TICK_MS))
         if counts["slot_failed"]:
             raise SlotsFailed(f"a tick could not handle {counts['slot_failed']} slots; the log has the cause")
+
+    def _slots(self, kind: SlotKind, first: int, present: int) -> Sequence[str]:
+        """Return the slots that are due. Usually there is one at most, and it need not be looked up."""
+        if first > present:
+            return ()
+        return [slot_name(kind, 0, first)] if first == present else self.outlook.slots_until(kind, present)
 
     def _work(self, received: Received) -> None:
         """Execute one message. A worker that dies leaves its message in the queue."""

@@ -40,7 +40,7 @@ class HttpCall:
         return json.loads(self.body)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HandlerCall:
     """A call of a handler."""
 
@@ -88,20 +88,17 @@ class CapturedTargets(Performer):
         return self.workflows.perform(call)
 
     def _handle(self, call: Call, handler: str) -> Answer:
+        made: list[HandlerCall] = []
         errors: list[BaseException] = []
-        message = message_for(call, handler)
-        made = self._made(call, message)
-        number = len(self.handled)
-        self.handled.append(made)
-        answer = answer_of(run_handler(message, errors.append, _CAUGHT, _run))
-        if errors:
-            self.handled[number] = HandlerCall(made.handler, made.payload, made.context, made.at, errors[0])
-        return answer
 
-    def _made(self, call: Call, message: Mapping[str, Any]) -> HandlerCall:
-        fields = message["context"]
-        context = Context(**{**fields, "fire_time": datetime.fromisoformat(fields["fire_time"])})
-        return HandlerCall(message["handler"], json.loads(call.payload or b"null"), context, self._now())
+        def note(payload: Any, context: Context) -> None:
+            made.append(HandlerCall(handler, payload, context, self._now()))
+            self.handled.append(made[0])
+
+        answer = answer_of(run_handler(message_for(call, handler), errors.append, _CAUGHT, _run, note))
+        if errors:
+            made[0].error = errors[0]
+        return answer
 
     def _call(self, call: Call, target: HttpTarget) -> Answer:
         request = request_for(call)

@@ -140,7 +140,9 @@ def _faults(move: Move) -> Iterator[str]:
 
 def applied(record: Record, move: Move) -> Record:
     """Return the record as the move leaves it."""
-    values: dict[str, Any] = {f: frozenset() if v is None and f in SETS else v for f, v in move.changes.items()}
+    values = dict(move.changes)
+    for name in SETS.intersection(values):
+        values[name] = values[name] or frozenset()
     values |= {name: (getattr(record, name) or 0) + number for name, number in move.counts.items()}
     values |= {name: getattr(record, name) | members for name, members in move.adds.items()}
     values |= {name: getattr(record, name) - members for name, members in move.removes.items()}

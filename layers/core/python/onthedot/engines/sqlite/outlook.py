@@ -1,12 +1,14 @@
 """Read which slots of a database have entries, so that a scheduler in the same process visits no empty one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from onthedot.domain.runs.slots import SlotKind, slot_bucket, slot_name
 from onthedot.engines.sqlite.database import Database
 
+NEVER: Final = 2**62
+"""The bucket of a slot that does not exist."""
 _AFTER: Final = "$"
 """The character after the `#` that ends a shard's number in the name of a slot."""
 _FIRST: Final = (
@@ -33,18 +35,21 @@ class SqliteOutlook:
 
     database: Database
     shard: int = 0
+    _bounds: tuple[str, ...] = field(init=False)
 
-    def first_bucket(self) -> int | None:
-        """Return the bucket of the earliest slot that has an entry, or None."""
-        bounds = [text for kind in SlotKind for text in self._bounds(kind)]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_bounds", _bounds_of(self.shard))
+
+    def first_buckets(self) -> tuple[int, int]:
+        """Return the buckets of the earliest fire slot and the earliest watch slot that have entries, or NEVER."""
         with self.database.transaction() as connection:
-            slots = connection.execute(_FIRST, bounds).fetchone()
-        return min((slot_bucket(slot) for slot in slots if slot is not None), default=None)
+            fire, *watch = connection.execute(_FIRST, self._bounds).fetchone()
+        return _bucket(fire), min(map(_bucket, watch))
 
     def slots_until(self, kind: SlotKind, bucket: int) -> Sequence[str]:
         """Return the slots with entries up to a bucket, the earliest first."""
         with self.database.transaction() as connection:
-            rows = connection.execute(_UNTIL, (self._bounds(kind)[0], slot_name(kind, self.shard, bucket)))
+            rows = connection.execute(_UNTIL, (slot_name(kind, self.shard, 0), slot_name(kind, self.shard, bucket)))
             return [row["slot"] for row in rows]
 
     def has_unended(self, now: int) -> bool:
@@ -61,6 +66,11 @@ class SqliteOutlook:
         with self.database.transaction() as connection:
             return [row["run_id"] for row in connection.execute(query, (tenant,))]
 
-    def _bounds(self, kind: SlotKind) -> tuple[str, str]:
-        start = slot_name(kind, self.shard, 0).removesuffix("0")
-        return start, start.removesuffix("#") + _AFTER
+
+def _bounds_of(shard: int) -> tuple[str, ...]:
+    starts = [slot_name(kind, shard, 0).removesuffix("#0") for kind in (SlotKind.FIRE, SlotKind.WATCH)]
+    return tuple(text for start in starts for text in (f"{start}#", start + _AFTER))
+
+
+def _bucket(slot: str | None) -> int:
+    return NEVER if slot is None else slot_bucket(slot)

@@ -17,6 +17,8 @@ _MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 _ANY: Final = (BaseException,)
 OnError = Callable[[BaseException], None]
 """Gets the error of a handler while it is handled."""
+OnCall = Callable[[Any, Context], None]
+"""Gets the payload and the context just before the handler is called."""
 Await = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
@@ -40,6 +42,7 @@ def run_handler(
     on_error: OnError,
     caught: tuple[type[BaseException], ...] = _ANY,
     run: Await = asyncio.run,
+    on_call: OnCall = lambda *_: None,
 ) -> Mapping[str, Any]:
     """Call the handler and return its reply. The errors in `caught` are replies too. `run` awaits a coroutine."""
     handler = handlers().get(message["handler"])
@@ -49,8 +52,10 @@ def run_handler(
         payload = json.loads(message["payload"] or "null")
     except ValueError as error:
         return _failure(f"the payload is not JSON: {error}", "bad_payload", retryable=False)
+    context = _context(message["context"])
+    on_call(payload, context)
     try:
-        value = _call(handler, payload, _context(message["context"]), run)
+        value = _call(handler, payload, context, run)
     except caught as error:
         on_error(error)
         return _raised(error)
