@@ -1,6 +1,7 @@
 """Time passes only when the test says so, and everything on the way happens in order at its time."""
 
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -133,6 +134,14 @@ def test_the_scheduler_is_alive_however_far_the_clock_moves(onthedot: Kit) -> No
     job = onthedot.client.schedule(url=URL, every=86_400)
     onthedot.clock.advance("30d")
     assert "scheduler_late" not in {reason.code for reason in onthedot.client.explain(job.id).reasons}
+
+
+def test_a_year_of_a_daily_job_takes_less_than_a_second(onthedot: Kit) -> None:
+    onthedot.client.schedule(url=URL, cron="0 9 * * *", name="daily")
+    began = time.process_time()
+    onthedot.clock.advance("365d")
+    assert time.process_time() - began < 1
+    assert len(onthedot.calls) == 365
 
 
 def test_no_thread_is_left_behind(onthedot: Kit) -> None:
