@@ -89,6 +89,8 @@ class VirtualScheduler:
     before_start: Callable[[Received], None] = lambda _: None
     """Called with each message before its run starts. It may raise WorkerDied."""
     _executor: RunExecutor = field(init=False)
+    _first: tuple[int, int] = (0, 0)
+    """The buckets of the first slots, as they were when the present moment was chosen."""
     _again: list[Received] = field(default_factory=list)
     """Messages to deliver a second time, after the present attempt."""
 
@@ -123,7 +125,8 @@ class VirtualScheduler:
     def next_moment(self) -> int | None:
         """Return when something is due next: a message, or a minute with entries in its slots. None: nothing is."""
         message_at = self.queues.next_at()
-        tick_at = max(min(self.outlook.first_buckets()), self.last_tick + 1) * BUCKET_MS
+        self._first = self.outlook.first_buckets()
+        tick_at = max(min(self._first), self.last_tick + 1) * BUCKET_MS
         moment = tick_at if message_at is None else min(message_at, tick_at)
         return max(moment, self.clock.now()) if moment < _NEVER_MS else None
 
@@ -135,7 +138,7 @@ class VirtualScheduler:
             self._work(received)
 
     def _tick(self, present: int) -> None:
-        fire, watch = self.outlook.first_buckets()
+        fire, watch = self._first
         self.last_tick = present
         if fire > present and watch > present:
             return
