@@ -1,7 +1,7 @@
 """Measure a user's test that simulates a year of 10,000 mixed schedules: `onthedot.testing` in one process.
 
-The number of fires decides how long it takes, and not the idle time between them. So the mix follows from the bar: about
-96,000 fires in the year, with most schedules once, yearly or monthly. A year of 10,000 daily schedules would have
+The number of fires decides how long it takes, and not the idle time between them. So the mix follows from the bar:
+about 96,000 fires in the year, with most schedules once, yearly or monthly. A year of 10,000 daily schedules would have
 3,650,000. The result shows the fires and the cost of each.
 """
 
