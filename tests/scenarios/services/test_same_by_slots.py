@@ -77,7 +77,7 @@ def test_runs_end_alike() -> None:
         expected = outcomes(world.engine, jobs)
     clock, direct = VirtualClock(NOON), Fated(WorkerDied)
     with virtual_world(clock) as virtual:
-        scheduler = VirtualScheduler(clock, virtual.engine, virtual.outlook, direct)
+        scheduler = VirtualScheduler(clock, virtual.engine, virtual.queues, virtual.outlook, direct)
         jobs = submit_all(scheduler.engine)
         scheduler.let_pass(NOON + (HOURS + 1) * 3_600_000)
         found = outcomes(scheduler.engine, jobs)

@@ -12,17 +12,19 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from onthedot.clock import VirtualClock
-from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.records import Priority, Record
 from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
-from onthedot.ports import Deadline, Engine, Performer, Received
+from onthedot.ports import Deadline, Engine, Performer, Received, RunQueues
+from onthedot.schema import DEFAULT_POOL, PRIORITIES
 from onthedot.stopping import Stop
-from onthedot.testing.queue import MemoryQueues
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
 from onthedot.use_cases.dispatch.send_runs import message_for
 
 TICK_MS: Final = 80_000
+VISIBILITY_MS: Final = 960_000
+"""A message whose worker died is delivered again after this time, as by the queues of push pools."""
 _NEVER_MS: Final = 2**61
 _COLLECT_AFTER: Final = 100_000
 """New objects after which Python looks for garbage."""
@@ -66,6 +68,12 @@ class Outlook(Protocol):
     def slots_until(self, kind: SlotKind, bucket: int) -> Sequence[str]: ...
 
 
+class TimedQueues(RunQueues, Protocol):
+    """Run queues that say when their next messages come."""
+
+    def next_visible_at(self, pool: str, priority: Priority) -> int | None: ...
+
+
 class WorkerDied(BaseException):
     """The simulated death of the worker. No code of the scheduler may catch it, so it is no Exception."""
 
@@ -80,9 +88,9 @@ class VirtualScheduler:
 
     clock: VirtualClock
     engine: Engine
+    queues: TimedQueues
     outlook: Outlook
     performer: Performer
-    queues: MemoryQueues = field(init=False)
     last_tick: int = -1
     """The bucket of the last tick. There is at most one tick in a minute."""
     is_at_work: bool = False
@@ -95,7 +103,6 @@ class VirtualScheduler:
     """Messages to deliver a second time, after the present attempt."""
 
     def __post_init__(self) -> None:
-        self.queues = MemoryQueues(self.clock)
         self.engine = replace(self.engine, queues=self.queues, tick_times=TickedNow(self.clock))
         chance = random.Random(1)  # noqa: S311 (jitter that is the same in every test)
         self._executor = RunExecutor(self.engine, self.performer, NoLeases(), WORKER, chance)
@@ -124,18 +131,32 @@ class VirtualScheduler:
 
     def next_moment(self) -> int | None:
         """Return when something is due next: a message, or a minute with entries in its slots. None: nothing is."""
-        message_at = self.queues.next_at()
+        message_at, _ = self._next_message()
         self._first = self.outlook.first_buckets()
         tick_at = max(min(self._first), self.last_tick + 1) * BUCKET_MS
-        moment = tick_at if message_at is None else min(message_at, tick_at)
+        moment = min(message_at, tick_at)
         return max(moment, self.clock.now()) if moment < _NEVER_MS else None
 
     def _do_due(self) -> None:
         present = bucket_of(self.clock.now())
         if self.last_tick < present:
             self._tick(present)
-        while (received := self.queues.take()) is not None:
+        while (received := self._take()) is not None:
             self._work(received)
+
+    def _next_message(self) -> tuple[int, Priority]:
+        """Return when the next message comes, and in which queue. At one time, a higher priority comes first."""
+        times = [(self.queues.next_visible_at(DEFAULT_POOL, priority) or _NEVER_MS) for priority in PRIORITIES]
+        at = min(times)
+        return at, PRIORITIES[times.index(at)]
+
+    def _take(self) -> Received | None:
+        """Receive the next message that is due."""
+        at, priority = self._next_message()
+        if at > self.clock.now():
+            return None
+        received = self.queues.receive(DEFAULT_POOL, priority, 1, visibility_ms=VISIBILITY_MS)
+        return received[0] if received else None
 
     def _tick(self, present: int) -> None:
         fire, watch = self._first
