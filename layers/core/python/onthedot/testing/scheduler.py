@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from onthedot.clock import VirtualClock
-from onthedot.domain.runs.records import Priority, Record
+from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Engine, Performer, Received, RunQueues
 from onthedot.schema import DEFAULT_POOL, PRIORITIES
@@ -23,6 +23,7 @@ from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
 from onthedot.use_cases.dispatch.send_runs import message_for
 
 TICK_MS: Final = 80_000
+BATCH: Final = 10
 VISIBILITY_MS: Final = 960_000
 """A message whose worker died is delivered again after this time, as by the queues of push pools."""
 _NEVER_MS: Final = 2**61
@@ -71,7 +72,7 @@ class Outlook(Protocol):
 class TimedQueues(RunQueues, Protocol):
     """Run queues that say when their next messages come."""
 
-    def next_visible_at(self, pool: str, priority: Priority) -> int | None: ...
+    def next_at(self, pool: str) -> int | None: ...
 
 
 class WorkerDied(BaseException):
@@ -131,7 +132,7 @@ class VirtualScheduler:
 
     def next_moment(self) -> int | None:
         """Return when something is due next: a message, or a minute with entries in its slots. None: nothing is."""
-        message_at, _ = self._next_message()
+        message_at = self._next_message()
         self._first = self.outlook.first_buckets()
         tick_at = max(min(self._first), self.last_tick + 1) * BUCKET_MS
         moment = min(message_at, tick_at)
@@ -141,22 +142,14 @@ class VirtualScheduler:
         present = bucket_of(self.clock.now())
         if self.last_tick < present:
             self._tick(present)
-        while (received := self._take()) is not None:
-            self._work(received)
+        while self._next_message() <= self.clock.now():
+            for priority in PRIORITIES:
+                for received in self.queues.receive(DEFAULT_POOL, priority, BATCH, visibility_ms=VISIBILITY_MS):
+                    self._work(received)
 
-    def _next_message(self) -> tuple[int, Priority]:
-        """Return when the next message comes, and in which queue. At one time, a higher priority comes first."""
-        times = [(self.queues.next_visible_at(DEFAULT_POOL, priority) or _NEVER_MS) for priority in PRIORITIES]
-        at = min(times)
-        return at, PRIORITIES[times.index(at)]
-
-    def _take(self) -> Received | None:
-        """Receive the next message that is due."""
-        at, priority = self._next_message()
-        if at > self.clock.now():
-            return None
-        received = self.queues.receive(DEFAULT_POOL, priority, 1, visibility_ms=VISIBILITY_MS)
-        return received[0] if received else None
+    def _next_message(self) -> int:
+        at = self.queues.next_at(DEFAULT_POOL)
+        return _NEVER_MS if at is None else at
 
     def _tick(self, present: int) -> None:
         fire, watch = self._first
