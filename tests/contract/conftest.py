@@ -1,7 +1,8 @@
 """One set of cases, two engines, and two kinds of table for the aws engine.
 
 Every fixture here hangs on `kit`, which is one lane after the other: `sqlite`, `ministack`, and `dynamodb`, which is
-MiniStack with its tables in Amazon's DynamoDB Local. Tests of queues have a lane `live` too: the queues of a server.
+MiniStack with its tables in Amazon's DynamoDB Local. Tests of queues and of runs have a lane `live` too: the queues of
+a server, and a store that remembers live records.
 """
 
 from collections.abc import Callable, Iterator
@@ -56,7 +57,8 @@ def _lanes_of(metafunc: pytest.Metafunc) -> tuple[str, ...]:
             mark.name == "stored_queues" for mark in metafunc.definition.iter_markers()
         )
         return (*LANES[:2], "live") if has_live else LANES[:2]
-    return LANES[:2] if "blobs" in metafunc.fixturenames else LANES
+    lanes = LANES[:2] if "blobs" in metafunc.fixturenames else LANES
+    return (*lanes, "live") if metafunc.definition.path.parent.name == "runs" else lanes
 
 
 def _session() -> boto3.Session:

@@ -7,7 +7,8 @@ from urllib.parse import quote
 import click
 
 from onthedot.cli.text import printable
-from onthedot.cli.where import START, ApiPlace
+from onthedot.cli.where import START
+from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
 

@@ -5,15 +5,15 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Final, TypeVar
 
 import click
 
+from onthedot.client import place as places
+from onthedot.client.place import TOKEN, URL, PlaceError
+from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import Unavailable
 
-URL, TOKEN = "ONTHEDOT_URL", "ONTHEDOT_TOKEN"
 START: Final = "`onthedot serve` or `onthedot up` starts one"
 NO_STACK: Final = "there is no local stack or server here; start one with `onthedot serve` or `onthedot up`, or "
 NO_AWS: Final = "`onthedot serve` runs here, without AWS; start a local stack with `onthedot up`, or "
@@ -97,15 +97,6 @@ def use_local_aws() -> None:
     os.environ["AWS_SECRET_ACCESS_KEY"] = LOCAL["aws_secret_access_key"]
 
 
-class ApiPlace(NamedTuple):
-    """The URL of an API, and a token for it."""
-
-    url: str
-    token: str
-    is_local: bool = False
-    """Whether it is the API of the local stack, or of `onthedot serve` on this machine."""
-
-
 def api_options(command: Command) -> Command:
     """Add the options `--url` and `--token` to a command, for `find_api`."""
     command = click.option("--token", metavar="TOKEN", help=f"API token. Better set {TOKEN}.")(command)
@@ -125,16 +116,9 @@ def find_api(url: str | None, token: str | None) -> ApiPlace:
 def checked_api(url: str, token: str | None, *, is_local: bool = False) -> ApiPlace:
     """Return the place of an API. Raise click.UsageError when no request can be made of the URL or the token."""
     try:
-        is_url = urlsplit(url).scheme in {"http", "https"} and bool(urlsplit(url).netloc)
-    except ValueError:
-        is_url = False
-    if not is_url:
-        raise click.UsageError(f"{url!r} is no URL of an API; give one such as https://host/path")
-    if not token:
-        raise click.UsageError(f"{url} needs a token; set it as {TOKEN}")
-    if not (token.isascii() and token.isprintable()):
-        raise click.UsageError(f"the token for {url} has characters that no token has; set it as {TOKEN}")
-    return ApiPlace(url, token, is_local)
+        return places.checked_place(url, token, is_local=is_local)
+    except PlaceError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def local_stack(otherwise: str) -> dict[str, Any]:
@@ -142,13 +126,13 @@ def local_stack(otherwise: str) -> dict[str, Any]:
 
     Raise click.UsageError when there is none. Its message offers the way to do without.
     """
-    here = Path.cwd()
-    chosen = os.environ.get("ONTHEDOT_HOME")
-    homes = [Path(chosen).expanduser()] if chosen else [at / ".onthedot" for at in (here, *here.parents)]
-    for home in homes:
-        if (description := home / "local.json").is_file():
-            return _read(description)
-    raise click.UsageError(NO_STACK + otherwise)
+    file = places.find_local_file()
+    if file is None:
+        raise click.UsageError(NO_STACK + otherwise)
+    try:
+        return places.read_local_file(file)
+    except PlaceError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def local_aws(otherwise: str) -> dict[str, Any]:
@@ -157,12 +141,3 @@ def local_aws(otherwise: str) -> dict[str, Any]:
     if "endpoint_url" not in stack:
         raise click.UsageError(NO_AWS + otherwise)
     return stack
-
-
-def _read(description: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(description.read_text()))
-    except (OSError, ValueError, TypeError) as error:
-        raise click.ClickException(
-            f"{description} cannot be read; `onthedot serve` and `onthedot up` write it again"
-        ) from error

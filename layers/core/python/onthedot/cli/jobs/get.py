@@ -11,7 +11,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from onthedot.cli.text import printable, short
-from onthedot.cli.where import START, ApiPlace, api_options, find_api
+from onthedot.cli.where import START, api_options, find_api
+from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
 

@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from onthedot.cli.where import LOCAL_STAGE, TOKEN, URL, ApiPlace, checked_api, local_stack, stage_environment
+from onthedot.cli.where import LOCAL_STAGE, checked_api, local_stack, stage_environment
+from onthedot.client.place import TOKEN, URL
+from onthedot.client.place import Place as ApiPlace
 from onthedot.ports import Engine
 from onthedot.settings import BadSettings, WorkerSettings
 from onthedot.worker.rest_client import RestClient
