@@ -82,6 +82,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 413, 422),
+        while_closed=True,
     ),
     Route(
         "GET",
@@ -104,6 +105,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 413, 422),
+        while_closed=True,
     ),
     Route(
         "POST",
@@ -115,5 +117,6 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 413, 422),
+        while_closed=True,
     ),
 )
