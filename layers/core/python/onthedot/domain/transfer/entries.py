@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 FORMAT: Final = 1
-"""The format of the entries and of the file. A version refuses what has a newer one."""
+"""The format of the entries and of the file. A version refuses entries of a newer one."""
 
 
 class EntryKind(StrEnum):

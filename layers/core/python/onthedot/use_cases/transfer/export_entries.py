@@ -34,7 +34,7 @@ class ExportedPage:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The things that an export has beside those that always move."""
+    """The optional parts of an export."""
 
     history: bool = False
     """Old ended runs."""
