@@ -144,7 +144,7 @@ def two_stages(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[TwoStages]:
         stages = TwoStages(*map(Simulation, worlds), folder)
         for module in ("export", "import_file", "thaw"):
             patch.setattr(f"onthedot.cli.transfer.{module}.ApiCalls", lambda place: _Calls(stages, place.url))
-            patch.setattr(f"onthedot.cli.transfer.{module}.find_api", lambda url, token: ApiPlace(url, token))
+            patch.setattr(f"onthedot.cli.transfer.{module}.find_api", ApiPlace)
         patch.setattr("onthedot.cli.transfer.export.time", _Time(stages))
         patch.setattr("onthedot.cli.transfer.stage_calls.time", _Time(stages))
         # Pages are small, so that a move can die between any two of them. Waits are few.

@@ -55,10 +55,10 @@ def import_file(
     url: str | None,
     token: str | None,
 ) -> None:
-    """Store the data of an export in this stage. Nothing runs before --release.
+    """Store the data of an export in this stage.
 
-    It works on the local stack, or on the API of --url, with an admin's token. It may be repeated after a failure:
-    entries that are there already stay as they are.
+    Nothing of it runs before --release. The command works on the local stack, or on the API of --url, with an admin's
+    token. It may be repeated after a failure: entries that are there already stay as they are.
 
     \b
     Example:

@@ -13,7 +13,9 @@ from onthedot.cli.where import api_options, find_api
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @api_options
 def thaw(force: bool, as_json: bool, url: str | None, token: str | None) -> None:
-    """Open a frozen stage again. Its jobs go on where they stopped.
+    """Open a frozen stage again.
+
+    Its jobs go on where they stopped.
 
     \b
     Example:

@@ -62,7 +62,9 @@ def to_text(state: StageState) -> str:
 
 def from_text(text: str) -> StageState:
     """Return the state that `to_text` encoded. Raise ValueError, KeyError or TypeError for any other text."""
-    stored: dict[str, Any] = json.loads(text)
+    stored: Any = json.loads(text)
+    if not isinstance(stored, dict):
+        raise TypeError("it is no object")
     known = {field.name for field in fields(StageState)}
     values = {name: value for name, value in stored.items() if name in known}
     return StageState(**{**values, "mode": StageMode(stored["mode"])})

@@ -116,10 +116,10 @@ def pattern_key(tenant: str, index_key: str, job_id: str, name: str) -> Key:
 
 
 def event_key(tenant: str, event_id: str) -> Key:
-    return digest_key(tenant, event_digest(event_id))
+    return key_of_event(tenant, event_digest(event_id))
 
 
-def digest_key(tenant: str, digest: str) -> Key:
+def key_of_event(tenant: str, digest: str) -> Key:
     """Return the key of a remembered event, from the hash of its id."""
     return _key(f"{EVENT_PREFIX}{len(tenant)}:{tenant}#{digest}", "event")
 

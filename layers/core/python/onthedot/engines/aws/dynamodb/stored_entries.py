@@ -17,10 +17,10 @@ from onthedot.engines.aws.dynamodb.keys import (
     LIMITS_PARTITION,
     SIGNING_PREFIX,
     TOKEN_PREFIX,
-    digest_key,
     gate_name_of,
     gate_of,
     job_id_of,
+    key_of_event,
     may_be_record,
     run_id_of,
 )
@@ -59,7 +59,7 @@ class DynamoStoredEntries:
             with translated("remember an event"):
                 self._client.put_item(
                     TableName=self._table,
-                    Item={**digest_key(tenant, digest), **numbers},
+                    Item={**key_of_event(tenant, digest), **numbers},
                     ConditionExpression="attribute_not_exists(#pk)",
                     ExpressionAttributeNames={"#pk": PARTITION_KEY},
                 )
