@@ -90,7 +90,7 @@ class IdleTick:
         return shards * (self.slots_of_a_shard + self.deep_of_a_shard + 1 / self.aside_every) + self.other_queries
 
     def reads(self, shards: int) -> float:
-        """Return the read units. Progress but that of the first shard, and the state of the stage, are read consistently."""
+        """Return the read units. All but queries and the progress of the first shard are read consistently."""
         return self.queries(shards) / 2 + (shards - 1) + 1
 
     def writes(self, shards: int) -> int:

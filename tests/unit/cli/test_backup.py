@@ -41,7 +41,7 @@ def restored(path: Path, clock: VirtualClock) -> Iterator[Simulation]:
 
 
 class Writer(threading.Thread):
-    """Stores runs until it is told to stop, and remembers those that are acknowledged."""
+    """Stores runs until it is told to stop, and remembers all acknowledged ones."""
 
     def __init__(self, world: World) -> None:
         super().__init__(daemon=True)
