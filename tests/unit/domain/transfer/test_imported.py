@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from onthedot.domain.deployment import Deployment
+from onthedot.domain.reports.lifecycle_events import event_of
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of, watch_slot
 from onthedot.domain.transfer.imported import as_imported, is_history, is_running, moves
@@ -64,7 +65,7 @@ def test_a_running_attempt_that_a_client_cancelled_ends() -> None:
 )
 def test_a_record_in_no_slot_stays_in_none(fields: dict[str, Any]) -> None:
     run = a_record(**fields, slot=None)
-    assert as_imported(run, NOON, MANY) == run
+    assert as_imported(run, NOON, MANY) == replace(run, revision=2)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,13 @@ def test_a_record_with_an_unfinished_step_is_in_a_watch_slot(fields: dict[str, A
 def test_a_recurring_job_is_in_the_fire_slot_of_its_position() -> None:
     job = a_record(status=Status.ACTIVE, kind=Kind.RECURRING, slot="fire#0#1")
     assert as_imported(job, NOON, MANY).slot == fire_slot(shard(job), job.fire_at, NOON)
+
+
+@pytest.mark.parametrize("status", [Status.SUCCEEDED, Status.PENDING, Status.WAITING, Status.RUNNING])
+def test_no_event_is_published_of_an_imported_record(status: Status) -> None:
+    run = a_record(status=status, slot=None if status is Status.SUCCEEDED else "watch#0#1", finished_at=NOON)
+    assert event_of(None, run, NOON, every_change=True, with_results=False) is not None
+    assert event_of(None, as_imported(run, NOON, MANY), NOON, every_change=True, with_results=False) is None
 
 
 def ended(days: float, **fields: Any) -> Record:

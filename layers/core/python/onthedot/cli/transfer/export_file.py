@@ -46,9 +46,17 @@ class ExportWriter:
         os.fsync(self.file.fileno())
 
     def _write(self, value: Mapping[str, Any]) -> None:
-        line = compact_json.to_text(value).encode("utf-8", "surrogatepass") + b"\n"
+        line = _encoded(value) + b"\n"
         self._hash.update(line)
         self.file.write(line)
+
+
+def _encoded(value: Mapping[str, Any]) -> bytes:
+    try:
+        return compact_json.to_bytes(value)
+    except UnicodeEncodeError:
+        # UTF-8 cannot carry half of a surrogate pair. An escape can.
+        return json.dumps(value, ensure_ascii=True).encode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,8 @@ def as_imported(record: Record, now: int, deployment: Deployment) -> Record:
     """Return the record as the importing stage stores it: in the slot that its own shards give it.
 
     A run that was sent becomes PENDING, because its message stays behind. So does a run on a waiting list: it asks its
-    gates again. A running attempt counts as lost, and the run is tried again under the same id.
+    gates again. A running attempt counts as lost, and the run is tried again under the same id. No imported
+    record has the revision 1, so that none is taken for a new one.
     """
     run = record
     if run.status is Status.RUNNING:
@@ -56,5 +57,5 @@ def as_imported(record: Record, now: int, deployment: Deployment) -> Record:
         run = replace(run, status=Status.PENDING)
     run = replace(run, claim_token=None, resends=0, woken=None, held=())
     if run.slot is None and run.status is not Status.PENDING:
-        return run
+        return replace(run, revision=run.revision + 1)
     return lifecycle.applied(run, lifecycle.put_back(run, now, deployment))
