@@ -13,7 +13,7 @@ from tests.scenarios.kits import recurring
 from tests.scenarios.kits.faults import Crash
 from tests.scenarios.kits.two_stages import TwoStages
 
-MOST_CALLS = 32
+MOST_CALLS = 22
 MOST_CHANGES = 9
 
 

@@ -86,15 +86,28 @@ class SqliteStoredEntries:
         self._database = database
 
     def page(self, limit: int, cursor: str | None = None) -> Page[StoredEntry]:
-        name, after = (_ORDER[0], None) if cursor is None else json.loads(cursor)
+        entries: list[StoredEntry] = []
+        following = cursor or _cursor(_ORDER[0], None)
+        while len(entries) < limit:
+            name, after = json.loads(following)
+            found = self._rows(name, after, limit - len(entries))
+            entries += found
+            if len(entries) == limit:
+                return Page(entries, entries[-1].position)
+            if name == _ORDER[-1]:
+                break
+            following = _cursor(_ORDER[_ORDER.index(name) + 1], None)
+        return Page(entries, None)
+
+    def _rows(self, name: str, after: list[Any] | None, limit: int) -> list[StoredEntry]:
+        """Return entries of one table that come after a key."""
         table = _TABLES[name]
         keys = ", ".join(table.key)
         later = "1" if after is None else f"({keys}) > ({', '.join('?' * len(table.key))})"
         query = f"SELECT {table.columns} FROM {name} WHERE {table.where} AND {later} ORDER BY {keys} LIMIT ?"  # noqa: S608
         with self._database.transaction() as connection:
             rows = [_values(row) for row in connection.execute(query, (*(after or ()), limit))]
-        entries = [StoredEntry(table.to_entry(row), _cursor(name, [row[k] for k in table.key])) for row in rows]
-        return Page(entries, entries[-1].position if len(rows) == limit else _next_table(name))
+        return [StoredEntry(table.to_entry(row), _cursor(name, [row[key] for key in table.key])) for row in rows]
 
     def remember_event(self, tenant: str, digest: str, time: int, expires_at: int) -> bool:
         with self._database.transaction() as connection:
@@ -108,8 +121,3 @@ def _values(row: sqlite3.Row) -> Row:
 
 def _cursor(table: str, key: list[Any] | None) -> str:
     return json.dumps([table, key])
-
-
-def _next_table(name: str) -> str | None:
-    following = _ORDER.index(name) + 1
-    return _cursor(_ORDER[following], None) if following < len(_ORDER) else None
