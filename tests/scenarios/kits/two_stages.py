@@ -140,8 +140,8 @@ class _Time:
 def two_stages(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[TwoStages]:
     clock = VirtualClock()
     with Database() as first, Database() as second:
-        worlds = (World.on(first, clock, ONE_SHARD, 10), World.on(second, clock, FOUR_SHARDS, 10))
-        stages = TwoStages(*map(Simulation, worlds), folder)
+        source, destination = World.on(first, clock, ONE_SHARD, 10), World.on(second, clock, FOUR_SHARDS, 10)
+        stages = TwoStages(Simulation(source), Simulation(destination), folder)
         for module in ("export", "import_file", "thaw"):
             patch.setattr(f"onthedot.cli.transfer.{module}.ApiCalls", lambda place: _Calls(stages, place.url))
             patch.setattr(f"onthedot.cli.transfer.{module}.find_api", ApiPlace)

@@ -8,7 +8,8 @@ from onthedot.domain.errors import StageClosed
 from onthedot.domain.runs.records import Record, Status
 from onthedot.ports import Answer, Moved
 from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.transfer.change_stage import freeze, thaw
+from onthedot.use_cases.dispatch.canary import CanaryKeeper
+from onthedot.use_cases.transfer.change_stage import begin_import, freeze, release, thaw
 from tests.builders import a_run, the_start_of
 from tests.scenarios.kits.two_stages import TwoStages
 
@@ -66,6 +67,19 @@ def test_ticks_of_a_frozen_stage_come_in_time(stages: TwoStages) -> None:
     freeze(stages.source.world.engine)
     stages.let_pass(600)
     assert stages.api().get("/v1/health").body["status"] == "ok"
+
+
+def test_a_stage_that_imports_makes_its_canary_after_the_release(
+    stages: TwoStages, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine, keeper = stages.destination.world.engine, CanaryKeeper(wanted=True)
+    begin_import(engine, "f")
+    keeper.keep(engine)
+    assert "canary_not_kept" not in caplog.text
+    release(engine, "f")
+    keeper.keep(engine)
+    stages.let_pass(120)
+    assert len(stages.called()) >= 1
 
 
 def test_every_writer_is_refused_but_a_running_attempt(stages: TwoStages) -> None:

@@ -114,7 +114,7 @@ def test_an_export_during_which_the_stage_was_opened_is_not_whole(stages: TwoSta
             assert stages.api().send("POST", "/v1/stage/freeze").status == 200
         return answer(url, method, path, body)  # type: ignore[arg-type]
 
-    stages.call = call  # type: ignore[method-assign, assignment]
+    stages.call = call  # type: ignore[method-assign]
     assert "not frozen any more by the freeze of this export" in refusal(stages, "export", "--freeze", str(stages.file))
     assert not stages.file.exists()
 

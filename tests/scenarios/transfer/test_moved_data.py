@@ -74,7 +74,7 @@ def test_limits_and_gates_move(stages: TwoStages) -> None:
 
 def test_event_jobs_match_elsewhere_and_an_event_that_was_received_counts_once(stages: TwoStages) -> None:
     job = stages.api().job(on_event={"source": ["shop"]})
-    event = {"source": "shop", "detail_type": "order", "detail": {"n": 1}, "id": "e-1"}
+    event: dict[str, Any] = {"source": "shop", "detail_type": "order", "detail": {"n": 1}, "id": "e-1"}
     assert stages.api().send("POST", "/v1/events", **event).status == 202
     stages.let_pass(5)
     stages.move()

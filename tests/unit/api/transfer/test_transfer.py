@@ -76,7 +76,7 @@ def test_the_state_is_shown(api: Api, world: World) -> None:
 
 
 def test_a_page_with_large_blobs_ends_early_and_the_next_one_goes_on(api: Api, world: World) -> None:
-    jobs = {api.job(delay=600, payload="x" * 900_000) for _ in range(5)}
+    jobs = {api.job(delay=600, payload="x" * 700_000) for _ in range(5)}
     found: list[str] = []
     pages, cursor = 0, None
     while True:

@@ -63,8 +63,11 @@ class KnownStage:
         return state
 
     def replace(self, seen: StageState, state: StageState) -> bool:
-        self._known = None
-        return self._store.replace(seen, state)
+        try:
+            return self._store.replace(seen, state)
+        finally:
+            # Another thread may have read the old state meanwhile.
+            self._known = None
 
 
 class FreezableStore:

@@ -18,7 +18,7 @@ from onthedot.ports import Engine, Transfer
 
 PAGE: Final = 500
 MOST_BYTES: Final = 2 * 1024 * 1024
-"""A page that has so many bytes of blobs ends. One record adds 4 MiB at most, and Lambda answers with 6 MB at most."""
+"""A page has no more, unless one record with its blobs has: 3 MiB at most. Lambda answers with 6 MB at most."""
 PAGE_MS: Final = 10_000
 
 
@@ -46,14 +46,16 @@ def export_page(engine: Engine, selection: Selection, cursor: str | None = None)
     """Return a page of the export. Raise Unavailable."""
     began = engine.clock.now()
     stored = transfer_of(engine).entries.page(PAGE, cursor)
-    page, size = ExportedPage(cursor=stored.cursor), 0
+    page, size, last = ExportedPage(cursor=stored.cursor), 0, cursor
     for one in stored.items:
         found = list(_chosen(engine, selection, one.entry, page))
-        page.entries += found
-        size += sum(len(entry.content.get("base64", "")) for entry in found)
-        if size >= MOST_BYTES or engine.clock.now() - began >= PAGE_MS:
-            page.cursor = stored.cursor if one is stored.items[-1] else one.position
+        size += sum(map(_size, found))
+        is_late = engine.clock.now() - began >= PAGE_MS
+        if page.entries and (size > MOST_BYTES or is_late):
+            page.cursor = last
             return page
+        page.entries += found
+        last = one.position
     return page
 
 
@@ -93,6 +95,11 @@ def _chosen(engine: Engine, selection: Selection, entry: Entry, page: ExportedPa
         page.running.append(record.run_id)
     yield from _blobs(engine, record)
     yield entry
+
+
+def _size(entry: Entry) -> int:
+    """Return about how many bytes an entry has."""
+    return sum(len(value) if isinstance(value, str | list) else 16 for value in entry.content.values())
 
 
 def _readable(entry: Entry) -> Record | str | None:
