@@ -84,6 +84,10 @@ class PreconditionFailed(OnthedotError):
     """The job has changed since the version that the caller saw."""
 
 
+class StageConflict(OnthedotError):
+    """The state of the stage does not allow the request: it is open, frozen, or imports something else."""
+
+
 class IdempotencyConflict(OnthedotError):
     """The idempotency key was already used with another request."""
 
@@ -110,3 +114,7 @@ class PayloadGone(Unavailable):
 
 class Unreachable(Unavailable):
     """A queue, table, bucket or bus does not exist or may not be used. Trying again helps when that has changed."""
+
+
+class StageClosed(Unavailable):
+    """The stage is frozen or imports data. Nothing starts, and no change is accepted."""

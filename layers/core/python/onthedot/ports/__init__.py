@@ -27,10 +27,12 @@ from onthedot.ports.runs import (
 from onthedot.ports.shards import ShardStore
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
 from onthedot.ports.tenants import DeletedPage, LimitsStore, Principal, SigningStore, TenantData, Token, TokenStore
+from onthedot.ports.transfer import AlwaysOpen, StageStore, StoredEntries, Transfer
 from onthedot.ports.workers import WorkerRegistry
 
 __all__ = [
     "RESULT_BYTES",
+    "AlwaysOpen",
     "Answer",
     "Blobs",
     "Call",
@@ -64,6 +66,8 @@ __all__ = [
     "ShardStore",
     "SigningStore",
     "SlotEntry",
+    "StageStore",
+    "StoredEntries",
     "TenantData",
     "Tick",
     "TickLease",
@@ -71,6 +75,7 @@ __all__ = [
     "TickTimes",
     "Token",
     "TokenStore",
+    "Transfer",
     "Undecided",
     "Unpublishable",
     "WorkerRegistry",

@@ -13,6 +13,7 @@ from onthedot.ports.queues import LeaseWaits, RunQueues
 from onthedot.ports.runs import RunStore, TickTimes
 from onthedot.ports.shards import ShardStore
 from onthedot.ports.tenants import LimitsStore, SigningStore, TokenStore
+from onthedot.ports.transfer import AlwaysOpen, StageStore, Transfer
 from onthedot.ports.workers import WorkerRegistry
 
 
@@ -53,6 +54,9 @@ class Engine:
     """The time at which this process began to do all ticks, if it does. Health counts no earlier tick."""
     index_lags: bool = True
     """Whether a write may be missing from a read of a slot that follows it."""
+    stage: StageStore = field(default_factory=AlwaysOpen, compare=False)
+    transfer: Transfer | None = field(default=None, compare=False)
+    """None: this engine can neither export nor import."""
     known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
     """The gates of queues that this process has read lately."""
     known_ticks: list[KnownTicks] = field(default_factory=list, compare=False)

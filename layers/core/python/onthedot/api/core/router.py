@@ -9,7 +9,7 @@ from onthedot.api.core.errors import ApiError, error_response, response_to
 from onthedot.api.core.http import Request, Response
 from onthedot.api.core.route import RequestContext, Route, RouteTable
 from onthedot.api.core.routes import ROUTES
-from onthedot.domain.errors import OnthedotError, Unavailable
+from onthedot.domain.errors import OnthedotError, StageClosed, Unavailable
 from onthedot.ports import Engine
 
 logger: Final = logging.getLogger(__name__)
@@ -52,8 +52,17 @@ def _perform(engine: Engine, request: Request) -> Response:
         raise _unauthorized()
     route, found_id = _TABLE.find(request.method, request.path)
     tenant = "" if route.is_open else _authorized_tenant(route, request)
+    _refuse_while_closed(engine, route)
     answer = route.action(RequestContext(engine, request, tenant, found_id))
     return answer if isinstance(answer, Response) else Response(route.status, answer)
+
+
+def _refuse_while_closed(engine: Engine, route: Route) -> None:
+    if route.method == "GET" or route.while_closed:
+        return
+    state = engine.stage.read()
+    if not state.is_open:
+        raise StageClosed(state.why_closed)
 
 
 def _authorized_tenant(route: Route, request: Request) -> str:

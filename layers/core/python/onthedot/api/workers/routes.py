@@ -85,6 +85,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 413, 422),
+        while_closed=True,
     ),
     Route(
         "GET",
@@ -107,6 +108,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 413, 422),
+        while_closed=True,
     ),
     Route(
         "POST",
@@ -118,5 +120,6 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 413, 422),
+        while_closed=True,
     ),
 )
