@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from onthedot.api.core.http import Response
 from onthedot.cli.main import main
-from onthedot.cli.where import ApiPlace
+from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.engines.sqlite.database import Database
 from onthedot.worker.rest_client import Reply

@@ -14,7 +14,6 @@ KNOWN_MS: Final = 1_000
 SETTLE_MS: Final = 5_000
 """One process owns the file and follows its own change at once. A thread that checked the state before writes within
 this time: it waits for nothing but the lock."""
-_TABLE: Final = "CREATE TABLE IF NOT EXISTS stage (only INTEGER PRIMARY KEY CHECK (only = 1), state TEXT NOT NULL)"
 
 
 class SqliteStage:
@@ -22,11 +21,9 @@ class SqliteStage:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        with database.transaction() as connection:
-            connection.execute(_TABLE)
 
     def fresh(self) -> StageState:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             return _read(connection)
 
     def replace(self, seen: StageState, state: StageState) -> bool:
