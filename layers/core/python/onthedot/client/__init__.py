@@ -22,6 +22,7 @@ from onthedot.client.errors import (
     Forbidden,
     InvalidRequest,
     NotFound,
+    PlaceError,
     PreconditionFailed,
     Problem,
     RateLimited,
@@ -31,7 +32,6 @@ from onthedot.client.errors import (
     Unavailable,
 )
 from onthedot.client.options import JobOptions, PreviewOptions, WorkflowOptions
-from onthedot.client.place import PlaceError
 from onthedot.client.requests import job_request
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 
