@@ -137,7 +137,7 @@ def test_a_broken_description_of_the_local_stack_is_named(tmp_path: Path, conten
         ([], "Missing argument 'JOB_ID'"),
         (
             ["job_a"],
-            "no local stack or server here; start one with `onthedot serve` or `onthedot up`, or name an API with --url",
+            "start one with `onthedot serve` or `onthedot up`, or name an API with --url",
         ),
         (["job_a", "--url", "https://api.example.com"], "needs a token; set it as ONTHEDOT_TOKEN"),
         (["job_a", "--url", "ftp://api.example.com", "--token", "t"], "is no URL of an API"),
