@@ -27,7 +27,6 @@ def test_a_hundred_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> N
     assert len(outcome.kills) == 100
     assert outcome.acknowledged == 2_200
     # Other tests use the machine at the same time. So the CPU time of a new process counts, most of which are imports,
-    # Other tests use the machine at the same time. So the CPU time of a new process counts, most of which are imports,
     # and the quickest of the processes that have done their imports.
     assert median(outcome.new_cpu) <= 1.5, str(outcome)
     assert min(outcome.forked_starts) <= 1.0, str(outcome)
