@@ -27,7 +27,13 @@ help: ## Show this help
 	@printf '\n\033[1monthedot\033[0m  jobs that fire on the dot\n\n'
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | \
 		while IFS=$$'\t' read -r name text; do printf '  \033[36m%-8s\033[0m %s\n' "$$name" "$$text"; done
-	@printf '\n  ONTHEDOT_PORT (4566), ONTHEDOT_HOME (.onthedot) and ONTHEDOT_SHARDS (4) choose the local stack.\n\n'
+	@printf '\n  ONTHEDOT_PORT (4566) and ONTHEDOT_HOME (.onthedot) choose the server or the local stack, ONTHEDOT_SHARDS (4) its shards.\n\n'
+
+# --- one process -------------------------------------------------------------------------------------------
+
+.PHONY: serve
+serve: $(VENV)/.serve ## Run the whole scheduler in one process, without AWS (ARGS="--app my_app" adds options)
+	@exec $(VENV)/bin/onthedot serve $(ARGS)
 
 # --- the local stack ---------------------------------------------------------------------------------------
 
@@ -101,11 +107,13 @@ audit: install ## Known vulnerabilities in the pinned packages (asks a service o
 .PHONY: lock
 lock: $(VENV)/bin/uv ## Renew the pinned packages (add ARGS=--upgrade for newer ones)
 	$(compile) $(ARGS) --all-extras pyproject.toml -o requirements.lock
-	printf 'aws-lambda-powertools\nboto3\ngrpcio\ngrpcio-reflection\nprotobuf\npydantic\ntzdata\n' | \
+	printf 'aws-lambda-powertools\nboto3\ncroniter\ngrpcio\ngrpcio-reflection\nprotobuf\npydantic\ntzdata\n' | \
 		$(compile) -c requirements.lock - >build/layer.lock
 	mv build/layer.lock layers/dependencies/requirements.txt
 	$(compile) -c requirements.lock --extra aws --extra grpc pyproject.toml >build/worker.lock
 	mv build/worker.lock worker.lock
+	$(compile) -c requirements.lock --extra serve --extra grpc pyproject.toml >build/serve.lock
+	mv build/serve.lock serve.lock
 
 # --- installation ------------------------------------------------------------------------------------------
 
@@ -125,6 +133,13 @@ $(VENV)/.synced: requirements.lock pyproject.toml | $(VENV)/bin/uv
 	@echo "installing the pinned packages"
 	@$(uv) pip sync --python $(VENV)/bin/python --require-hashes requirements.lock
 	@$(uv) pip install --python $(VENV)/bin/python --no-deps -e .
+	@touch $@
+
+# `make serve` alone needs few packages. After `make install` they are there.
+$(VENV)/.serve: serve.lock pyproject.toml | $(VENV)/bin/uv
+	@[ -e $(VENV)/.synced ] || { echo "installing the packages of the server"; \
+		$(uv) pip install --python $(VENV)/bin/python --require-hashes -r serve.lock; \
+		$(uv) pip install --python $(VENV)/bin/python --no-deps -e .; }
 	@touch $@
 
 node_modules/.synced: package.json package-lock.json | $(VENV)/.synced

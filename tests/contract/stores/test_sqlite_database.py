@@ -72,10 +72,12 @@ def test_a_file_that_stays_locked_is_unavailable(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(database_module, "_BUSY_SECONDS", 0.05)
     clock = VirtualClock()
     with Database(tmp_path / "jobs.db") as one, Database(tmp_path / "jobs.db") as other:
-        with one.transaction(), pytest.raises(Unavailable):
-            SqliteRunStore(other, clock).get("job_a")
+        with one.transaction():
+            with pytest.raises(Unavailable):
+                a_run(clock).called("job_a").stored_in(SqliteRunStore(other, clock))
+            assert SqliteRunStore(other, clock).get("job_a") is None, "a reader waits for no writer"
 
-        assert SqliteRunStore(other, clock).get("job_a") is None
+        a_run(clock).called("job_a").stored_in(SqliteRunStore(other, clock))
 
 
 def test_a_transaction_that_fails_leaves_nothing() -> None:

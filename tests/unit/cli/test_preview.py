@@ -64,10 +64,32 @@ def test_an_interval_is_shown() -> None:
     assert times == ["2026-03-01T12:01:30.000Z", "2026-03-01T12:03:00.000Z"]
 
 
+def test_expressions_of_eventbridge_are_shown() -> None:
+    result = preview("cron(0 18 ? * 2-6 *)", "--count", "1", "--json", "--after", "2026-03-01T12:00:00Z")
+    assert [fire["time"] for fire in json.loads(result.output)["fire_times"]] == ["2026-03-02T18:00:00.000Z"]
+    result = preview("--every", "rate(5 minutes)", "--count", "1", "--json", "--after", "2026-03-01T12:00:00Z")
+    assert [fire["time"] for fire in json.loads(result.output)["fire_times"]] == ["2026-03-01T12:05:00.000Z"]
+
+
+def test_an_h_is_shown_by_an_example() -> None:
+    answer = json.loads(preview("H 9 * * *", "--count", "1", "--json", "--after", "2026-03-01T12:00:00Z").output)
+    assert answer == preview_view(
+        (found := read_preview({"cron": "H 9 * * *", "count": 1, "after": "2026-03-01T12:00:00Z"}, NOON)).fires,
+        found.jitter_seconds,
+        found.example,
+    )
+    assert f"This is an example: {answer['example']}" in " ".join(preview("H 9 * * *").output.split())
+
+
 @pytest.mark.parametrize(
     "document",
     [
         {},
+        {"cron": "H(0-60) * * * *"},
+        {"cron": "cron(0 12 * * * *)"},
+        {"every": "rate(2 weeks)"},
+        {"every": "rate(0 days)"},
+        {"every": "soon"},
         {"cron": "61 * * * *"},
         {"cron": "* * * * *", "timezone": "Mars"},
         {"every": 0},

@@ -18,9 +18,12 @@ from onthedot.cli.extras import EXTRAS, TITLES
 ROOT = Path(__file__).parents[3]
 PRODUCT = ROOT / "layers" / "core" / "python" / "onthedot"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-BASE = {"click", "rich", "urllib3"}
+BASE = {"click", "croniter", "rich", "urllib3"}
 """The import packages that `pip install onthedot` brings, besides the data of tzdata."""
-INSTALLED = {"click", "markdown_it_py", "mdurl", "onthedot", "pygments", "rich", "tzdata", "urllib3"}
+INSTALLED = {
+    *("click", "croniter", "markdown_it_py", "mdurl", "onthedot", "pygments"),
+    *("python_dateutil", "rich", "six", "tzdata", "urllib3"),
+}
 SECONDS = 60
 APP = """
 from onthedot import job

@@ -30,6 +30,8 @@ from onthedot.domain.workers.pools import Requirements
 FORMAT: Final = 1
 """The only format of records that this version reads. It is not stored: a record with a stored format is of a newer
 version. It is a condition of every move that there is none."""
+_SHORT: Final = 2_000
+"""Characters of a definition that is remembered."""
 MOST_WHY: Final = 300
 """Characters of a fault that are stored and shown."""
 Scalar = str | int | bool
@@ -40,13 +42,13 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "headers": {},
     "payload": None,
     "payload_ref": None,
-    "retry": dataclasses.asdict(RetryPolicy()),
     "timeout_seconds": 60,
     "name": None,
     "description": None,
     "tags": {},
-    "requirements": dataclasses.asdict(Requirements()),
 }
+_RETRY: Final = RetryPolicy()
+_REQUIREMENTS: Final = Requirements()
 _EMPTY: Final[tuple[Any, ...]] = ((), frozenset())
 
 
@@ -144,14 +146,16 @@ def _definition(definition: Definition) -> dict[str, Any]:
     whole = {
         "payload": definition.payload,
         "payload_ref": definition.payload_ref,
-        "retry": dataclasses.asdict(definition.retry),
         "timeout_seconds": definition.timeout_seconds,
         "name": definition.name,
         "description": definition.description,
         "tags": dict(definition.tags),
-        "requirements": dataclasses.asdict(definition.requirements),
     }
     short = {field: value for field, value in whole.items() if value != _DEFAULTS[field]}
+    if definition.retry != _RETRY:
+        short["retry"] = dataclasses.asdict(definition.retry)
+    if definition.requirements != _REQUIREMENTS:
+        short["requirements"] = dataclasses.asdict(definition.requirements)
     return {**_target(definition.target), **short}
 
 
@@ -166,6 +170,16 @@ def _target(target: targets.Target) -> dict[str, Any]:
 # The runs of a recurring job share its definition. Records are never changed in place, so neither is this.
 @lru_cache(maxsize=4096)
 def _decode_definition(text: str) -> Definition:
+    """Return the definition. A short one is remembered: each step of a run decodes it. Do not change its values."""
+    return _remembered_definition(text) if len(text) <= _SHORT else _decoded_definition(text)
+
+
+@lru_cache(maxsize=1024)
+def _remembered_definition(text: str) -> Definition:
+    return _decoded_definition(text)
+
+
+def _decoded_definition(text: str) -> Definition:
     short = json.loads(text)
     target: targets.Target
     if "target" in short:
@@ -203,6 +217,7 @@ def _decode_recurrence(text: str) -> Recurrence:
 
 
 _KNOWN: Final = frozenset(FIELDS)
+_ATTEMPT_VALUES: Final = attrgetter(*Attempt.__slots__)
 _REQUIRED: Final = tuple(
     field.name
     for field in dataclasses.fields(Record)

@@ -30,16 +30,22 @@ def number(text: str) -> int:
 
 
 def expand(text: str, low: int, high: int) -> set[int]:
-    """The numbers of a field without `L` and `#`."""
+    """The numbers of a field without `L`, `W` and `#`."""
     found: set[int] = set()
-    for item in text.split(","):
+    for item in text.replace("?", "*").split(","):
         span, _, step = item.partition("/")
         first, _, last = span.partition("-")
         begin = low if span == "*" else number(first)
-        end = high if span == "*" else number(last or first)
-        end = 7 if last == "SUN" and begin > 0 else end
-        found |= set(range(begin, end + 1, int(step or 1)))
+        end = high if span == "*" or (step and not last) else number(last or first)
+        found |= set(around(begin, end, low, high)[:: int(step or 1)])
     return found
+
+
+def around(begin: int, end: int, low: int, high: int) -> list[int]:
+    """The numbers from one to another, over the end of the field if need be."""
+    if begin > end:
+        return [*range(begin, high + 1), *range(low, end + 1)]
+    return list(range(begin, end + 1))
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Matcher:
             return False
         by_number = any(self._number(item, day) for item in self.fields[2].split(","))
         by_weekday = any(self._weekday(item, day) for item in self.fields[4].split(","))
-        if self.fields[2][0] == "*" or self.fields[4][0] == "*":
+        if self.fields[2][0] in "*?" or self.fields[4][0] in "*?":
             return by_number and by_weekday
         return by_number or by_weekday
 
@@ -65,9 +71,17 @@ class Matcher:
         return {(h, m) for h in expand(self.fields[1], 0, 23) for m in expand(self.fields[0], 0, 59)}
 
     def _number(self, item: str, day: date) -> bool:
-        if item == "L":
-            return (day + timedelta(days=1)).day == 1
-        return day.day in expand(item, 1, 31)
+        if item == "LW":
+            return day.day == max(working_days(day))
+        if item.endswith("W"):
+            return self._is_nearest(int(item[:-1]), day)
+        if item.startswith("L"):
+            return (day + timedelta(days=1 + int(item[2:] or 0))).day == 1
+        return day.day in expand(item.replace("L", "31"), 1, 31)
+
+    def _is_nearest(self, asked: int, day: date) -> bool:
+        length = calendar.monthrange(day.year, day.month)[1]
+        return asked <= length and day.day == min(working_days(day), key=lambda one: abs(one - asked))
 
     def _weekday(self, item: str, day: date) -> bool:
         weekday = day.isoweekday() % 7
@@ -79,6 +93,11 @@ class Matcher:
         if item.endswith("L"):
             return number(item[:-1]) % 7 == weekday and (day + timedelta(days=7)).month != day.month
         return weekday in {value % 7 for value in expand(item, 0, 6)}
+
+
+def working_days(day: date) -> list[int]:
+    """The days from Monday to Friday of the month of this day."""
+    return [number for week in calendar.monthcalendar(day.year, day.month) for number in week[:5] if number]
 
 
 @lru_cache(maxsize=256)

@@ -56,11 +56,13 @@ windows = changes | st.tuples(st.sampled_from(ZONES), MIDNIGHTS)
 
 
 @st.composite
-def spans(draw: st.DrawFn, low: int, high: int) -> str:
+def spans(draw: st.DrawFn, low: int, high: int, over: bool = False) -> str:
+    """Ranges, some with a step. With `over` some go over the end."""
     first = draw(st.integers(low, high))
-    last = draw(st.integers(first, high))
-    if last > first and draw(st.booleans()):
-        return f"{first}-{last}/{draw(st.integers(1, last - first))}"
+    last = draw(st.integers(low if over else first, high))
+    length = (last - first) % (high - low + 1)
+    if length and draw(st.booleans()):
+        return f"{first}-{last}/{draw(st.integers(1, length))}"
     return f"{first}-{last}"
 
 
@@ -71,6 +73,15 @@ def lists(low: int, high: int, *more: st.SearchStrategy[str]) -> st.SearchStrate
 
 def starred(low: int, high: int) -> st.SearchStrategy[str]:
     return st.just("*") | st.integers(1, high - low).map("*/{}".format)
+
+
+def starts(low: int, high: int) -> st.SearchStrategy[str]:
+    return st.builds("{}/{}".format, st.integers(low, high), st.integers(1, high - low))
+
+
+def wide(low: int, high: int) -> st.SearchStrategy[str]:
+    """Fields with `a/n` and with ranges over the end."""
+    return lists(low, high, starts(low, high), spans(low, high, over=True))
 
 
 minutes = starred(0, 59) | lists(0, 59)
@@ -88,8 +99,20 @@ weekdays = (
     | lists(0, 7, st.sampled_from(WEEKDAYS), st.sampled_from(["MON-FRI", "fri-sun", "SAT-SUN"]), _nth, _last)
     | _nth
 )
-expressions = st.builds("{} {} {} {} {}".format, minutes, hours, dates, months, weekdays)
-daily = st.builds("{} {} * * *".format, minutes, hours)
+_from_end = st.integers(1, 30).map("L-{}".format) | st.sampled_from(["L", "LW", "25-L", "1-L/8"])
+_nearest = st.integers(1, 31).map("{}W".format)
+new_dates = st.just("?") | wide(1, 31) | lists(1, 31, _from_end, _nearest) | _from_end | _nearest
+new_weekdays = st.just("?") | wide(0, 6) | lists(0, 6, st.sampled_from(["FRI-MON", "sat-tue/2", "WED/2"]), _nth)
+classic = st.builds("{} {} {} {} {}".format, minutes, hours, dates, months, weekdays)
+expressions = classic | st.builds(
+    "{} {} {} {} {}".format,
+    minutes | wide(0, 59),
+    hours | wide(0, 23),
+    dates | new_dates,
+    months | wide(1, 12) | st.just("NOV-FEB"),
+    weekdays | new_weekdays,
+)
+daily = st.builds("{} {} * * *".format, minutes | wide(0, 59), hours | wide(0, 23))
 policies = st.tuples(st.sampled_from(["run_after", "skip"]), st.sampled_from(["once", "twice"]))
 
 instants = st.integers(0, 4 * 10**12)

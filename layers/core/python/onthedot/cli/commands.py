@@ -32,6 +32,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
         "worker": Entry("work.worker:worker", "Take runs from a pull pool and run them side by side"),
     },
     "Stacks": {
+        "serve": Entry("serve:serve", "Run the whole scheduler in one process"),
         "up": Entry("stacks:up", "Start the local AWS and deploy the stacks to it"),
         "down": Entry("stacks:down", "Stop the local AWS and keep its data"),
         "reset": Entry("stacks:reset", "Stop the local AWS and delete its data"),

@@ -15,9 +15,15 @@ EXTRAS: Final = {
     "grpc_reflection": "grpc",
     "google": "grpc",
     "pytest": "testing",
+    "uvicorn": "serve",
 }
 """The extra of the distribution that brings each import package."""
-TITLES: Final = {"aws": "the AWS packages", "grpc": "the gRPC packages", "testing": "the packages for tests"}
+TITLES: Final = {
+    "aws": "the AWS packages",
+    "grpc": "the gRPC packages",
+    "serve": "the packages of a server",
+    "testing": "the packages for tests",
+}
 
 
 class MissingExtra(click.ClickException):
@@ -32,4 +38,6 @@ class MissingExtra(click.ClickException):
 def missing_extra(error: ModuleNotFoundError, command: str) -> MissingExtra | None:
     """Return the error to show instead of this one, or None when the module is not one of an extra."""
     extra = EXTRAS.get((error.name or "").partition(".")[0])
+    if extra is not None and command.endswith("serve"):
+        extra = "serve"  # it has all that a server needs
     return None if extra is None else MissingExtra(command, extra)

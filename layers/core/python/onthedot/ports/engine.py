@@ -47,6 +47,8 @@ class Engine:
     gates: GateStore
     tokens: TokenStore
     tick_times: TickTimes
+    index_lags: bool = True
+    """Whether a write may be missing from a read of a slot that follows it."""
     known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
     """The gates of queues that this process has read lately."""
     known_ticks: list[KnownTicks] = field(default_factory=list, compare=False)

@@ -1,6 +1,21 @@
 """Answers that performers of several families give, and the texts in them."""
 
+from typing import Final
+
 from onthedot.ports import RESULT_BYTES, Answer, Call
+
+MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
+"""The longest wait that a target may ask for. A longer one is cut."""
+_MANY_DIGITS: Final = 18
+"""A number with more digits is beyond the limit, and is not computed."""
+
+
+def retry_after_seconds_ms(text: str) -> int | None:
+    """Return the wait that a `Retry-After` in seconds asks for, at most MAX_RETRY_AFTER_MS. None: it is no number."""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0")
+    return MAX_RETRY_AFTER_MS if len(digits) > _MANY_DIGITS else min(int(digits or 0) * 1000, MAX_RETRY_AFTER_MS)
 
 
 def stopped(call: Call) -> Answer:

@@ -13,6 +13,7 @@ from onthedot.api.core.errors import bad_json, too_large
 
 MAX_DEPTH: Final = 100
 MAX_DIGITS: Final = 600
+_canonical: Final = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 _SURROGATES: Final = "has half of a surrogate pair, which is no text; send the whole character"
 _NOT_FINITE: Final = "is not a number JSON can carry (NaN, infinite or too long); send a smaller one"
 
@@ -45,7 +46,7 @@ def check_values(document: Any, depth: int = MAX_DEPTH) -> None:
 
 def canonical(value: Any) -> bytes:
     """Return the one spelling of a JSON value. Raise ValueError for a value that is not JSON or not UTF-8."""
-    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    return _canonical(value).encode()
 
 
 def _decode(body: bytes) -> str:

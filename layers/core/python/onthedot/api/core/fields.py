@@ -4,9 +4,10 @@ import re
 from collections.abc import Set
 from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from onthedot.api.core import times
+from onthedot.domain.schedules.local_times import LocalTime
 from onthedot.domain.schedules.time_window import milliseconds_hint
 from onthedot.domain.schedules.zones import LAST_INSTANT
 
@@ -69,6 +70,12 @@ Instant = Annotated[
     BeforeValidator(times.parse_instant),
     WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "number"}]}),
 ]
+At = Annotated[
+    int | LocalTime,
+    PlainValidator(times.parse_at),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "number"}]}),
+]
+"""An instant, or a local time whose zone another field names."""
 CalendarInstant = Annotated[Instant, AfterValidator(_in_the_calendar)]
 Digits = Annotated[int, BeforeValidator(_whole)]
 PriorityName = Literal["HIGH", "MEDIUM", "LOW"]

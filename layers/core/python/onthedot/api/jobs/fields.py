@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 
 from onthedot.api.core.fields import (
+    At,
     CalendarInstant,
     Fields,
-    Instant,
     JobId,
     Key,
     PriorityName,
@@ -25,6 +25,7 @@ from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
 from onthedot.domain.workers.pools import LONGEST_PULL, Requirements
 from onthedot.use_cases.jobs.run_extra import MOST_BACKFILLED
 
+AT_MEANS: Final = "RFC 3339 with offset, epoch seconds, or a local time without offset in `timezone`"
 MAX_DESCRIPTION: Final = 1_000
 MAX_TAGS: Final = 20
 MAX_REQUIRED: Final = 20
@@ -73,7 +74,7 @@ class WorkFields(Fields):
     name: Text | None = None
     description: Annotated[Description | None, Field(description="text for people; no attempt reads it")] = None
     tags: Tags = Field(default_factory=dict)
-    at: Annotated[Instant | None, Field(description="RFC 3339 with offset, or epoch seconds")] = None
+    at: Annotated[At | None, Field(description=AT_MEANS)] = None
     delay: Annotated[Delay | None, Field(description="seconds from now")] = None
     target: TargetFields | None = None
     callback_url: Annotated[Url | None, Field(description="short for an http target")] = None
@@ -131,7 +132,7 @@ class PatchFields(RecurrenceFields):
     name: Text | None = None
     description: Description | None = None
     tags: Tags | None = None
-    at: Instant | None = None
+    at: At | None = None
     delay: Delay | None = None
     on_event: Pattern | None = None
     target: TargetFields | None = None

@@ -1,7 +1,7 @@
 """Read the body and the `If-Match` header of `PATCH /v1/jobs/{id}`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any, Final
 
 from onthedot.api.core.body import read_object
@@ -11,7 +11,7 @@ from onthedot.api.events.fields import ON_EVENT, event_job_problems, pattern_tex
 from onthedot.api.jobs.fields import CLEARABLE, PatchFields
 from onthedot.api.jobs.requests import MAX_BODY, check_gates, check_payload, target_choice_problems, target_of
 from onthedot.api.schedules.fields import CRON_FIELDS, RECURRENCE_FIELDS, RULE_FIELDS
-from onthedot.api.schedules.recurrences import changed_recurrence
+from onthedot.api.schedules.recurrences import changed_recurrence, fire_instant
 from onthedot.api.targets.show import mask_problems
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.records import Kind, Priority
@@ -65,19 +65,28 @@ def _job_patch(fields: PatchFields) -> JobPatch:
     names = frozenset(fields.model_fields_set)
     return JobPatch(
         fields=names,
-        fields_by_kind={kind: [name for name in of_kind if name in names] for kind, of_kind in _FIELDS_OF_KIND.items()},
+        fields_by_kind=_fields_by_kind(names),
         definition=_definition(fields),
         retry={} if fields.retry is None else fields.retry.model_dump(exclude_unset=True),
         payload=fields.payload,
         priority=None if fields.priority is None else Priority(fields.priority),
-        at=fields.at,
+        at=fire_instant(fields.at, fields),
         delay_ms=None if fields.delay is None else milliseconds(fields.delay),
-        recurrence=_recurrence(fields) if names & set(_RECURRING_FIELDS) else None,
+        recurrence=_recurrence(fields) if names & set(_RECURRING_FIELDS) and "at" not in names else None,
         pattern=None if fields.on_event is None else pattern_text(fields.on_event),
         event_problems=event_job_problems(fields.on_event, fields.payload),
         gates=tuple(fields.gates or ()),
         start_within_seconds=fields.start_within_seconds,
     )
+
+
+def _fields_by_kind(names: Set[str]) -> dict[Kind, list[str]]:
+    """Return the fields that only one kind of job has. Beside `at`, `timezone` and `dst` are for it."""
+    elsewhere = CRON_FIELDS if "at" in names else ()
+    return {
+        kind: [name for name in of_kind if name in names and name not in elsewhere]
+        for kind, of_kind in _FIELDS_OF_KIND.items()
+    }
 
 
 def _definition(fields: PatchFields) -> dict[str, Any]:
@@ -97,5 +106,5 @@ def _definition(fields: PatchFields) -> dict[str, Any]:
     return changed
 
 
-def _recurrence(fields: PatchFields) -> Callable[[Recurrence, int], Recurrence]:
-    return lambda present, now: changed_recurrence(present, fields, now)
+def _recurrence(fields: PatchFields) -> Callable[[Recurrence, str, int], Recurrence]:
+    return lambda present, job_id, now: changed_recurrence(present, fields, job_id, now)

@@ -14,7 +14,7 @@ from onthedot.api.events.fields import ON_EVENT, event_job_problems, pattern_tex
 from onthedot.api.gates.fields import repeated_gate_problems
 from onthedot.api.jobs.fields import IdempotencyKey, JobFields, WorkFields
 from onthedot.api.schedules.fields import schedule_problems
-from onthedot.api.schedules.recurrences import new_recurrence
+from onthedot.api.schedules.recurrences import cron_with_h, fire_instant, new_recurrence
 from onthedot.api.targets.fields import TargetFields
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.dependencies import OnParentFailure
@@ -54,8 +54,9 @@ def job_request(document: dict[str, Any], header_key: str | None, now: int) -> J
         fingerprint=fingerprint_of(document),
         priority=Priority(fields.priority),
         recurrence=new_recurrence(fields, now),
+        cron_with_h=cron_with_h(fields),
         pattern=None if fields.on_event is None else pattern_text(fields.on_event),
-        at=fields.at,
+        at=fire_instant(fields.at, fields),
         delay_ms=None if fields.delay is None else milliseconds(fields.delay),
         idempotency_key=choose_key(fields.idempotency_key, header_key),
         parents=tuple(fields.dependencies or ()),

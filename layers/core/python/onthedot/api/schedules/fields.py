@@ -3,25 +3,34 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from onthedot.api.core.fields import CalendarInstant, Digits, Fields
 from onthedot.domain.errors import Problem
-from onthedot.domain.schedules.cron import parse_cron
+from onthedot.domain.schedules.eventbridge import rate_seconds
 from onthedot.domain.schedules.schedule import MAX_JITTER_SECONDS
+from onthedot.domain.schedules.spread import EXAMPLE_ID, plain_expression
 from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
 from onthedot.domain.schedules.zones import zone
 
 MAX_GRACE_SECONDS: Final = 30 * 86_400
 MAX_PREVIEW: Final = 1_000
+MAX_EVERY: Final = MAX_AHEAD_MS // 1000
 RULE_FIELDS: Final = ("cron", "every")
 CRON_FIELDS: Final = ("timezone", "dst")
+ONLY_CRON: Final = "works only with cron; add cron or remove it"
+CRON_OR_AT: Final = "works only with cron, or with a local time as at; add one of them or remove it"
 RECURRENCE_FIELDS: Final = ("start_at", "end_at", "max_runs", "jitter_seconds", "misfire", "overlap")
 
 
 def _expression(text: str) -> str:
-    parse_cron(text)
+    plain_expression(text, EXAMPLE_ID)
     return text
+
+
+def _seconds(value: Any) -> Any:
+    """Return the seconds of a rate. Other values are checked as numbers."""
+    return rate_seconds(value) if isinstance(value, str) else value
 
 
 def _known_zone(name: str) -> str:
@@ -30,7 +39,19 @@ def _known_zone(name: str) -> str:
 
 CronText = Annotated[str, AfterValidator(_expression), WithJsonSchema({"type": "string", "maxLength": 255})]
 Timezone = Annotated[str, AfterValidator(_known_zone)]
-Every = Annotated[int, Field(ge=1, le=MAX_AHEAD_MS // 1000)]
+Every = Annotated[
+    int,
+    BeforeValidator(_seconds),
+    Field(ge=1, le=MAX_EVERY),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": MAX_EVERY},
+                {"type": "string", "pattern": r"^rate\([1-9][0-9]* (second|minute|hour|day)s?\)$"},
+            ]
+        }
+    ),
+]
 Jitter = Annotated[int, Field(ge=0, le=MAX_JITTER_SECONDS)]
 MaxRuns = Annotated[int, Field(ge=1, le=2**53)]
 
@@ -52,10 +73,15 @@ class MisfireFields(Fields):
 class ScheduleFields(Fields):
     """A schedule: `cron` in a time zone, or `every` with a number of seconds."""
 
-    cron: Annotated[CronText | None, Field(description="5 fields or an alias such as @daily")] = None
-    every: Annotated[Every | None, Field(description="seconds from one fire time to the next")] = None
-    timezone: Annotated[Timezone | None, Field(description="IANA name, with cron (UTC)")] = None
-    dst: Annotated[DstFields | None, Field(description="with cron: fire times when clocks change")] = None
+    cron: Annotated[
+        CronText | None,
+        Field(description="5 fields, an alias such as @daily, or EventBridge's cron(0/15 9-17 ? * MON-FRI *)"),
+    ] = None
+    every: Annotated[
+        Every | None, Field(description="seconds from one fire time to the next, or a rate such as rate(5 minutes)")
+    ] = None
+    timezone: Annotated[Timezone | None, Field(description="IANA name, with cron (UTC) or a local at")] = None
+    dst: Annotated[DstFields | None, Field(description="with cron or a local at: fire times when clocks change")] = None
     start_at: Annotated[CalendarInstant | None, Field(description="no fire time before it; `every` counts from it")] = (
         None
     )
@@ -89,13 +115,15 @@ class ForecastQuery(Fields):
     minutes: Annotated[Digits, Field(ge=1, le=60)] = 15
 
 
-def schedule_problems(document: Mapping[str, Any]) -> list[Problem]:
-    """Return a problem for each field of a schedule that needs `cron` or `every`, when the document has neither."""
+def schedule_problems(document: Mapping[str, Any], only_cron: str = CRON_OR_AT) -> list[Problem]:
+    """Return a problem for each field of a schedule that needs `cron` or `every`, when the document has neither.
+
+    `only_cron` is the advice for the fields that need `cron`.
+    """
     problems = []
     if not any(name in document for name in RULE_FIELDS):
         advice = "is for recurring jobs only; add cron or every, or remove it"
         problems += [Problem(name, advice) for name in RECURRENCE_FIELDS if name in document]
-    if "cron" not in document:
-        advice = "works only with cron; add cron or remove it"
-        problems += [Problem(name, advice) for name in CRON_FIELDS if name in document]
+    if "cron" not in document and "at" not in document:
+        problems += [Problem(name, only_cron) for name in CRON_FIELDS if name in document]
     return problems

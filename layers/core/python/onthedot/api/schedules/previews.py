@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from onthedot.api.core.reading import choice_problems, null_problems, read_model
-from onthedot.api.schedules.fields import RULE_FIELDS, PreviewFields, schedule_problems
-from onthedot.api.schedules.recurrences import new_schedule
+from onthedot.api.schedules.fields import ONLY_CRON, RULE_FIELDS, PreviewFields, schedule_problems
+from onthedot.api.schedules.recurrences import cron_with_h, new_schedule
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.schedules.preview import FireTime, preview
+from onthedot.domain.schedules.schedule import CronSchedule
 from onthedot.domain.schedules.time_window import check_start
 from onthedot.domain.schedules.zones import LAST_INSTANT
 
@@ -22,13 +23,15 @@ class Preview:
 
     fires: Sequence[FireTime]
     jitter_seconds: int
+    example: str | None = None
+    """The plain expression that stands for one with `H`, whose values the id of a job chooses."""
 
 
 def read_preview(document: dict[str, Any], now: int) -> Preview:
     """Return the preview that a document asks for. Raise InvalidRequest."""
     problems = [
         *choice_problems(document, RULE_FIELDS),
-        *schedule_problems(document),
+        *schedule_problems(document, ONLY_CRON),
         *null_problems(PreviewFields, document, frozenset()),
     ]
     if not any(name in document for name in RULE_FIELDS):
@@ -41,4 +44,5 @@ def read_preview(document: dict[str, Any], now: int) -> Preview:
     check_start(schedule, max(now, after))
     # The preview must end where the calendar does.
     bounded = replace(schedule, end_at=LAST_INSTANT - 1 if schedule.end_at is None else schedule.end_at)
-    return Preview(preview(bounded, after, fields.count), schedule.jitter_seconds)
+    example = schedule.rule.expression if cron_with_h(fields) and isinstance(schedule.rule, CronSchedule) else None
+    return Preview(preview(bounded, after, fields.count), schedule.jitter_seconds, example)

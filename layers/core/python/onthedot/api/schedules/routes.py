@@ -15,7 +15,7 @@ from onthedot.use_cases.jobs.forecast import forecast
 def preview_schedule(context: RequestContext) -> PreviewView:
     """Answer the next fire times of a schedule."""
     found = read_preview(read_object(context.request.body, SMALL_BODY), context.engine.clock.now())
-    return preview_view(found.fires, found.jitter_seconds)
+    return preview_view(found.fires, found.jitter_seconds, found.example)
 
 
 def show_forecast(context: RequestContext) -> ForecastView:

@@ -43,9 +43,10 @@ def _limits(recurrence: Recurrence) -> RecurrenceView:
     }
 
 
-def preview_view(fires: Sequence[FireTime], jitter_seconds: int) -> PreviewView:
-    """Return the next fire times of a schedule."""
-    return {"fire_times": [_fire_time(fire, jitter_seconds) for fire in fires]}
+def preview_view(fires: Sequence[FireTime], jitter_seconds: int, example: str | None = None) -> PreviewView:
+    """Return the next fire times of a schedule, and the example that stands for an expression with `H`."""
+    view: PreviewView = {"fire_times": [_fire_time(fire, jitter_seconds) for fire in fires]}
+    return view if example is None else {**view, "example": example}
 
 
 def _fire_time(fire: FireTime, jitter_seconds: int) -> FireTimeView:

@@ -45,9 +45,13 @@ class FireTimeView(TypedDict):
 
 
 class PreviewView(TypedDict):
-    """The next fire times of a schedule."""
+    """The next fire times of a schedule.
+
+    For an expression with `H` they are those of `example`: the id of each job chooses its own values.
+    """
 
     fire_times: list[FireTimeView]
+    example: NotRequired[str]
 
 
 class MinuteView(TypedDict):

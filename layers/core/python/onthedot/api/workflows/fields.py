@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field
 
-from onthedot.api.core.fields import Instant, PriorityName, Text
-from onthedot.api.jobs.fields import Delay, Description, IdempotencyKey, Tags, WorkFields
+from onthedot.api.core.fields import At, PriorityName, Text
+from onthedot.api.jobs.fields import AT_MEANS, Delay, Description, IdempotencyKey, Tags, WorkFields
 from onthedot.api.schedules.fields import RecurrenceFields
 from onthedot.domain.workflows.graph import MAX_JOBS
 
@@ -38,7 +38,7 @@ class WorkflowFields(RecurrenceFields):
     name: Text | None = None
     description: Description | None = None
     tags: Tags = Field(default_factory=dict)
-    at: Annotated[Instant | None, Field(description="RFC 3339 with offset, or epoch seconds")] = None
+    at: Annotated[At | None, Field(description=AT_MEANS)] = None
     delay: Annotated[Delay | None, Field(description="seconds from now")] = None
     priority: Annotated[PriorityName, Field(description="of the run that makes the jobs")] = "MEDIUM"
     idempotency_key: IdempotencyKey | None = None

@@ -17,11 +17,12 @@ from onthedot.api.jobs.requests import (
     target_choice_problems,
 )
 from onthedot.api.schedules.fields import CRON_FIELDS, RECURRENCE_FIELDS, RULE_FIELDS, schedule_problems
-from onthedot.api.schedules.recurrences import new_recurrence
+from onthedot.api.schedules.recurrences import cron_with_h, fire_instant, new_recurrence
 from onthedot.api.workflows.fields import HeadFields, NodeFields, WorkflowFields
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import Definition, Priority
+from onthedot.domain.schedules.local_times import LocalTime
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.domain.workflows.graph import MAX_JOBS, Node, check
 from onthedot.use_cases.jobs.submit_job import JobRequest
@@ -60,7 +61,8 @@ def read_workflow_request(body: bytes, header_key: str | None, now: int) -> tupl
         fingerprint=fingerprint_of(document),
         priority=Priority(fields.priority),
         recurrence=new_recurrence(fields, now),
-        at=fields.at,
+        cron_with_h=cron_with_h(fields),
+        at=fire_instant(fields.at, fields),
         delay_ms=None if fields.delay is None else milliseconds(fields.delay),
         idempotency_key=choose_key(fields.idempotency_key, header_key),
     )
@@ -111,12 +113,19 @@ def _member(entry: Any, number: int) -> Member:
         depends_on=tuple(fields.depends_on or ()),
         definition=definition_of(fields),
         priority=Priority(fields.priority),
-        at=fields.at,
+        at=_instant(fields.at),
         delay_ms=None if fields.delay is None else milliseconds(fields.delay),
         on_parent_failure=OnParentFailure(fields.on_parent_failure or OnParentFailure.FAIL),
         gates=tuple(fields.gates),
         start_within_seconds=fields.start_within_seconds,
     )
+
+
+def _instant(at: int | LocalTime | None) -> int | None:
+    """Return the time of one job of the graph, which has no zone of its own. Raise InvalidRequest."""
+    if isinstance(at, LocalTime):
+        raise InvalidRequest(Problem("at", "has no offset from UTC; add Z or ±hh:mm, such as 2030-01-31T09:30:00Z"))
+    return at
 
 
 def _check_names(document: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from onthedot.clock import SystemClock
 from onthedot.domain.errors import InvalidRequest
 from onthedot.domain.instants import format_instant
 from onthedot.domain.schedules import preview as domain
+from onthedot.domain.schedules.spread import EXAMPLE_ID, has_h, plain_expression
 
 MOST_MONTHS: Final = 3
 """Most months that the calendar shows. Months without a fire time are left out."""
@@ -34,7 +35,7 @@ class Fire(TypedDict):
 
 @click.command()
 @click.argument("expression", required=False)
-@click.option("--every", type=int, metavar="SECONDS", help="An interval instead of a cron expression.")
+@click.option("--every", metavar="INTERVAL", help="Seconds or rate(5 minutes), instead of a cron expression.")
 @click.option("--timezone", metavar="NAME", help="IANA name, such as Europe/Berlin.  [default: UTC]")
 @click.option("--count", type=int, default=10, show_default=True, help="How many fires, up to 1000.")
 @click.option("--after", metavar="TIME", help="RFC 3339 with an offset.  [default: now]")
@@ -44,18 +45,22 @@ class Fire(TypedDict):
 def preview(expression: str | None, as_json: bool, **options: Any) -> None:
     """Show when a schedule fires next.
 
-    It also shows what a change of the clocks does to the schedule. EXPRESSION is a cron expression of five fields or an
-    alias such as @daily.
+    It also shows what a change of the clocks does to the schedule. EXPRESSION is a cron expression of five fields, an
+    alias such as @daily, or EventBridge's cron(…).
 
     \b
     Example:
       onthedot preview "*/15 9-17 * * mon-fri" --timezone Europe/Berlin
     """
     fires = _fires(Options(cron=expression, **options))
+    example = plain_expression(expression, EXAMPLE_ID) if expression and has_h(expression) else None
     if as_json:
-        click.echo(json.dumps({"fire_times": fires}, ensure_ascii=False))
+        shown = {"fire_times": fires} if example is None else {"fire_times": fires, "example": example}
+        click.echo(json.dumps(shown, ensure_ascii=False))
         return
     console = Console()
+    if example is not None:
+        console.print(f"The id of a job chooses H. This is an example: {example}", highlight=False)
     if not fires:
         console.print("It never fires again.")
         return

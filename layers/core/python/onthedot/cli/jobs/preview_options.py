@@ -1,5 +1,6 @@
 """Read the options of `onthedot preview` as the API reads them, without the API's packages."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -7,8 +8,9 @@ from typing import Any, Final
 from onthedot.api.core.times import parse_instant
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.schedules import schedule as schedules
-from onthedot.domain.schedules.cron import parse_cron
+from onthedot.domain.schedules.eventbridge import rate_seconds
 from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, EverySchedule, Gap, Overlap, Schedule
+from onthedot.domain.schedules.spread import EXAMPLE_ID, plain_expression
 from onthedot.domain.schedules.zones import LAST_INSTANT, zone
 
 MOST_FIRES: Final = 1_000
@@ -21,7 +23,7 @@ class Options:
     """The options as the user wrote them. None means that an option is absent."""
 
     cron: str | None = None
-    every: int | None = None
+    every: str | None = None
     timezone: str | None = None
     count: int = 10
     after: str | None = None
@@ -44,9 +46,10 @@ def read_options(options: Options, now: int) -> tuple[Schedule, int]:
 
 def _rule(options: Options, after: int) -> CronSchedule | EverySchedule:
     if options.every is not None:
-        return schedules.every(options.every, after)
+        return schedules.every(_seconds(options.every), after)
     dst = DstPolicy(Gap(options.gap or Gap.RUN_AFTER), Overlap(options.overlap or Overlap.ONCE))
-    return CronSchedule(options.cron or "", options.timezone or schedules.UTC_NAME, dst)
+    expression = plain_expression(options.cron or "", EXAMPLE_ID)
+    return CronSchedule(expression, options.timezone or schedules.UTC_NAME, dst)
 
 
 def _wrong_choices(options: Options) -> Iterator[Problem]:
@@ -66,8 +69,8 @@ def _wrong_choices(options: Options) -> Iterator[Problem]:
 
 def _wrong_values(options: Options) -> Iterator[Problem]:
     checks: list[tuple[str, Any, Callable[[Any], object]]] = [
-        ("cron", options.cron, parse_cron),
-        ("every", options.every, lambda seconds: _in_range(seconds, LONGEST_SECONDS)),
+        ("cron", options.cron, lambda text: plain_expression(text, EXAMPLE_ID)),
+        ("every", options.every, lambda text: _in_range(_seconds(text), LONGEST_SECONDS)),
         ("timezone", options.timezone, zone),
         ("count", options.count, lambda count: _in_range(count, MOST_FIRES)),
         ("after", options.after, lambda text: _in_calendar(parse_instant(text))),
@@ -78,6 +81,11 @@ def _wrong_values(options: Options) -> Iterator[Problem]:
                 check(value)
         except ValueError as error:
             yield Problem(name, str(error))
+
+
+def _seconds(text: str) -> int:
+    """Return the seconds of a number or of a rate. Raise ValueError."""
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else rate_seconds(text)
 
 
 def _in_range(number: int, most: int) -> int:

@@ -1,7 +1,7 @@
 """The parser of one field of a cron expression. It is strict, and each refusal says what to write instead.
 
-Every set is an int whose bit n says that n is in it. The parser does not guess: a spelling that other crons read in two
-ways (`5-1`, `5/15`, `*/60`, `?`) is refused, with the spelling that has one meaning.
+Every set is an int whose bit n says that n is in it. A spelling that other crons read in two ways (`*/90`, `5-5/2`) is
+refused, with the spelling that has one meaning.
 """
 
 import re
@@ -13,12 +13,34 @@ from onthedot.domain.schedules.errors import BadCron
 
 _ECHO: Final = 20
 _ITEM: Final = re.compile(r"(?:\*|([0-9A-Z]+)(?:-([0-9A-Z]+))?)(?:/([0-9]+))?")
-_WEEKDAY: Final = re.compile(r"([0-9]+|[A-Z]{3})(?:#([0-9]+)|(L))")
+_WORD: Final = re.compile(r"[A-Z]+")
+_HINTS: Final = (
+    (re.compile(r"^\?$"), "stands in day-of-month or day-of-week only; write *"),
+    (
+        re.compile(r"^H(?![A-Z])"),
+        "stands in five fields only, and its value comes from the id of a job; give a number",
+    ),
+    (
+        re.compile(r"#"),
+        "is not supported here; # stands in day-of-week, as in 1#2 or MON#2 for the second Monday",
+    ),
+    (
+        re.compile(r"^W|[0-9L]W"),
+        "is not supported here; write 15W or LW as day-of-month for the nearest or last weekday",
+    ),
+    (
+        re.compile(r"^L|[0-9]L|L$"),
+        "is not supported here; write L as day-of-month for the last day, 5L as day-of-week for the last Friday",
+    ),
+)
+"""Advice for items that cannot be read, by their form."""
+_LONGEST_EVERY: Final = 3_653 * 86_400
+"""Most seconds that `every` takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CronField:
-    """One of the five fields, and the values that it can have."""
+    """One of the fields, and the values that it can have."""
 
     name: str
     low: int
@@ -26,50 +48,38 @@ class CronField:
     """The last value that `*` covers."""
     names: Mapping[str, int] = field(default_factory=dict)
     """The names of values, such as JAN for 1."""
+    most: int = 0
+    """The largest value that may be written, if it is larger than `high`: 7 is Sunday too."""
+    wraps: bool = True
+    """Whether a range may go over the end, as 22-2 does."""
+    once: str = ""
+    """How often a single value comes, for messages."""
+    unit: tuple[str, int] | None = None
+    """The unit of the values and its seconds, if `every` can count them."""
 
     @property
     def choices(self) -> str:
         """The values, for messages."""
-        names = list(self.names)
-        return f"{self.low}-{self.high}" + (f" or {names[0]}-{names[-1]}" if names else "")
+        short = [name for name in self.names if len(name) == 3]
+        return f"{self.low}-{self.high}" + (f" or {short[0]}-{short[-1]}" if short else "")
 
 
-def _numbered(names: str, first: int) -> dict[str, int]:
-    return {name: number for number, name in enumerate(names.split(), first)}
+def numbered(names: str, first: int) -> dict[str, int]:
+    """Return the names, in full and by three letters, with their numbers. The first name has the number `first`."""
+    numbers = list(enumerate(names.split(), first))
+    return {name[:3]: number for number, name in numbers} | {name: number for number, name in numbers}
 
 
-MINUTE: Final = CronField("minute", 0, 59)
-HOUR: Final = CronField("hour", 0, 23)
-DAY: Final = CronField("day-of-month", 1, 31)
-MONTH: Final = CronField("month", 1, 12, _numbered("JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC", 1))
-WEEKDAY: Final = CronField("day-of-week", 0, 6, _numbered("SUN MON TUE WED THU FRI SAT", 0))
-SUNDAY_TOO: Final = 7
-
-
-@dataclass(frozen=True, slots=True)
-class Days:
-    """A day-of-month field."""
-
-    numbers: int
-    """The set of days by number."""
-    last: bool
-    """Whether `L`, the last day, is among them."""
-    starred: bool
-    """Whether the field starts with `*`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Weekdays:
-    """A day-of-week field, with Sunday as 0."""
-
-    every: int
-    """The weekdays of which every one matches."""
-    nth: frozenset[tuple[int, int]]
-    """Pairs of a weekday and its number in the month (`2#3`)."""
-    last: int
-    """The weekdays of which the last one in the month matches (`5L`)."""
-    starred: bool
-    """Whether the field starts with `*`."""
+WEEKDAY_NAMES: Final = "SUNDAY MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY"
+_MONTH_NAMES: Final = "JANUARY FEBRUARY MARCH APRIL MAY JUNE JULY AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER"
+MINUTE: Final = CronField("minute", 0, 59, once="an hour", unit=("minutes", 60))
+HOUR: Final = CronField("hour", 0, 23, once="a day", unit=("hours", 3_600))
+DAY: Final = CronField("day-of-month", 1, 31, once="a month", unit=("days", 86_400))
+MONTH: Final = CronField("month", 1, 12, numbered(_MONTH_NAMES, 1), once="a year")
+WEEKDAY: Final = CronField(
+    "day-of-week", 0, 6, numbered(WEEKDAY_NAMES, 0), most=7, once="a week", unit=("days", 86_400)
+)
+DAY_NAMES: Final = (DAY.name, WEEKDAY.name)
 
 
 def refuse(spec: CronField, item: str, trouble: str) -> BadCron:
@@ -79,133 +89,137 @@ def refuse(spec: CronField, item: str, trouble: str) -> BadCron:
 
 
 def numbers(spec: CronField, text: str) -> int:
-    """Parse a minute, hour or month field into a set."""
+    """Parse a field of plain values into a set."""
     bits = 0
-    for item in _items(spec, text):
-        bits |= _item(spec, item)
+    for item in items(spec, text):
+        bits |= plain_item(spec, item)
     return bits
 
 
-def days(text: str) -> Days:
-    """Parse a day-of-month field, which may have `L`."""
-    bits, last = 0, False
-    for item in _items(DAY, text):
-        if item == "L":
-            last = True
-        else:
-            bits |= _item(DAY, item)
-    return Days(bits, last, text.startswith("*"))
-
-
-def weekdays(text: str) -> Weekdays:
-    """Parse a day-of-week field, which may have `2#3`, `TUE#3`, `5L` and `FRIL`, and 7 as Sunday."""
-    every, last = 0, 0
-    nth: set[tuple[int, int]] = set()
-    for item in _items(WEEKDAY, text):
-        special = _WEEKDAY.fullmatch(item)
-        if special is None:
-            every |= _item(WEEKDAY, item)
-        elif special[3]:
-            last |= 1 << _weekday(item, special[1])
-        else:
-            nth.add((_weekday(item, special[1]), _ordinal(item, special[2])))
-    return Weekdays(_fold_sunday(every), frozenset(nth), last, text.startswith("*"))
-
-
-def _items(spec: CronField, text: str) -> list[str]:
-    items = text.split(",")
-    for item in items:
+def items(spec: CronField, text: str) -> list[str]:
+    """Return the items of a list. Raise BadCron for an empty item, and for `*` or `?` beside others."""
+    found = text.split(",")
+    for item in found:
         if not item:
             raise refuse(spec, text, "has an empty entry; remove the comma too many")
-        if item == "*" and len(items) > 1:
-            raise refuse(spec, text, "lists * beside other values; write * alone, or only the others")
-        if item.startswith("*") and len(items) > 1 and spec in (DAY, WEEKDAY):
+        if item in ("*", "?") and len(found) > 1:
+            raise refuse(spec, text, f"lists {item} beside other values; write {item} alone, or only the others")
+        if item.startswith("*") and len(found) > 1 and spec.name in DAY_NAMES:
             # A * at the start of a day field decides whether both day fields must match or either. The order of the
             # items in a list must not decide it.
-            raise refuse(spec, text, f"lists {item} beside other values; write it as {_plain(spec, item)}")
-    return items
+            plain = ",".join(_unstarred(spec, one) for one in found)
+            how = f"write {plain} (either day field may match then; MON#1 as day-of-week is the first Monday)"
+            raise refuse(spec, text, f"lists {item} beside other values; {how}")
+    return found
 
 
-def _plain(spec: CronField, starred: str) -> str:
-    return f"{spec.low}-{spec.high}{starred[1:]}"
+def _unstarred(spec: CronField, item: str) -> str:
+    if not item.startswith("*/"):
+        return item
+    step = item[2:]
+    return f"{spec.low}-{spec.high}/{step}" if step.isdigit() and int(step) <= spec.high - spec.low else str(spec.low)
 
 
-def _item(spec: CronField, item: str) -> int:
+def plain_item(spec: CronField, item: str) -> int:
+    """Parse a value, a range or a step into a set."""
     match = _ITEM.fullmatch(item)
     if match is None:
         raise refuse(spec, item, _hint(spec, item))
     first, final, step = match.groups()
     if first is None:
-        low, high = spec.low, spec.high
-    else:
-        low = _value(spec, item, first)
-        high = low if final is None else _range_end(spec, item, low, final)
-    return _bits(low, high, 1 if step is None else _step(spec, item, low, high, step))
+        return _bits(spec, spec.low, spec.high, _wide_step(spec, item, spec.low, step))
+    low = value(spec, item, first)
+    if final is not None:
+        return _range(spec, item, low, value(spec, item, final), step)
+    if step is None:
+        return _bits(spec, low, low, 1)
+    if low > spec.high:
+        raise refuse(spec, item, f"starts after {spec.high}; write {spec.low}/{step}")
+    return _bits(spec, low, spec.high, _wide_step(spec, item, low, step))
 
 
-def _bits(low: int, high: int, step: int) -> int:
-    return sum(1 << value for value in range(low, high + 1, step))
-
-
-def _range_end(spec: CronField, item: str, low: int, text: str) -> int:
-    high = _value(spec, item, text)
-    if spec is WEEKDAY and high == 0 and low > 0 and text == "SUN":
-        return SUNDAY_TOO
-    if high < low:
-        raise refuse(spec, item, f"runs backwards; write {_span(low, spec.high)},{_span(spec.low, high)}")
-    return high
-
-
-def _span(low: int, high: int) -> str:
-    return f"{low}-{high}" if low < high else str(low)
-
-
-def _step(spec: CronField, item: str, low: int, high: int, text: str) -> int:
-    step = int(text)
-    if low == high:
-        whole = f"{low}-{spec.high}/{step}" if 1 <= step <= spec.high - low else str(low)
-        raise refuse(spec, item, f"has a step but no range; write {whole}")
-    if step < 1:
-        raise refuse(spec, item, "has a step of 0; give 1 or more")
-    if step > high - low:
-        raise refuse(spec, item, f"has a step larger than {low}-{high} spans; give 1-{high - low}, or write {low}")
-    return step
-
-
-def _value(spec: CronField, item: str, text: str) -> int:
+def value(spec: CronField, item: str, text: str) -> int:
+    """Return the number of a value that is written as a number or by name."""
     if text in spec.names:
         return spec.names[text]
     if not text.isdigit():
-        raise refuse(spec, item, _hint(spec, text))
-    value, most = int(text), SUNDAY_TOO if spec is WEEKDAY else spec.high
-    if not spec.low <= value <= most:
+        raise refuse(spec, item, _hint(spec, item))
+    number = int(text)
+    if not spec.low <= number <= max(spec.most, spec.high):
         raise refuse(spec, item, f"is out of range; give {spec.choices}")
-    return value
+    return number
 
 
-def _weekday(item: str, text: str) -> int:
-    return _value(WEEKDAY, item, text) % 7
+def _range(spec: CronField, item: str, low: int, high: int, step: str | None) -> int:
+    """Return the set of a range. A range over the end goes on at the first value, with the same step."""
+    if low > spec.high:
+        low, high = spec.low, high if high <= spec.high else spec.low
+    if high < low:
+        if not spec.wraps:
+            raise refuse(spec, item, f"runs backwards; write {high}-{low}{f'/{step}' if step else ''}")
+        high += spec.high - spec.low + 1
+    return _bits(spec, low, high, 1 if step is None else _narrow_step(spec, item, low, high, step))
 
 
-def _ordinal(item: str, text: str) -> int:
-    if not 1 <= int(text) <= 5:
-        raise refuse(WEEKDAY, item, "asks for a week that no month has; give #1 to #5")
+def _bits(spec: CronField, low: int, high: int, step: int) -> int:
+    bits, size = 0, spec.high - spec.low + 1
+    for number in range(low, high + 1, step):
+        bits |= 1 << spec.low + (number - spec.low) % size
+    return bits
+
+
+def _narrow_step(spec: CronField, item: str, low: int, high: int, text: str) -> int:
+    """Return the step of a range that is written with its end."""
+    step, written = _positive(spec, item, text), item.partition("/")[0]
+    if low == high:
+        raise refuse(spec, item, f"has a step but no range; write {low}")
+    if step > high - low:
+        alone = f"write {low} for {low} alone"
+        raise refuse(spec, item, f"has a step larger than {written} spans; give 1-{high - low}, or {alone}")
+    return step
+
+
+def _wide_step(spec: CronField, item: str, low: int, text: str | None) -> int:
+    """Return the step of `*/n` or `a/n`.
+
+    `*/60` as minute is once an hour, which is also every 60 minutes. A larger step has two readings and is refused, as
+    is `*/31` as day-of-month: not all months have 31 days.
+    """
+    step = 1 if text is None else _positive(spec, item, text)
+    if step > spec.high - spec.low + (spec is not DAY):
+        raise refuse(spec, item, f"has a step larger than {spec.low}-{spec.high} spans; {_interval(spec, low, step)}")
+    return step
+
+
+def _interval(spec: CronField, low: int, step: int) -> str:
+    """Return what to write instead of a step that is larger than its field: one value, or an interval."""
+    single = f"write {low} for once {spec.once}"
+    if spec.unit is None or step * spec.unit[1] > _LONGEST_EVERY:
+        return single
+    name, seconds = spec.unit
+    return f"{single}, or use every with {step * seconds} for every {step} {name}"
+
+
+def _positive(spec: CronField, item: str, text: str) -> int:
+    if int(text) < 1:
+        raise refuse(spec, item, "has a step of 0; give 1 or more")
     return int(text)
 
 
-def _fold_sunday(bits: int) -> int:
-    return (bits | bits >> SUNDAY_TOO) & 0x7F
-
-
 def _hint(spec: CronField, item: str) -> str:
-    if item == "?":
-        return "is not supported; write *"
-    if item[:3] in spec.names and item.isalpha():
-        return f"is no name; write {item[:3]}"
-    if item.startswith("L") or item.endswith("L"):
-        return "is not supported here; write L as day-of-month for the last day, 5L as day-of-week for the last Friday"
-    if "#" in item:
-        return "is not supported here; # stands in day-of-week, as in 1#2 or MON#2 for the second Monday"
-    if item.endswith("W"):
-        return f"is not supported, there is no nearest weekday; give {spec.choices}"
-    return f"cannot be read; give {spec.choices}, a range a-b, a step a-b/n or */n, or a list of them"
+    """Return what to write instead of an item that cannot be read."""
+    if spec.names and (short := _shortened(spec, item)) != item:
+        return f"has a name that is too long; write {short}"
+    plain = f"cannot be read; give {spec.choices}, a range a-b, a step a-b/n or */n, or a list of them"
+    return next((hint for pattern, hint in _HINTS if pattern.search(item)), plain)
+
+
+def _shortened(spec: CronField, item: str) -> str:
+    """Return the item with names of three letters: MON-FRI for MONDAY-FRIDAY, FRIL for FRIDAYL."""
+
+    def short(word: re.Match[str]) -> str:
+        if word[0][:3] not in spec.names or word[0][3:] in ("", "L"):
+            return word[0]
+        return word[0][:3] + ("L" if spec.name == WEEKDAY.name and word[0].endswith("L") else "")
+
+    return _WORD.sub(short, item)

@@ -1,12 +1,12 @@
 """The recurrence of a job: its schedule, and the policies for fire times that are missed or that overlap."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from onthedot.domain.schedules import schedule as schedules
-from onthedot.domain.schedules.schedule import Schedule
+from onthedot.domain.schedules.schedule import CronSchedule, Schedule
 
 
 class MisfirePolicy(StrEnum):
@@ -51,6 +51,15 @@ class Recurrence:
     overlap: OverlapPolicy = OverlapPolicy.ALLOW
     max_runs: int | None = None
     """The number of runs after which the job ends. None: there is no such limit."""
+
+
+def with_expression(recurrence: Recurrence, expression: str) -> Recurrence:
+    """Return the recurrence with another cron expression. Raise BadCron."""
+    schedule = recurrence.schedule
+    if not isinstance(schedule.rule, CronSchedule):
+        return recurrence
+    rule = replace(schedule.rule, expression=expression)
+    return replace(recurrence, schedule=replace(schedule, rule=rule))
 
 
 def to_json(recurrence: Recurrence) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """The window in which a client may schedule a job: up to a day ago, and up to ten years ahead."""
 
+from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, Problem
-from onthedot.domain.schedules.schedule import Schedule
+from onthedot.domain.schedules.cron import SEARCH_YEARS, CronOfYears, parse_cron
+from onthedot.domain.schedules.schedule import CronSchedule, Schedule, next_fire
 
 DAY_MS: Final = 86_400_000
 MAX_AHEAD_MS: Final = 3_653 * DAY_MS
@@ -35,3 +37,14 @@ def check_start(schedule: Schedule, now: int) -> None:
     """Raise InvalidRequest when the schedule starts beyond the window."""
     if schedule.start_at is not None and schedule.start_at > now + MAX_AHEAD_MS:
         raise InvalidRequest(Problem("start_at", "is more than 10 years ahead; give an earlier time"))
+
+
+def no_fire_problem(schedule: Schedule, now: int) -> Problem:
+    """Return the reason why a schedule has no fire time after now, with the field to change."""
+    if schedule.end_at is not None and next_fire(replace(schedule, end_at=None), now) is not None:
+        return Problem("end_at", "leaves no fire time; give a later one")
+    cron = parse_cron(schedule.rule.expression) if isinstance(schedule.rule, CronSchedule) else None
+    if isinstance(cron, CronOfYears):
+        trouble = f"has no fire time in the next {SEARCH_YEARS} years: the last of its own is {cron.last_year}"
+        return Problem("cron", f"{trouble}; give other years, or *")
+    return Problem("cron", "never fires: clocks jump over each of its times; give another hour, or dst.gap run_after")

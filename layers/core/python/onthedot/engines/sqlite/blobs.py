@@ -16,13 +16,13 @@ class SqliteBlobs:
             connection.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?)", (key, content))
 
     def get(self, key: str) -> bytes | None:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             row = connection.execute("SELECT content FROM blobs WHERE key = ?", (key,)).fetchone()
         return None if row is None else bytes(row["content"])
 
     def keys(self, prefix: str, after: str, limit: int) -> Sequence[str]:
         query = "SELECT key FROM blobs WHERE key > ? AND substr(key, 1, ?) = ? ORDER BY key LIMIT ?"
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(query, (after, len(prefix), prefix, limit)).fetchall()
         return [row["key"] for row in rows]
 

@@ -2,120 +2,122 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
-from onthedot import schema
 from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import FIELDS, INTEGERS
+from onthedot.engines.sqlite.readers import Readers
+from onthedot.engines.sqlite.tables import FORMAT, NewerFile, prepare
+
+__all__ = ["FORMAT", "MEMORY", "Database", "NewerFile"]
 
 MEMORY: Final = ":memory:"
-FORMAT: Final = 1
-"""The format of the file, as SQLite's `user_version`. Files of the first version have 0, and the same tables."""
 _BUSY_SECONDS: Final = 10.0
+_STATEMENTS: Final = 512
+"""Prepared statements that are kept: each shape of a move is one."""
 _TRANSIENT: Final = frozenset(
-    {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_READONLY,
+    }
 )
-
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS shard_progress (
-    shard INTEGER PRIMARY KEY, done TEXT, tick_id TEXT, busy_until INTEGER
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS shards (only INTEGER PRIMARY KEY CHECK (only = 1), steps TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS api_tokens (
-    token_hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL,
-    created_at INTEGER NOT NULL, expires_at INTEGER
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS api_tokens_expiry ON api_tokens (expires_at) WHERE expires_at IS NOT NULL;
-CREATE TABLE IF NOT EXISTS limits (name TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS gates (
-    tenant TEXT, name TEXT, limits TEXT NOT NULL, PRIMARY KEY (tenant, name)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS gate_states (
-    gate TEXT, page INTEGER, holders TEXT NOT NULL, capacity INTEGER, slot TEXT, fire_at INTEGER, flagged_at INTEGER,
-    priorities TEXT NOT NULL, parts INTEGER, next_start INTEGER, next_instant INTEGER, expires_at INTEGER NOT NULL,
-    PRIMARY KEY (gate, page)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS gate_states_due ON gate_states (slot, fire_at, gate) WHERE slot IS NOT NULL;
-CREATE INDEX IF NOT EXISTS gate_states_expiry ON gate_states (expires_at);
-CREATE TABLE IF NOT EXISTS workers (
-    worker_id TEXT PRIMARY KEY, about TEXT NOT NULL, heartbeat_at INTEGER NOT NULL, load TEXT NOT NULL,
-    expires_at INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS assigned (worker_id TEXT, run_id TEXT, PRIMARY KEY (worker_id, run_id)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS signing (tenant TEXT PRIMARY KEY, keys TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS patterns (
-    tenant TEXT, key TEXT, job_id TEXT, name TEXT, pattern TEXT NOT NULL, put_at INTEGER NOT NULL,
-    PRIMARY KEY (tenant, key, job_id, name)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS events (
-    tenant TEXT, event_id TEXT, time INTEGER NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (tenant, event_id)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS blobs (key TEXT PRIMARY KEY, content BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS messages (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT NOT NULL, message_group TEXT, body TEXT NOT NULL,
-    sent_at INTEGER NOT NULL, visible_at INTEGER NOT NULL, receives INTEGER NOT NULL DEFAULT 0
-);
-CREATE INDEX IF NOT EXISTS messages_by_time ON messages (queue, visible_at, id);
-"""
-
-
-# Tokens of an earlier version have no id.
-_OLD_TOKENS: Final = (
-    "INSERT INTO api_tokens"
-    " SELECT token_hash, 'tok_' || lower(hex(randomblob(6))), tenant, role, name, created_at, NULL FROM tokens"
-)
-
-
-class NewerFile(Exception):
-    """A newer version of onthedot wrote the file. This version leaves it as it is."""
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 class Database:
-    """One connection behind one lock. Transactions of all threads run one after another, each atomic.
+    """One connection for writes behind one lock, and connections that only read, which wait for no write.
 
-    The database uses a write-ahead log and syncs on every commit, so commits survive kill -9 and power loss.
+    Transactions of all threads run one after another, each atomic. A transaction inside a transaction of the same
+    thread is a part of it: all parts share one commit, and a part that fails is undone alone. The database uses a
+    write-ahead log and syncs on every commit, so commits survive kill -9 and power loss.
     """
 
     def __init__(self, path: str | Path = MEMORY) -> None:
-        if str(path) != MEMORY:
+        self.path = None if str(path) == MEMORY else Path(path)
+        if self.path is not None:
             # The file has payloads and token hashes. SQLite gives its side files the same mode.
-            Path(path).touch(mode=0o600)
+            self.path.touch(mode=0o600)
         self._lock = threading.RLock()
-        self._connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        self._connection.row_factory = sqlite3.Row
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = FULL")
+        self._owner: int | None = None
+        """The thread whose transaction is open."""
+        self._actions: list[Callable[[], None]] = []
+        self._lost: Exception | None = None
+        """The error by which SQLite undid the whole open transaction."""
+        self._connection = sqlite3.connect(
+            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=_STATEMENTS
+        )
+        self._readers = Readers(self.path) if self.path is not None else None
         try:
-            with self.transaction() as connection:
-                _refuse_newer(connection, path)
-                _create_missing(connection)
+            self._set_up(path)
         except BaseException:
             self.close()
             raise
+
+    def _set_up(self, path: str | Path) -> None:
+        self._connection.row_factory = sqlite3.Row
+        with _translated():
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")
+        with self.transaction() as connection:
+            prepare(connection, path)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Commit at the end, or roll back on any error. Raise Unavailable when the file is busy, full or failing."""
         with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
+            if self._owner is not None:
+                with self._part():
                     yield self._connection
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    if self._connection.in_transaction:
-                        self._connection.execute("ROLLBACK")
-                    raise
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF in _TRANSIENT:
-                    raise Unavailable(f"database: {error}") from error
+                return
+            with self._whole():
+                yield self._connection
+            actions, self._actions = self._actions, []
+        for action in actions:
+            action()
+
+    @contextmanager
+    def statement(self) -> Iterator[sqlite3.Connection]:
+        """Begin a transaction for one statement that writes. Inside a transaction it needs no part of its own."""
+        if self._owner != threading.get_ident():
+            with self.transaction() as connection:
+                yield connection
+            return
+        self._raise_if_lost()
+        with _translated():
+            try:
+                yield self._connection
+            except BaseException as error:
+                self._note_lost(error)
                 raise
 
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Read the committed data or, inside a transaction of this thread, also its own writes."""
+        if self._readers is None or self._owner == threading.get_ident():
+            with self._lock, _translated():
+                yield self._connection
+        else:
+            with _translated(), self._readers.connection() as connection:
+                yield connection
+
+    def after_commit(self, action: Callable[[], None]) -> None:
+        """Do this when the open transaction of this thread is on disk. It must not raise. Without one, do it now."""
+        if self._owner == threading.get_ident():
+            self._actions.append(action)
+        else:
+            action()
+
     def close(self) -> None:
+        """Close all connections. The connection that writes is the last one, because it moves the log into the file."""
         with self._lock:
+            if self._readers is not None:
+                self._readers.close()
             self._connection.close()
 
     def __enter__(self) -> Self:
@@ -124,33 +126,60 @@ class Database:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        self._lost = None
+        with _translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._owner = threading.get_ident()
+            try:
+                yield
+                self._raise_if_lost()
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._actions = []
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._owner = None
 
-def _refuse_newer(connection: sqlite3.Connection, path: str | Path) -> None:
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > FORMAT:
-        raise NewerFile(f"{path} has format {found}, and this version of onthedot knows formats up to {FORMAT}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    @contextmanager
+    def _part(self) -> Iterator[None]:
+        self._raise_if_lost()
+        done = len(self._actions)
+        with _translated():
+            self._connection.execute("SAVEPOINT part")
+            try:
+                yield
+                self._connection.execute("RELEASE part")
+            except BaseException as error:
+                del self._actions[done:]
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK TO part")
+                    self._connection.execute("RELEASE part")
+                self._note_lost(error)
+                raise
+
+    def _note_lost(self, error: BaseException) -> None:
+        if not self._connection.in_transaction:
+            self._lost = error if isinstance(error, Exception) else Unavailable(repr(error))
+
+    def _raise_if_lost(self) -> None:
+        """Raise Unavailable when SQLite has undone the open transaction, as it does when the disk is full."""
+        if self._lost is not None:
+            raise Unavailable(f"database: {self._lost}") from self._lost
 
 
-def _create_missing(connection: sqlite3.Connection) -> None:
-    """Create missing tables, indexes and columns. A file of an earlier version gets the columns of new fields."""
-    columns = {name: f'"{name}" {"INTEGER" if name in INTEGERS else ""}' for name in FIELDS}
-    rest = ", ".join(column for name, column in columns.items() if name != "run_id")
-    connection.execute(f"CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, {rest})")
-    present = {row["name"] for row in connection.execute("PRAGMA table_info(runs)")}
-    for name in FIELDS:
-        if name not in present:
-            connection.execute(f"ALTER TABLE runs ADD COLUMN {columns[name]}")
-    for index in schema.INDEXES:
-        connection.execute(_sparse_index(index.name, index.partition_key, index.sort_key, "run_id"))
-    connection.execute(_sparse_index("expiry", schema.TTL_ATTRIBUTE))
-    for statement in _TABLES.split(";"):
-        connection.execute(statement)
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").fetchone():
-        connection.execute(_OLD_TOKENS)
-        connection.execute("DROP TABLE tokens")
-
-
-def _sparse_index(name: str, *columns: str) -> str:
-    listed = ", ".join(f'"{column}"' for column in columns)
-    return f'CREATE INDEX IF NOT EXISTS "runs_{name}" ON runs ({listed}) WHERE "{columns[0]}" IS NOT NULL'
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise Unavailable for an error of the file. Errors of our own statements stay as they are."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        if code in _TRANSIENT:
+            raise Unavailable(f"database: {error}") from error
+        if code in _DAMAGED:
+            raise Unavailable(f"database: {error}; the file is damaged: stop, and start on a backup") from error
+        raise

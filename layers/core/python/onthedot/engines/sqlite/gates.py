@@ -39,7 +39,7 @@ class SqliteGateStore:
 
     def find(self, tenant: str, name: str) -> GateLimits | None:
         query = "SELECT limits FROM gates WHERE tenant = ? AND name = ?"
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             row = connection.execute(query, (tenant, name)).fetchone()
         return None if row is None else gate_limits_or_stop(tenant, name, row["limits"])
 
@@ -52,18 +52,18 @@ class SqliteGateStore:
 
     def names(self, tenant: str, limit: int, cursor: str | None = None) -> Page[tuple[str, GateLimits]]:
         query = "SELECT name, limits FROM gates WHERE tenant = ? AND name > ? ORDER BY name LIMIT ?"
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(query, (tenant, cursor or "", limit + 1)).fetchall()
         gates = [(name, gate_limits_or_stop(tenant, name, text)) for name, text in rows[:limit]]
         return Page(gates, gates[-1][0] if len(rows) > limit else None)
 
     def read(self, gate: GateId) -> GateState:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             return _read(connection, gate, 0)
 
     def pages(self, gate: GateId) -> Sequence[frozenset[Holder]]:
         query = "SELECT page, holders FROM gate_states WHERE gate = ?"
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             pages = {row["page"]: _holders(row["holders"]) for row in connection.execute(query, (gate.text,))}
         return [pages.get(page, frozenset()) for page in range(max(pages, default=0) + 1)]
 

@@ -20,7 +20,7 @@ class SqliteLimitsStore:
         self._database = database
 
     def read(self) -> Limits:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute("SELECT name, content FROM limits").fetchall()
         tenants: dict[str, TenantLimits] = {}
         for tenant, content in rows:
@@ -34,7 +34,7 @@ class SqliteLimitsStore:
         return Limits(tenants)
 
     def find(self, tenant: str) -> TenantLimits | None:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             row = connection.execute("SELECT content FROM limits WHERE name = ?", (tenant,)).fetchone()
         return None if row is None else tenant_limits_or_stop(tenant, row["content"])
 

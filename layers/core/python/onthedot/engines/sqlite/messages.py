@@ -93,7 +93,7 @@ class MessageTable:
     def visible(self, queue: str) -> int:
         """Return the number of messages that could be received now."""
         query = "SELECT count(*) FROM messages WHERE queue = ? AND visible_at <= ?"
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             visible: int = connection.execute(query, (queue, self._clock.now())).fetchone()[0]
         return visible
 
@@ -109,14 +109,14 @@ class MessageTable:
             " total(queue = :q AND visible_at > :now AND receives > 0), total(queue = :dead)"
             " FROM messages WHERE queue IN (:q, :dead)"
         )
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             row = connection.execute(query, {"q": queue, "dead": dead_letters_of(queue), "now": now}).fetchone()
         return Counts(*map(int, row))
 
     def next_visible_at(self, queue: str) -> int | None:
         """Return the instant at which the first message of the queue becomes, or became, visible."""
         query = "SELECT min(visible_at) FROM messages WHERE queue = ?"
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             first: int | None = connection.execute(query, (queue,)).fetchone()[0]
         return first
 

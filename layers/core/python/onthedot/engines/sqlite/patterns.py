@@ -57,7 +57,7 @@ class SqlitePatternStore:
         )
         after = ("", "")
         while True:
-            with self._database.transaction() as connection:
+            with self._database.reading() as connection:
                 rows = connection.execute(query, (tenant, key, *after, self._page_size)).fetchall()
             yield from (PatternEntry(*row) for row in rows)
             if len(rows) < self._page_size:

@@ -30,8 +30,13 @@ class SqliteProgressStore:
             taken = connection.execute(_TAKE, values).rowcount
             return _read(connection, lease.shards) if taken else None
 
-    def last_ticks(self, shards: Sequence[int]) -> Mapping[int, int]:
+    def forget_ticks(self) -> None:
+        """End the ticks of a process that is gone. The caller owns the file, so there is no other process."""
         with self._database.transaction() as connection:
+            connection.execute("UPDATE shard_progress SET tick_id = NULL, busy_until = NULL WHERE tick_id IS NOT NULL")
+
+    def last_ticks(self, shards: Sequence[int]) -> Mapping[int, int]:
+        with self._database.reading() as connection:
             rows = connection.execute("SELECT shard, done FROM shard_progress WHERE done IS NOT NULL").fetchall()
         read = {row["shard"]: progress_from(row["shard"], row["done"]) for row in rows if row["shard"] in shards}
         return {shard: last_tick(progress) for shard, progress in read.items() if progress is not None}

@@ -32,7 +32,7 @@ class SqliteWorkerRegistry:
             _assign(connection, worker.worker_id, sorted(worker.assigned))
 
     def find(self, worker_id: str) -> WorkerRecord | None:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             return _find(connection, worker_id, self._clock.now())
 
     def beat(self, worker_id: str, now: int, load: Load) -> WorkerRecord | None:
@@ -59,7 +59,7 @@ class SqliteWorkerRegistry:
 
     def workers(self) -> Sequence[WorkerRecord]:
         query = f"SELECT {_COLUMNS} FROM workers WHERE expires_at > ? ORDER BY worker_id"  # noqa: S608 - column names
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(query, (self._clock.now() // 1000,)).fetchall()
             return [worker for row in rows if (worker := _worker(connection, row)) is not None]
 
@@ -71,7 +71,7 @@ class SqliteSigningStore:
         self._database = database
 
     def keys(self, tenant: str) -> Sequence[SigningKey]:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             return _keys(connection, tenant)
 
     def replace(self, tenant: str, seen: Sequence[SigningKey], keys: Sequence[SigningKey]) -> bool:

@@ -19,7 +19,7 @@ class SqliteShardStore:
         self._page_size = page_size
 
     def read(self) -> ShardHistory:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             return _read(connection)
 
     def replace(self, seen: ShardHistory, history: ShardHistory) -> bool:
@@ -34,7 +34,7 @@ class SqliteShardStore:
             "SELECT id, slot FROM (SELECT run_id AS id, slot FROM runs UNION ALL SELECT gate, slot FROM gate_states)"
             " WHERE slot IS NOT NULL AND id > ? ORDER BY id LIMIT ?"
         )
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(query, (cursor or "", self._page_size + 1)).fetchall()
         page = rows[: self._page_size]
         return Page([row["slot"] for row in page], page[-1]["id"] if len(rows) > len(page) else None)

@@ -8,13 +8,15 @@ from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.dead_letters import dead_letter_partitions
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import aside_slot, slot_shard
+from onthedot.domain.runs.slots import SlotKind, aside_slot, slot_shard
 from onthedot.engines.entries import read_each
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, INSERT, entry_of, record_of, update_of, values_of
 from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
+PURGE_MS: Final = 50
+"""Expired records are deleted at most once in this time, so that a burst of jobs does not look for them each time."""
 _ID_BATCH: Final = 500
 _END_OF_TIME: Final = 2**63 - 1
 
@@ -26,10 +28,13 @@ class SqliteRunStore:
         self._database = database
         self._clock = clock
         self._page_size = page_size
+        self._purge_at = 0
 
     def create(self, run: Record) -> Record | None:
         with self._database.transaction() as connection:
-            _purge_expired(connection, self._clock.now())
+            if (now := self._clock.now()) >= self._purge_at:
+                _purge_expired(connection, now)
+                self._purge_at = now + PURGE_MS
             outcome = _insert(connection, run)
         if isinstance(outcome, Moved):
             return None
@@ -43,25 +48,26 @@ class SqliteRunStore:
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = f"SELECT {COLUMNS} FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"  # noqa: S608
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             # The id of a stamped run is `job.time`. "/" is the character after ".".
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
         runs, faulty = read_each(rows[:limit], record_of)
         return Page(runs, rows[limit - 1]["run_id"] if len(rows) > limit else None, faulty)
 
     def get(self, run_id: str) -> Record | None:
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             return _find(connection, run_id)
 
     def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:  # noqa: ARG002
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             firsts = range(0, len(run_ids), _ID_BATCH)
             rows = [row for first in firsts for row in _find_all(connection, run_ids[first : first + _ID_BATCH])]
         runs, faulty = read_each(rows, record_of)
         return ReadRecords({run.run_id: run for run in runs}, {one.run_id: one for one in faulty})
 
     def move(self, move: Move) -> Moved | Refused:
-        with self._database.transaction() as connection:
+        reads_first = bool(move.adds or move.removes)
+        with self._database.transaction() if reads_first else self._database.statement() as connection:
             return _apply(connection, move)
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
@@ -107,12 +113,26 @@ class SqliteRunStore:
         )
         # One row more than the page shows whether there is another page.
         bounds = (slot, *_position(cursor), size + 1)
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = [*connection.execute(runs, bounds), *connection.execute(gates, bounds)]
         rows.sort(key=lambda row: (row["fire_at"], row["run_id"]))
         page = rows[:size]
         entries, faulty = read_each(page, entry_of)
         return Page(entries, _cursor(page[-1]) if len(rows) > len(page) else None, faulty)
+
+    def watched(self, after: tuple[str, str] = ("", "")) -> Page[SlotEntry]:
+        """Return a page of the runs in all watch slots, by slot. `after` has slot and id of the last one before."""
+        query = (
+            f"SELECT {ENTRY_COLUMNS} FROM runs WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?)"  # noqa: S608
+            " ORDER BY slot, run_id LIMIT ?"
+        )
+        # "$" is the character after "#", which ends the kind in the name of a slot.
+        first, end = f"{SlotKind.WATCH}#", f"{SlotKind.WATCH}$"
+        with self._database.reading() as connection:
+            rows = connection.execute(query, (max(first, after[0]), end, *after, self._page_size)).fetchall()
+        entries, faulty = read_each(rows, entry_of)
+        last = rows[-1] if len(rows) == self._page_size else None
+        return Page(entries, None if last is None else f"{last['slot']}/{last['run_id']}", faulty)
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = (
@@ -123,7 +143,7 @@ class SqliteRunStore:
         )
         before = (_END_OF_TIME, "") if cursor is None else _position(cursor)
         # One query for each partition: SQLite takes their order from the index.
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = [
                 row
                 for partition in dead_letter_partitions(tenant)

@@ -38,7 +38,7 @@ class SqliteTenantData:
             f"SELECT run_id FROM runs WHERE tenant = ? AND run_id = job_id AND status NOT IN ({ended})"  # noqa: S608
             " AND run_id > ? ORDER BY run_id LIMIT ?"
         )
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             found = connection.execute(query, (tenant, cursor or "", self._page_size)).fetchall()
         ids = [str(row["run_id"]) for row in found]
         return Page(ids, ids[-1] if len(ids) == self._page_size else None)

@@ -18,7 +18,7 @@ class SqliteTokenStore:
 
     def find(self, token_hash: str) -> Token | None:
         query = f"SELECT {_COLUMNS} FROM api_tokens WHERE token_hash = :hash AND {_VALID}"  # noqa: S608 - column names
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             row = connection.execute(query, {"hash": token_hash, "now": self._clock.now()}).fetchone()
         return None if row is None else _to_token(row)
 
@@ -36,7 +36,7 @@ class SqliteTokenStore:
         )
         # One token more than the page shows whether there is another page.
         wanted = {"cursor": cursor or "", "now": self._clock.now(), "tenant": tenant, "limit": limit + 1}
-        with self._database.transaction() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(query, wanted).fetchall()
         tokens = [_to_token(row) for row in rows[:limit]]
         return Page(tokens, tokens[-1].id if len(rows) > limit else None)

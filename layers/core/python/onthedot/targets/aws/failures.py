@@ -19,12 +19,11 @@ from botocore.exceptions import (
 
 from onthedot.engines.aws.errors import TRANSIENT, error_code
 from onthedot.ports import Answer, Call
-from onthedot.targets.answers import printable, refused, timed_out
+from onthedot.targets.answers import printable, refused, retry_after_seconds_ms, timed_out
 from onthedot.targets.aws.assumed_role import RoleNotAssumed
 from onthedot.targets.aws.clients import GarbledError
 
 MAX_ERROR: Final = 500
-MAX_RETRY_AFTER_SECONDS: Final = 24 * 60 * 60
 _TEMPORARY: Final = TRANSIENT | {
     "BandwidthLimitExceeded",
     "EC2ThrottledException",
@@ -83,18 +82,12 @@ def _answered(error: ClientError, temporary: frozenset[str]) -> Answer:
     metadata: Mapping[str, Any] = error.response.get("ResponseMetadata", {})
     status = int(metadata.get("HTTPStatusCode", 0))
     retryable = code in _TEMPORARY | temporary or status >= 500 or status in _TEMPORARY_STATUSES
+    wait = retry_after_seconds_ms(metadata.get("HTTPHeaders", {}).get("retry-after", ""))
     message = printable(str(error.response.get("Error", {}).get("Message") or ""), MAX_ERROR)
     return Answer(
         ok=False,
         error=f"{code}: {message}" if message else f"{code or status}",
         error_class=f"http_{status}" if not code or code.isdigit() else code,
         retryable=retryable,
-        retry_after_ms=_retry_after_ms(metadata.get("HTTPHeaders", {})) if retryable else None,
+        retry_after_ms=wait if retryable else None,
     )
-
-
-def _retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    seconds = headers.get("retry-after", "")
-    if not (seconds.isascii() and seconds.isdigit() and len(seconds) < 10):
-        return None
-    return min(int(seconds), MAX_RETRY_AFTER_SECONDS) * 1000

@@ -1,6 +1,5 @@
 """The reply of an HTTP target, and the answer that it means for the run."""
 
-import re
 import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,18 +8,16 @@ from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Final, cast
 
 from onthedot.ports import RESULT_BYTES, Answer
-from onthedot.targets.answers import printable, result_text
+from onthedot.targets.answers import MAX_RETRY_AFTER_MS, printable, result_text, retry_after_seconds_ms
 from onthedot.targets.http.redirects import REDIRECTS
 from onthedot.targets.http.wire import Wire
 
-MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 _MAX_EXCERPT: Final = 200
 _MAX_ERROR_BODY: Final = 4096
 """Bytes that are read of a body of which only an excerpt is shown."""
 _MAX_INTERIM: Final = 10
 _MAY_PASS: Final = frozenset({408, 425, 429})
 """4xx statuses whose cause may pass: the same request may succeed later."""
-_SECONDS: Final = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +103,14 @@ def judge(reply: Reply, now: int) -> Answer:
 
 
 def retry_after_ms(value: str, now: int) -> int | None:
-    """Return the wait that a `Retry-After` in seconds or as a date asks for. None if it is past or not readable."""
+    """Return the wait that a `Retry-After` in seconds or as a date asks for, at most MAX_RETRY_AFTER_MS.
+
+    None if it is past or not readable.
+    """
     value = value.strip()
-    wait = int(value) * 1000 if _SECONDS.fullmatch(value) else _until(value, now)
+    wait = retry_after_seconds_ms(value)
+    if wait is None:
+        wait = _until(value, now)
     return None if wait is None or wait < 0 else min(wait, MAX_RETRY_AFTER_MS)
 
 

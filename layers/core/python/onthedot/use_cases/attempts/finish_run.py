@@ -58,7 +58,8 @@ def finish_run(
         give_back_places(engine, run)
         return FENCED_OFF
     late = give_back_places(engine, run, accept)
-    finished = lifecycle.applied(run, move)
+    stored = outcome.run if isinstance(outcome, Moved) else None
+    finished = stored or lifecycle.applied(run, move)
     send_if_dispatched(engine, finished)
     notify_children(engine, finished)
     wake_late(engine, late, accept)

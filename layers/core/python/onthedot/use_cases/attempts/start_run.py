@@ -157,7 +157,7 @@ def _start(engine: Engine, message: RunMessage, worker_id: str, permit: Permit) 
     if current is None or current.status is not Status.RUNNING or current.attempt_token != permit.token:
         return _settle(engine, message, current, permit.at)
     now = engine.clock.now()
-    return _take_over(engine, current, now) if _is_too_late(current, now) else current
+    return take_over(engine, current, now) if _is_too_late(current, now) else current
 
 
 def _is_too_late(run: Record, now: int) -> bool:
@@ -174,7 +174,7 @@ def _settle(engine: Engine, message: RunMessage, current: Record | None, now: in
             flag_again(engine, current)
         return Done("stale")
     if current.status is Status.RUNNING and lifecycle.lease_is_over(current, now):
-        return _take_over(engine, current, now)
+        return take_over(engine, current, now)
     if current.status is Status.RUNNING:
         left = (current.lease_until or now) + lifecycle.CLOCK_MARGIN_MS - now
         return Redeliver(left + 1000, "another attempt is alive")
@@ -183,8 +183,8 @@ def _settle(engine: Engine, message: RunMessage, current: Record | None, now: in
     return Done(f"already {current.status}")
 
 
-def _take_over(engine: Engine, run: Record, now: int) -> Verdict:
-    """Declare lost an attempt whose lease is over, by the same move that the sweep would make."""
+def take_over(engine: Engine, run: Record, now: int) -> Verdict:
+    """Declare lost an attempt whose lease is over or whose process is gone, by the move that the sweep would make."""
     move = end_lost_attempt(engine, run, now, fresh_generation())
     lost = lifecycle.applied(run, move)
     outcome = engine.store.move(move)

@@ -1,9 +1,10 @@
-"""The leases of a worker on Lambda, which extends them in the run store itself."""
+"""The leases of a worker on Lambda or in a server, which extends them in the run store itself."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Record
@@ -19,12 +20,16 @@ class _StoredAttempt(RunningAttempt):
 
 
 class StoreLeases:
-    """The leases of all attempts of this process. Its threads live while there is an attempt.
+    """The leases of all attempts of this process. Its threads live while there is an attempt, or until `close`.
 
-    An attempt that is shorter than the heartbeat interval costs no write.
+    An attempt that is shorter than the heartbeat interval costs no write. With `lasting`, the threads of the first
+    attempt serve all later ones: a process that is never frozen need not start them again.
     """
 
-    def __init__(self, store: RunStore, clock: Clock, seconds: float = HEARTBEAT_SECONDS) -> None:
+    def __init__(
+        self, store: RunStore, clock: Clock, seconds: float = HEARTBEAT_SECONDS, *, lasting: bool = False
+    ) -> None:
+        self._lasting = lasting
         self._store = store
         self._clock = clock
         self._seconds = seconds
@@ -36,12 +41,17 @@ class StoreLeases:
     @contextmanager
     def keeping(self, run: Record, stop: Stop) -> Iterator[None]:
         """Keep the lease of a started run while this context lasts."""
-        attempt = _StoredAttempt(lease_end=(run.lease_until or self._clock.now()) / 1000, stop=stop, run=run)
-        self._add(attempt)
+        release = self.keep(run, stop)
         try:
             yield
         finally:
-            self._remove(attempt)
+            release()
+
+    def keep(self, run: Record, stop: Stop) -> Callable[[], None]:
+        """Keep the lease of a started run until the function is called that this returns."""
+        attempt = _StoredAttempt(lease_end=(run.lease_until or self._clock.now()) / 1000, stop=stop, run=run)
+        self._add(attempt)
+        return partial(self._remove, attempt)
 
     def _running(self) -> list[_StoredAttempt]:
         with self._lock:
@@ -67,6 +77,15 @@ class StoreLeases:
     def _remove(self, attempt: _StoredAttempt) -> None:
         with self._lock:
             self._attempts.remove(attempt)
-            if not self._attempts and self._threads is not None:
-                self._threads.end()
-                self._threads = None
+            if not self._attempts and not self._lasting:
+                self._end_threads()
+
+    def close(self) -> None:
+        """End the threads."""
+        with self._lock:
+            self._end_threads()
+
+    def _end_threads(self) -> None:
+        if self._threads is not None:
+            self._threads.end()
+            self._threads = None

@@ -41,7 +41,12 @@ def give_back_places(engine: Engine, run: Record, accept: Accept | None = None) 
 
 
 def wake_late(engine: Engine, gates: Sequence[GateId], accept: Accept | None = None) -> None:
-    """Try once more to wake a run at each of these gates, after a moment. This raises nothing."""
+    """Try once more to wake a run at each of these gates, after a moment. This raises nothing.
+
+    An index that never lags has shown all runs already.
+    """
+    if not engine.index_lags:
+        return
     if gates:
         engine.clock.sleep_until(engine.clock.now() + LAG_MS)
     for gate in gates:

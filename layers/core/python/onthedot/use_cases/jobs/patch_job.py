@@ -10,7 +10,7 @@ from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import next_fire
-from onthedot.domain.schedules.time_window import check_start, fire_time_problems
+from onthedot.domain.schedules.time_window import check_start, fire_time_problems, no_fire_problem
 from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
 from onthedot.ports import Engine
 from onthedot.use_cases.gates.check_gates import GateCheck
@@ -49,8 +49,8 @@ class JobPatch:
     priority: Priority | None = None
     at: int | None = None
     delay_ms: int | None = None
-    recurrence: Callable[[Recurrence, int], Recurrence] | None = None
-    """Makes the new recurrence from the present one and the present time. None: it stays."""
+    recurrence: Callable[[Recurrence, str, int], Recurrence] | None = None
+    """Makes the new recurrence from the present one, the job's id and the present time. None: it stays."""
     pattern: str | None = None
     """The new pattern, as JSON."""
     event_problems: Sequence[Problem] = ()
@@ -165,12 +165,12 @@ def _refuse_other_work(job: Record, patch: JobPatch) -> None:
 def _recurrence(job: Record, patch: JobPatch, now: int) -> Recurrence | None:
     if job.recurrence is None or patch.recurrence is None:
         return None
-    changed = patch.recurrence(job.recurrence, now)
+    changed = patch.recurrence(job.recurrence, job.job_id, now)
     check_start(changed.schedule, now)
     stamped = job.stamped or 0
     if "max_runs" in patch.fields and changed.max_runs is not None and changed.max_runs <= stamped:
         message = f"is no more than the {stamped} runs that there are; give more, or cancel the job"
         raise InvalidRequest(Problem("max_runs", message))
     if next_fire(changed.schedule, now) is None:
-        raise InvalidRequest(Problem("end_at", "leaves no fire time; give a later one"))
+        raise InvalidRequest(no_fire_problem(changed.schedule, now))
     return changed

@@ -3,14 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
-from onthedot.domain.errors import IdempotencyConflict, InvalidRequest, Problem
+from onthedot.domain.errors import IdempotencyConflict, InvalidRequest
 from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
 from onthedot.domain.runs.dependencies import OnParentFailure, waiting
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of
 from onthedot.domain.runs.start_window import last_start
-from onthedot.domain.schedules.recurrence import Recurrence
+from onthedot.domain.schedules.recurrence import Recurrence, with_expression
 from onthedot.domain.schedules.schedule import next_fire
+from onthedot.domain.schedules.spread import plain_expression
+from onthedot.domain.schedules.time_window import no_fire_problem
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Engine
 from onthedot.schema import listed_under
@@ -33,6 +35,8 @@ class JobRequest:
     pool: str | None = None
     """None: the smallest pool that fits."""
     recurrence: Recurrence | None = None
+    cron_with_h: str | None = None
+    """The cron expression as the client wrote it, if it has an `H`, which the job's id resolves."""
     pattern: str | None = None
     """The pattern of the events that the job waits for, as JSON."""
     at: int | None = None
@@ -142,16 +146,19 @@ def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, no
             "slot": placed.slot,
             "start_by": last_start(fire_at, request.start_within_seconds),
         }
-    first = next_fire(request.recurrence.schedule, now)
+    recurrence = request.recurrence
+    if request.cron_with_h is not None:
+        recurrence = with_expression(recurrence, plain_expression(request.cron_with_h, job_id))
+    first = next_fire(recurrence.schedule, now)
     if first is None:
-        raise InvalidRequest(Problem("end_at", "leaves no fire time; give a later one"))
+        raise InvalidRequest(no_fire_problem(recurrence.schedule, now))
     return {
         "nominal_at": first,
         "fire_at": first,
         "status": Status.ACTIVE,
         "slot": fire_slot(shard_of(job_id, engine.deployment.shards), first, now),
         "kind": Kind.RECURRING,
-        "recurrence": request.recurrence,
+        "recurrence": recurrence,
         "schedule_version": 1,
         "scheduled_since": first,
         "accounted_until": now,

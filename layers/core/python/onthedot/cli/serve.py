@@ -1,0 +1,119 @@
+"""`onthedot serve`: the whole scheduler in one process, without AWS."""
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from onthedot.cli.work.worker_log import set_up_logging
+from onthedot.domain.targets import allow_list
+from onthedot.serve.home import BadPlace, home_from, port_from
+from onthedot.worker.target_factories import TargetOptions
+
+if TYPE_CHECKING:
+    from onthedot.serve.server import Ready, ServeOptions
+
+
+@click.command()
+@click.option(
+    "--data", metavar="PATH", help="Folder of the data, or a file that ends in .db.  [default: .onthedot/serve]"
+)
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: ONTHEDOT_PORT, or 4566]")
+@click.option(
+    "--concurrency",
+    default=32,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="How many runs at the same time.",
+)
+@click.option("--app", metavar="MODULE", help="Run the @job handlers of this module, found from the current directory.")
+@click.option("--shell", is_flag=True, help="Run the programs that jobs name, as this user.")
+@click.option(
+    "--token", envvar="ONTHEDOT_SERVE_TOKEN", metavar="TOKEN", help="The admin's token.  [default: the last one]"
+)
+@click.option(
+    "--allow", metavar="FILE", type=click.File(), help="JSON with the functions and AWS calls that jobs may name."
+)
+@click.option(
+    "--allow-private/--refuse-private",
+    default=None,
+    help="Whether jobs may call loopback and private addresses.  [default: only if --host is a loopback address]",
+)
+@click.option(
+    "--grace",
+    default=25.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="Seconds that runs get to finish after a stop signal.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Log JSON lines, and print the place of the API as JSON.")
+def serve(**options: Any) -> None:
+    """Run the whole scheduler in one process.
+
+    All data is in one SQLite file. A job that was accepted is on disk. ONTHEDOT_HOME chooses the folder of data and of
+    `local.json`, by which the other commands find the server.
+
+    \b
+    Example:
+      onthedot serve --app my_app.jobs --port 4600
+    """
+    from onthedot.serve.server import serve as run  # noqa: PLC0415 - needs the packages of an extra
+
+    as_json = bool(options.pop("as_json"))
+    set_up_logging(as_json=as_json)
+    try:
+        run(_options(**options), lambda ready: _show(ready, as_json=as_json))
+    except BadPlace as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _options(  # noqa: PLR0917 - one parameter for each option
+    data: str | None,
+    host: str,
+    port: int | None,
+    concurrency: int,
+    app: str | None,
+    shell: bool,
+    token: str | None,
+    allow: Any,
+    allow_private: bool | None,
+    grace: float,
+) -> "ServeOptions":
+    from onthedot.serve.server import ServeOptions, is_loopback  # noqa: PLC0415 - as above
+
+    if token is not None and (len(token) < 16 or not (token.isascii() and token.isprintable()) or " " in token):
+        raise click.UsageError("--token needs at least 16 characters, without spaces")
+    private = is_loopback(host) if allow_private is None else allow_private
+    return ServeOptions(
+        home_from(os.environ, data),
+        host,
+        port_from(os.environ) if port is None else port,
+        concurrency,
+        grace,
+        token,
+        TargetOptions(allow_private=private, shell=shell, app=app),
+        _allow_list(allow),
+    )
+
+
+def _allow_list(file: Any) -> allow_list.AllowList:
+    if file is None:
+        return allow_list.AllowList()
+    try:
+        return allow_list.from_json(json.load(file))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise click.UsageError(f"--allow: {file.name} is no allow-list: {error}") from error
+
+
+def _show(ready: "Ready", *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"action": "ready", "api_url": ready.url, "token": ready.token, "pid": os.getpid()}))
+        return
+    console = Console(highlight=False)
+    console.print("[bold]onthedot[/] serves at", f"[cyan]{ready.url}[/]", soft_wrap=True)
+    console.print("  token", ready.token, soft_wrap=True)
+    console.print("  durable: a job that was accepted is on disk (synchronous=FULL, shared commits)", style="dim")
+    console.print("  Ctrl-C stops it; running jobs get time to finish", style="dim")

@@ -1,0 +1,194 @@
+"""The run queues of a server: messages in memory, which arrive at the millisecond.
+
+A message only points at a run, and the run is on disk. So the messages of a process that dies are lost without harm: at
+its start the next process sends the runs in watch slots again. A message that is sent in a transaction arrives when
+the transaction is on disk.
+"""
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from onthedot.domain.runs.queue_names import queue_key
+from onthedot.domain.runs.records import Priority
+from onthedot.domain.workers.pools import MOST_RECEIVES, PoolKind
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.messages import MAX_HIDE_SECONDS, Counts
+from onthedot.ports import Clock, Deadline, Received, RunMessage
+from onthedot.schema import PRIORITIES
+
+MAX_MESSAGES: Final = 10
+LONGEST_PAUSE_MS: Final = 30_000
+"""The longest wait without a look at the clock, which may be set ahead."""
+_RECEIVES: Final = MOST_RECEIVES[PoolKind.PULL]
+
+
+@dataclass(slots=True)
+class _Letter:
+    """A message in a queue."""
+
+    message: RunMessage
+    visible_at: int
+    receives: int = 0
+    is_gone: bool = False
+    """Whether it was deleted. The heap still has it."""
+
+
+class _Queue:
+    """The messages of one pool and priority by the time at which they can be received."""
+
+    def __init__(self) -> None:
+        self.heap: list[tuple[int, int, _Letter]] = []
+        self.hidden: dict[str, _Letter] = {}
+        self.dead = 0
+
+    def first(self) -> _Letter | None:
+        """Return the message that can be received first."""
+        while self.heap:
+            visible_at, _, letter = self.heap[0]
+            if not letter.is_gone and letter.visible_at == visible_at:
+                return letter
+            heapq.heappop(self.heap)
+        return None
+
+
+class LiveQueues:
+    """A `RunQueues` in the memory of one process, for all its threads."""
+
+    def __init__(self, database: Database, clock: Clock, max_receives: int = _RECEIVES) -> None:
+        self._database = database
+        self._clock = clock
+        self._max_receives = max_receives
+        self._changed = threading.Condition()
+        self._queues: dict[str, _Queue] = {}
+        self._numbers = itertools.count()
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:  # noqa: ARG002
+        """Send messages, when the open transaction is on disk. Each arrives at its fire time."""
+        self._database.after_commit(lambda: self._put(messages))
+        return ()
+
+    def receive(
+        self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0
+    ) -> Sequence[Received]:
+        """Return at most ten messages that are due. With `wait_ms`, wait for the first one."""
+        until = self._clock.now() + wait_ms
+        with self._changed:
+            while True:
+                received = self._receive(pool, priority, min(maximum, MAX_MESSAGES), visibility_ms)
+                now = self._clock.now()
+                if received or now >= until:
+                    return received
+                self._pause(min(until, self._next(pool, [priority]) or until), now)
+
+    def wait(self, pool: str, until: int, is_over: Callable[[], bool] = lambda: False) -> bool:
+        """Wait for a message of any queue of the pool. Return whether there is one, or False at the instant `until`.
+
+        Return False as well when `is_over` says so. `wake` makes all waiting threads ask it.
+        """
+        with self._changed:
+            while not is_over():
+                now = self._clock.now()
+                first = self._next(pool, PRIORITIES)
+                if first is not None and first <= now:
+                    return True
+                if now >= until:
+                    return False
+                self._pause(until if first is None else min(until, first), now)
+            return False
+
+    def wake(self) -> None:
+        """Let all threads that wait look again."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def delete(self, received: Received) -> None:
+        """Delete a message, unless it was received again since."""
+        with self._changed:
+            found = self._found(received)
+            if found is not None:
+                found[1].is_gone = True
+                del found[0].hidden[received.receipt]
+
+    def hide(self, received: Received, milliseconds: int) -> None:
+        """Give a received message back. It is visible again after this time."""
+        wait = min(max(milliseconds, 0), MAX_HIDE_SECONDS * 1000)
+        with self._changed:
+            found = self._found(received)
+            if found is not None and found[1].visible_at > self._clock.now():
+                self._post(found[0], found[1], self._clock.now() + wait)
+        self.wake()
+
+    def visible(self, pool: str, priority: Priority) -> int:
+        """Return the number of messages that can be received now."""
+        return self.counts(pool, priority).visible
+
+    def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        """Return for how long the first message could have been received, or None when there is none."""
+        now, first = self._clock.now(), self.next_visible_at(pool, priority)
+        return None if first is None or first > now else now - first
+
+    def next_visible_at(self, pool: str, priority: Priority) -> int | None:
+        """Return the time at which the first message can be received, or None when the queue is empty."""
+        with self._changed:
+            return self._next(pool, [priority])
+
+    def counts(self, pool: str, priority: Priority) -> Counts:
+        """Return the number of messages in each state."""
+        now = self._clock.now()
+        with self._changed:
+            queue = self._queue(pool, priority)
+            letters = [x for at, _, x in queue.heap if not x.is_gone and x.visible_at == at]
+            visible = sum(letter.visible_at <= now for letter in letters)
+            delayed = sum(letter.visible_at > now and letter.receives == 0 for letter in letters)
+            return Counts(visible, delayed, len(letters) - visible - delayed, queue.dead)
+
+    def _put(self, messages: Sequence[RunMessage]) -> None:
+        with self._changed:
+            for message in messages:
+                queue = self._queue(message.pool, message.priority)
+                self._post(queue, _Letter(message, message.fire_at), message.fire_at)
+        self.wake()
+
+    def _post(self, queue: _Queue, letter: _Letter, visible_at: int) -> None:
+        letter.visible_at = visible_at
+        heapq.heappush(queue.heap, (visible_at, next(self._numbers), letter))
+
+    def _receive(self, pool: str, priority: Priority, maximum: int, visibility_ms: int) -> list[Received]:
+        queue, now = self._queue(pool, priority), self._clock.now()
+        received: list[Received] = []
+        while len(received) < maximum and (letter := queue.first()) is not None and letter.visible_at <= now:
+            heapq.heappop(queue.heap)
+            queue.hidden.pop(_receipt(letter), None)
+            if letter.receives >= self._max_receives:
+                letter.is_gone = True
+                queue.dead += 1
+                continue
+            letter.receives += 1
+            receipt = _receipt(letter)
+            queue.hidden[receipt] = letter
+            self._post(queue, letter, now + visibility_ms)
+            received.append(Received(letter.message, receipt, letter.receives))
+        return received
+
+    def _found(self, received: Received) -> tuple[_Queue, _Letter] | None:
+        queue = self._queue(received.message.pool, received.message.priority)
+        letter = queue.hidden.get(received.receipt)
+        return None if letter is None else (queue, letter)
+
+    def _queue(self, pool: str, priority: Priority) -> _Queue:
+        return self._queues.setdefault(queue_key(pool, priority), _Queue())
+
+    def _next(self, pool: str, priorities: Sequence[Priority]) -> int | None:
+        firsts = (self._queue(pool, priority).first() for priority in priorities)
+        return min((letter.visible_at for letter in firsts if letter is not None), default=None)
+
+    def _pause(self, until: int, now: int) -> None:
+        self._changed.wait(min(max(until - now, 1), LONGEST_PAUSE_MS) / 1000)
+
+
+def _receipt(letter: _Letter) -> str:
+    return f"{id(letter):x}/{letter.receives}"

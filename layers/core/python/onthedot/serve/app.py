@@ -1,0 +1,140 @@
+"""The REST API behind an ASGI server: the same routes as on Lambda, with short writes gathered into shared commits."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from onthedot.api.core.errors import error_response, response_to
+from onthedot.api.core.http import Request, Response
+from onthedot.api.core.router import handle
+from onthedot.domain.errors import OnthedotError, Unavailable
+from onthedot.ports import Principal
+from onthedot.serve.known_tokens import KnownTokens
+from onthedot.serve.replies import Replies
+from onthedot.wiring.embedded import Embedded
+
+MOST_BODY: Final = 10 * 1024 * 1024
+"""Most bytes of a request, as on API Gateway."""
+BODY_SECONDS: Final = 30.0
+"""How long a client may take to send a request."""
+THREADS: Final = 16
+"""Requests that are not short writes, side by side."""
+LONG_POLLS: Final = 256
+"""Most pull workers that wait for a run at the same time. Others are answered at once."""
+_SHORT: Final = re.compile(r"/v1/jobs|/v1/executions/[^/]+/(?:complete|heartbeat)")
+"""The POSTs that write little and never wait. They run in the writer thread, and share its commits."""
+_LEASE: Final = re.compile(r"/v1/workers/[^/]+/lease")
+_MOST_SHORT: Final = 256 * 1024
+
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+_LOG: Final = logging.getLogger(__name__)
+
+
+class TooLarge(Exception):
+    """The request has more bytes than it may have."""
+
+
+class App:
+    """An ASGI application on an embedded engine."""
+
+    def __init__(self, embedded: Embedded, public_url: str) -> None:
+        self._embedded = embedded
+        self._public_url = public_url
+        self._tokens = KnownTokens(embedded.engine.tokens, embedded.engine.clock)
+        self._replies = Replies(embedded.writer)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
+        self._polls = ThreadPoolExecutor(LONG_POLLS, thread_name_prefix="lease")
+        self._polling = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await _body(receive)
+        except TooLarge:
+            response = error_response(413, "too_large", f"the request has more than {MOST_BODY} bytes")
+        except TimeoutError:
+            response = error_response(408, "timeout", f"the request did not arrive within {BODY_SECONDS:.0f} s")
+        else:
+            response = await self._answer(self._request(scope, body))
+        await _send(send, response)
+
+    def close(self) -> None:
+        """Begin no request any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._polls.shutdown(wait=False, cancel_futures=True)
+
+    def _request(self, scope: Scope, body: bytes) -> Request:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        return Request(
+            method=scope["method"],
+            path=_raw_path(scope),
+            query=query,
+            headers=headers,
+            body=body,
+            principal=self._principal(headers.get("authorization")),
+            public_url=self._public_url,
+        )
+
+    def _principal(self, authorization: str | None) -> Principal | None:
+        try:
+            return self._tokens.authenticate(authorization)
+        except Unavailable:
+            _LOG.exception("tokens_unreadable")
+            return None
+
+    async def _answer(self, request: Request) -> Response:
+        engine = self._embedded.engine
+        if request.method == "POST" and len(request.body) <= _MOST_SHORT and _SHORT.fullmatch(request.path):
+            try:
+                return await self._replies.of(lambda: handle(engine, request))
+            except OnthedotError as error:
+                return response_to(error) or error_response(503, "unavailable", str(error))
+        loop = asyncio.get_running_loop()
+        if _LEASE.fullmatch(request.path) and self._polling < LONG_POLLS:
+            self._polling += 1
+            try:
+                return await loop.run_in_executor(self._polls, handle, engine, request)
+            finally:
+                self._polling -= 1
+        return await loop.run_in_executor(self._threads, handle, engine, request)
+
+
+def _raw_path(scope: Scope) -> str:
+    """Return the path as it was sent: the route decodes the text of a user in it."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    return raw.partition(b"?")[0].decode("latin-1")
+
+
+async def _body(receive: Receive) -> bytes:
+    message = await receive()
+    content: bytes = message.get("body", b"")
+    if not message.get("more_body") and len(content) <= MOST_BODY:
+        return content
+    chunks, size = [content], len(content)
+    while message.get("more_body"):
+        if size > MOST_BODY:
+            raise TooLarge
+        message = await receive()
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+    if size > MOST_BODY:
+        raise TooLarge
+    return b"".join(chunks)
+
+
+async def _send(send: Send, response: Response) -> None:
+    content = response.text.encode("utf-8", "surrogatepass")
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
+    headers.append((b"content-length", str(len(content)).encode()))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

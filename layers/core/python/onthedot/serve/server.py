@@ -1,0 +1,180 @@
+"""Put the parts of a server together, and run them until a signal comes."""
+
+import ipaddress
+import logging
+import os
+import socket
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from onthedot.domain.targets.allow_list import AllowList
+from onthedot.ports import Engine, Performer, Principal, Token
+from onthedot.serve.app import App
+from onthedot.serve.clocks import ServerClock
+from onthedot.serve.home import BadPlace, ServeHome
+from onthedot.serve.http_server import HttpServer, listen
+from onthedot.serve.recovery import recover
+from onthedot.serve.ticks import Ticks
+from onthedot.serve.worker import PREFIX, EmbeddedWorker
+from onthedot.targets.router import TargetRouter
+from onthedot.use_cases.access.tokens import authenticate, create_token, token_hash
+from onthedot.wiring.embedded import BadFile, Database, Embedded, embedded, owned_database, server_deployment
+from onthedot.worker import target_factories
+
+_LOG: Final = logging.getLogger(__name__)
+LOCAL_USER: Final = Principal(tenant="local", role="admin", name="serve")
+_CPUS: Final = 1.0
+_MEMORY_MB: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """The options of a server."""
+
+    home: ServeHome
+    host: str
+    port: int
+    concurrency: int
+    grace: float
+    token: str | None
+    """The token of the admin. None: the one of the last start, or a new one."""
+    targets: target_factories.TargetOptions
+    allow_list: AllowList
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A server that answers."""
+
+    url: str
+    token: str
+
+
+def serve(options: ServeOptions, on_ready: Callable[[Ready], None]) -> None:
+    """Run a server until a signal comes. Raise BadPlace when its data or its port cannot be used."""
+    with ExitStack() as stack:
+        options.home.prepare()
+        listener = stack.enter_context(_listening(options))
+        clock = ServerClock()
+        made = _engine_factories(options)
+        deployment = server_deployment(
+            [*target_factories.factories(options.targets, clock), *made, "workflow"],
+            options.allow_list,
+            cpus=_CPUS,
+            memory_mb=_MEMORY_MB,
+        )
+        database = stack.enter_context(_database(options))
+        parts = embedded(database, clock, deployment)
+        stack.callback(parts.close)
+        clock.keep_awake(parts.writer.thread)
+        token = _token(parts.engine, options)
+        worker = EmbeddedWorker(parts, _performer(parts.engine, options, made), _worker_id(), options.concurrency)
+        ready = Ready(_url(options.host, listener), token)
+        app = App(parts, ready.url)
+        server = HttpServer(app, partial(_ready, options, ready, on_ready))
+        with _working(parts, worker, options.grace):
+            server.serve_on(listener)
+            app.close()
+
+
+@contextmanager
+def _working(parts: Embedded, worker: EmbeddedWorker, grace: float) -> Iterator[None]:
+    """Start all threads, and end them in order: first what begins work, last what stores it."""
+    _LOG.info("recovered", extra=recover(parts))
+    ticks = Ticks(parts)
+    worker.start()
+    ticks.start()
+    try:
+        yield
+    finally:
+        ticks.stop()
+        worker.stop(grace)
+
+
+def _ready(options: ServeOptions, ready: Ready, on_ready: Callable[[Ready], None]) -> None:
+    options.home.describe(ready.url, ready.token)
+    on_ready(ready)
+
+
+def _listening(options: ServeOptions) -> socket.socket:
+    try:
+        return listen(options.host, options.port)
+    except (OSError, OverflowError) as error:
+        place = f"{options.host}:{options.port}"
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadPlace(f"cannot listen at {place}: {why}; choose another with --port or ONTHEDOT_PORT") from error
+
+
+@contextmanager
+def _database(options: ServeOptions) -> Iterator[Database]:
+    with ExitStack() as stack:
+        try:
+            database = stack.enter_context(owned_database(options.home.data))
+        except BadFile as error:
+            raise BadPlace(str(error)) from error
+        yield database
+
+
+def _engine_factories(options: ServeOptions) -> Mapping[str, Callable[[Engine], Callable[[], Performer]]]:
+    """Return the factories of targets that need the engine: calls of AWS, where the allow-list has some."""
+    allowed = options.allow_list
+    if not (allowed.functions or allowed.calls):
+        return {}
+
+    def factory(kind: str, engine: Engine) -> Callable[[], Performer]:
+        from onthedot.wiring.workers import aws_factories  # noqa: PLC0415 - needs the AWS packages
+
+        return aws_factories(engine, "")[kind]
+
+    return {kind: partial(factory, kind) for kind in ("lambda", "aws")}
+
+
+def _performer(
+    engine: Engine, options: ServeOptions, made: Mapping[str, Callable[[Engine], Callable[[], Performer]]]
+) -> TargetRouter:
+    return TargetRouter(
+        {
+            **target_factories.factories(options.targets, engine.clock),
+            **target_factories.engine_factories(engine),
+            **{kind: factory(engine) for kind, factory in made.items()},
+        }
+    )
+
+
+def _token(engine: Engine, options: ServeOptions) -> str:
+    """Return the admin's token: the one that was asked for, the one of the last start, or a new one."""
+    if options.token is not None:
+        if engine.tokens.find(token_hash(options.token)) is None:
+            identity = f"tok_{token_hash(options.token)[:12]}"
+            engine.tokens.add(token_hash(options.token), Token(identity, LOCAL_USER, engine.clock.now(), None))
+        return options.token
+    before = options.home.token()
+    if before is not None:
+        principal = authenticate(engine.tokens, f"Bearer {before}")
+        if principal is not None and principal.role == LOCAL_USER.role:
+            return before
+    return create_token(engine.tokens, engine.clock, LOCAL_USER)[0]
+
+
+def _worker_id() -> str:
+    return f"{PREFIX}{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+def _url(host: str, listener: socket.socket) -> str:
+    port = listener.getsockname()[1]
+    shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches a server at this host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

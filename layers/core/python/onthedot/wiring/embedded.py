@@ -1,0 +1,105 @@
+"""The embedded engine of a server: one SQLite file, queues in memory, and the pools of one process."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from onthedot.domain.deployment import Deployment
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.targets.allow_list import AllowList
+from onthedot.domain.workers.pools import LONGEST_PULL, Pool, PoolKind, Pools
+from onthedot.engines.caches import CachedGates, CachedLimits, CachedSigning
+from onthedot.engines.sqlite.blobs import SqliteBlobs
+from onthedot.engines.sqlite.database import Database, NewerFile
+from onthedot.engines.sqlite.file_lock import AlreadyServed, FileLock
+from onthedot.engines.sqlite.group_commit import GroupCommit
+from onthedot.engines.sqlite.live_queues import LiveQueues
+from onthedot.engines.sqlite.progress import SqliteProgressStore
+from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.ports import Clock, Engine
+from onthedot.schema import DEFAULT_POOL
+from onthedot.wiring.sqlite import SqliteEngine
+
+__all__ = ["BadFile", "Database", "Embedded", "GroupCommit", "embedded", "owned_database", "server_deployment"]
+
+SHARDS: Final = 1
+"""Shards spread writes over the partitions of a table. A file has none."""
+LOOKAHEAD: Final = 1
+HISTORY_DAYS: Final = 30
+_PULLED: Final = frozenset({"http", "grpc", "shell", "python"})
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The parts of the embedded engine that a server needs."""
+
+    engine: Engine
+    database: Database
+    writer: GroupCommit
+    queues: LiveQueues
+    progress: SqliteProgressStore
+    runs: SqliteRunStore
+    blobs: SqliteBlobs
+
+    def close(self) -> None:
+        """Commit all that was submitted, and close the file."""
+        self.writer.close()
+        self.database.close()
+
+
+class BadFile(Exception):
+    """A file cannot be served. The message says why."""
+
+
+@contextmanager
+def owned_database(path: Path) -> Iterator[Database]:
+    """Open a file for this process alone, and close it at the end. Raise BadFile."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(FileLock(path))
+            database = stack.enter_context(Database(path))
+        except (AlreadyServed, NewerFile) as error:
+            raise BadFile(str(error)) from error
+        except Unavailable as error:
+            raise BadFile(f"{path} cannot be opened: {error}") from error
+        except OSError as error:
+            raise BadFile(f"{path} cannot be opened: {error.strerror}") from error
+        yield database
+
+
+def embedded(database: Database, clock: Clock, deployment: Deployment) -> Embedded:
+    """Return the engine of a server on this database."""
+    made = SqliteEngine.on(database, clock, deployment)
+    queues = LiveQueues(database, clock)
+    engine = replace(
+        made.engine,
+        queues=queues,
+        limits=CachedLimits(made.limits, clock),
+        gates=CachedGates(made.gates, clock),
+        signing=CachedSigning(made.signing, clock),
+        index_lags=False,
+    )
+    runs = SqliteRunStore(database, clock)
+    return Embedded(engine, database, GroupCommit(database), queues, made.progress, runs, made.blobs)
+
+
+def server_deployment(types: Iterable[str], allow_list: AllowList, *, cpus: float, memory_mb: int) -> Deployment:
+    """Return the parameters of a server that performs these target types itself.
+
+    All other types, and runs with larger requirements, wait for pull workers.
+    """
+    able = frozenset(types)
+    pools = (
+        Pool(DEFAULT_POOL, PoolKind.PUSH, able, cpu=cpus, memory_mb=memory_mb, longest_seconds=LONGEST_PULL),
+        Pool(
+            "pull",
+            PoolKind.PULL,
+            _PULLED,
+            cpu=max(64.0, cpus + 1),
+            memory_mb=max(1 << 20, memory_mb + 1),
+            longest_seconds=LONGEST_PULL,
+        ),
+    )
+    return Deployment(SHARDS, LOOKAHEAD, HISTORY_DAYS, pools=Pools(pools), allow_list=allow_list)
