@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from onthedot.cli.text import printable, short
@@ -58,8 +58,11 @@ def limits_text(shown: Mapping[str, Any]) -> str:
     return ", ".join([*(parts or ["no limit"]), *([] if state == "open" else [state])])
 
 
-def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], otherwise: str) -> None:
-    """Print rows below a header. Without rows, print a sentence to stderr."""
+def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], otherwise: str, *, one_line: bool = False) -> None:
+    """Print rows below a header. Without rows, print a sentence to stderr.
+
+    With `one_line` a row on a terminal is never broken: its longest cells are cut.
+    """
     if not rows:
         click.echo(otherwise, err=True)
         return
@@ -69,7 +72,8 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], otherwise: 
         for line in (header, *shown):
             click.echo("\t".join(line))
         return
-    table = Table(*header, box=box.SIMPLE)
+    columns = (Column(name, no_wrap=one_line, overflow="ellipsis" if one_line else "fold") for name in header)
+    table = Table(*columns, box=box.SIMPLE, padding=(0, 2, 0, 0) if one_line else (0, 1))
     for row in shown:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
