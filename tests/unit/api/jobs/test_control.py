@@ -97,6 +97,14 @@ def test_a_backfill_takes_its_limit_and_priority(api: Api) -> None:
     assert api.get(f"/v1/executions/{done['executions'][0]}").body["priority"] == "HIGH"
 
 
+def test_a_backfill_goes_on_from_the_first_time_that_is_left(api: Api) -> None:
+    job_id = api.job(cron="* * * * *")
+    first = backfill(api, job_id, **WINDOW, limit=2).body
+    assert (first["left"], first["next_from"]) == (3, "2026-03-01T11:02:00.000Z")
+    rest = backfill(api, job_id, **{**WINDOW, "from": first["next_from"]}).body
+    assert (rest["created"], rest["existing"], rest["left"], rest["next_from"]) == (3, 0, 0, None)
+
+
 def test_only_a_recurring_job_is_backfilled(api: Api) -> None:
     assert backfill(api, api.job(), **WINDOW).status == 409
 

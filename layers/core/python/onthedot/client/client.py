@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
 from onthedot.client import operations, requests
 from onthedot.client.answers import Execution, Explanation, FireTime, Job, Workflow
@@ -12,11 +12,9 @@ from onthedot.client.errors import ClientError
 from onthedot.client.operations import Backfilled, Forecast, Health, Redriven, Worker
 from onthedot.client.options import JobOptions, PreviewOptions, Time, WorkflowOptions
 from onthedot.client.place import find_place
-from onthedot.client.requests import Operation
+from onthedot.client.requests import Answer, Operation
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 from onthedot.client.trying import TRIES, Answered, Trying
-
-Answer = TypeVar("Answer")
 
 
 class Client:

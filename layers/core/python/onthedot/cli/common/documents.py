@@ -39,6 +39,16 @@ class NoAnswer(click.ClickException):
     exit_code = 5
 
 
+class Id(click.ParamType[str]):
+    """An id. An empty one would call another path."""
+
+    name = "ID"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the id. Fail when it is empty, as an unset variable of a script gives it."""
+        return str(value) or self.fail("is empty; give an id", param, ctx)
+
+
 class Documents:
     """The API at one place. `missing` is the sentence for an answer that there is no such thing."""
 

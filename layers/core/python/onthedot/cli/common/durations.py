@@ -10,8 +10,8 @@ _PART: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([smhdw])", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,12}(?:\.\d{1,9})?", re.ASCII)
 HOW: Final = "give seconds, or numbers with s, m, h, d or w, such as 90, 10m or 1h30m"
 _WORDS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
-_ENOUGH: Final = 1.5
-"""A unit is used from one and a half of it on."""
+_ENOUGH: Final = 2
+"""A unit is used from two of it on, so that the rounding hides little."""
 
 
 def read_duration(text: str) -> float:

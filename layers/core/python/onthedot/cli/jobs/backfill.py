@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job, print_document
+from onthedot.cli.common.documents import Documents, Id, missing_job, print_document
 from onthedot.cli.common.moments import this_moment
 from onthedot.cli.common.progress import progress
 from onthedot.cli.common.when import read_past
@@ -15,12 +15,12 @@ from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
 from onthedot.client import operations
 
-AT_ONCE: Final = 100
+AT_ONCE: Final = 500
 """Fire times of one call, so that the progress moves."""
 
 
 @click.command()
-@click.argument("job_id")
+@click.argument("job_id", type=Id())
 @click.option(
     "--from", "start", required=True, metavar="WHEN", help="Start of the window: 12h for 12 hours ago, or a time."
 )

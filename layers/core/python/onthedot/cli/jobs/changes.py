@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job, print_document
+from onthedot.cli.common.documents import Documents, Id, missing_job, print_document
 from onthedot.cli.common.moments import in_full, read_moment, this_moment
 from onthedot.cli.limit_text import json_option, print_next
 from onthedot.cli.text import printable
@@ -13,7 +13,7 @@ from onthedot.cli.where import api_options
 from onthedot.client import requests
 from onthedot.client.requests import Operation
 
-job_ids = click.argument("job_ids", metavar="JOB_ID...", nargs=-1, required=True)
+job_ids = click.argument("job_ids", metavar="JOB_ID...", nargs=-1, required=True, type=Id())
 
 
 @click.command()

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
-from onthedot.cli.common.documents import Documents, missing_job, print_document
+from onthedot.cli.common.documents import Documents, Id, missing_job, print_document
 from onthedot.cli.common.moments import cell, read_moment, this_moment
 from onthedot.cli.limit_text import json_option, print_next, print_rows
 from onthedot.cli.text import printable
@@ -23,7 +23,7 @@ STATUSES: Final = (
 
 
 @click.command()
-@click.argument("job_id")
+@click.argument("job_id", type=Id())
 @click.option("--status", type=click.Choice(STATUSES, case_sensitive=False), help="Only those with this status.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Most that are listed.")
 @api_options

@@ -2,7 +2,7 @@
 
 import click
 
-from onthedot.cli.common.documents import Documents, missing_job, print_document
+from onthedot.cli.common.documents import Documents, Id, missing_job, print_document
 from onthedot.cli.limit_text import json_option, print_next
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
@@ -10,7 +10,7 @@ from onthedot.client import requests
 
 
 @click.command()
-@click.argument("job_id")
+@click.argument("job_id", type=Id())
 @api_options
 @json_option
 def run(job_id: str, url: str | None, token: str | None, as_json: bool) -> None:

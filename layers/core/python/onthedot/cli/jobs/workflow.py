@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
-from onthedot.cli.common.documents import Documents, print_document
+from onthedot.cli.common.documents import Documents, Id, print_document
 from onthedot.cli.common.moments import cell, this_moment
 from onthedot.cli.jobs.schedule_options import read_json
 from onthedot.cli.limit_text import json_option, print_next, print_rows
@@ -58,7 +58,7 @@ def start(document: str, url: str | None, token: str | None, as_json: bool) -> N
 
 
 @workflow.command("show")
-@click.argument("workflow_id")
+@click.argument("workflow_id", type=Id())
 @api_options
 @json_option
 def show(workflow_id: str, url: str | None, token: str | None, as_json: bool) -> None:

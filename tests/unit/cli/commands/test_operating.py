@@ -1,0 +1,231 @@
+"""`onthedot dead-letters`, `redrive`, `workers`, `doctor` and `completion`."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from click.testing import CliRunner, Result
+
+from onthedot.cli.jobs.executions import COLUMNS
+from onthedot.cli.main import main
+from onthedot.cli.operations import redrive as redrives
+from tests.unit.api.kit import SHELL, Api, a_worker
+from tests.unit.cli.commands.conftest import Command, Script
+from tests.unit.client.scripted import REFUSED, a_refusal, a_reply
+from tests.unit.worker.world import TOKEN, ApiServer
+
+HEALTHY = {"status": "ok", "version": "1", "time": "", "last_tick": None, "tick_age_seconds": 5}
+
+
+def failed_jobs(api: Api, count: int) -> list[str]:
+    """Return jobs that failed for good, one each second, the latest first."""
+    worker = a_worker(api, resources={"slots": 10})
+    ids = []
+    for number in range(count):
+        ids.append(api.job(target=SHELL, retry={"max_retries": 0}))
+        worker.complete(worker.take(), "FAILED", error=f"boom {number}")
+        api.world.clock.advance(1)
+    return ids[::-1]
+
+
+def dead(api: Api) -> list[str]:
+    return [one["execution_id"] for one in api.get("/v1/dead-letters").body["dead_letters"]]
+
+
+def rows(result: Result) -> list[list[str]]:
+    header, *found = [line.split("\t") for line in result.stdout.splitlines()]
+    assert header == list(COLUMNS)
+    return found
+
+
+def test_dead_letters_are_listed_the_latest_first(api: Api, onthedot: Command) -> None:
+    jobs = failed_jobs(api, 3)
+    result = onthedot("dead-letters", "--limit", "2")
+    assert [row[5] for row in rows(result)] == jobs[:2]
+    assert "onthedot redrive" in result.stderr
+    lines = onthedot("dead-letters", "--job", jobs[2], "--json").stdout.splitlines()
+    assert [json.loads(line)["job_id"] for line in lines] == [jobs[2]]
+
+
+def test_dead_letters_of_the_latest_time(api: Api, onthedot: Command) -> None:
+    failed_jobs(api, 2)
+    assert len(rows(onthedot("dead-letters", "--since", "12h"))) == 2
+
+
+def test_no_dead_letter(api: Api, onthedot: Command) -> None:
+    result = onthedot("dead-letters")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "There is no such dead letter." in result.stderr
+
+
+def test_an_old_dead_letter_ends_the_list(script: Script, onthedot: Command) -> None:
+    one = {"execution_id": "job_1", "job_id": "job_1", "status": "FAILED"}
+    new, old = {**one, "finished_at": "2999-01-01T00:00:00.000Z"}, {**one, "finished_at": "2020-01-01T00:00:00.000Z"}
+    transport = script(a_reply({"dead_letters": [new, old], "next_cursor": "c"}))
+    assert len(onthedot("dead-letters", "--since", "1h", "--json").stdout.splitlines()) == 1
+    assert len(transport.sent) == 1, "older pages are not read"
+
+
+def test_a_dry_run_shows_and_changes_nothing(api: Api, onthedot: Command) -> None:
+    jobs = failed_jobs(api, 2)
+    result = onthedot("redrive", "--since", "12h", "--dry-run")
+    assert result.exit_code == 0
+    assert [row[5] for row in rows(result)] == jobs
+    assert "Would run 2 runs again." in result.stderr
+    assert len(onthedot("redrive", "--all", "--dry-run", "--json").stdout.splitlines()) == 2
+    assert dead(api) == jobs
+
+
+def test_a_redrive_asks_first(api: Api, onthedot: Command) -> None:
+    jobs = failed_jobs(api, 2)
+    refused = onthedot("redrive", "--all", typed="n\n")
+    assert (refused.exit_code, refused.stdout, dead(api)) == (1, "", jobs)
+    assert "Run 2 runs again?" in refused.stderr
+    assert onthedot("redrive", "--all", typed="").exit_code == 1, "a pipe that says nothing is no yes"
+    done = onthedot("redrive", "--all", typed="y\n")
+    assert (done.exit_code, done.stdout, dead(api)) == (0, "2 runs start again.\n", [])
+
+
+def test_a_redrive_of_one_job_and_by_ids(api: Api, onthedot: Command) -> None:
+    jobs = failed_jobs(api, 3)
+    assert onthedot("redrive", "--job", jobs[0], "--yes").stdout == "1 run starts again.\n"
+    assert dead(api) == jobs[1:]
+    answer = json.loads(onthedot("redrive", jobs[1], "--yes", "--json").stdout)
+    assert (answer["redriven"], dead(api)) == (1, jobs[2:])
+
+
+def test_a_redrive_works_in_parts(api: Api, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redrives, "AT_ONCE", 2)
+    failed_jobs(api, 3)
+    answers = [json.loads(line) for line in onthedot("redrive", "--all", "--yes", "--json").stdout.splitlines()]
+    assert [one["redriven"] for one in answers] == [2, 1]
+
+
+def test_an_execution_that_does_not_run_again_is_named(api: Api, onthedot: Command) -> None:
+    (job,) = failed_jobs(api, 1)
+    result = onthedot("redrive", job, "job_none", "--yes")
+    assert (result.exit_code, result.stdout) == (1, "1 run starts again.\n")
+    assert "job_none does not run again: " in result.stderr
+
+
+def test_an_undecided_one_is_named(script: Script, onthedot: Command) -> None:
+    undecided = [{"id": "job_1", "reason": "no answer"}]
+    script(a_reply({"redriven": 0, "refused": [], "undecided": undecided, "left": False}, 202))
+    result = onthedot("redrive", "job_1", "--yes", "--json")
+    assert result.exit_code == 1
+    assert "job_1 may run again: no answer" in result.stderr
+
+
+def test_nothing_to_run_again(api: Api, onthedot: Command) -> None:
+    result = onthedot("redrive", "--all")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "Nothing runs again.\n")
+
+
+@pytest.mark.parametrize("options", [[], ["job_1", "--all"], ["--all", "--since", "1h"]])
+def test_a_redrive_must_say_which(options: list[str], script: Script, onthedot: Command) -> None:
+    transport = script()
+    result = onthedot("redrive", *options)
+    assert result.exit_code == 2
+    assert "say which" in result.stderr
+    assert transport.sent == []
+
+
+def test_workers_are_listed(api: Api, onthedot: Command) -> None:
+    assert "onthedot worker --pool" in onthedot("workers").stderr
+    a_worker(api, resources={"slots": 10})
+    header, row = [line.split("\t") for line in onthedot("workers").stdout.splitlines()]
+    assert header[0] == "WORKER"
+    assert row[2:4] == ["ACTIVE", "0 of 10"]
+    lines = onthedot("workers", "--status", "active", "--json").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == api.get("/v1/workers").body["workers"]
+    assert onthedot("workers", "--status", "lost", "--json").stdout == ""
+
+
+def findings(result: Result) -> dict[str, str]:
+    return {one["check"]: one["state"] for one in json.loads(result.stdout)["findings"]}
+
+
+def test_a_healthy_stack(api: Api, onthedot: Command) -> None:
+    result = onthedot("doctor")
+    assert result.exit_code == 0
+    assert [line[0] for line in result.stdout.splitlines()] == ["✓"] * 5
+    assert json.loads(onthedot("doctor", "--json").stdout)["ok"] is True
+
+
+def test_dead_letters_are_a_notice(api: Api, onthedot: Command) -> None:
+    failed_jobs(api, 1)
+    result = onthedot("doctor")
+    assert result.exit_code == 0
+    assert "! 1 dead letter in the last hour" in result.stdout
+    assert "onthedot dead-letters" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("age", "words"), [(600, "the last tick was 10 minutes ago"), (None, "the scheduler is late: no tick is known")]
+)
+def test_a_scheduler_that_is_late_is_wrong(age: int | None, words: str, script: Script, onthedot: Command) -> None:
+    late = {**HEALTHY, "status": "late", "time": datetime.now(UTC).isoformat(), "tick_age_seconds": age}
+    transport = script(a_reply(late, 503), a_reply({"dead_letters": [], "next_cursor": None}), a_reply({"workers": []}))
+    result = onthedot("doctor")
+    assert result.exit_code == 1
+    assert words in result.stdout
+    assert len(transport.sent) == 3, "503 is the answer, so the call is not repeated"
+
+
+def test_a_clock_that_differs_is_wrong(api: Api, onthedot: Command) -> None:
+    api.world.clock.advance(60)
+    result = onthedot("doctor")
+    assert result.exit_code == 1
+    assert "✗ this machine's clock is 60 seconds behind the API's" in result.stdout.replace("59", "60")
+
+
+def test_an_api_that_cannot_be_reached_is_the_only_finding(script: Script, onthedot: Command) -> None:
+    script(*[REFUSED] * 8)
+    result = onthedot("doctor")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("✗ ")
+    assert len(result.stdout.splitlines()) == 1
+
+
+def test_a_token_that_is_not_valid_is_found(api: Api, onthedot: Command) -> None:
+    result = onthedot("doctor", "--token", "otd_wrong", "--json")
+    assert result.exit_code == 1
+    assert (findings(result)["api"], findings(result)["dead_letters"], findings(result)["workers"]) == (
+        "ok",
+        "wrong",
+        "wrong",
+    )
+
+
+def test_lost_workers_and_one_failing_check(script: Script, onthedot: Command) -> None:
+    lost = {"worker_id": "w-1", "pool": "p", "status": "LOST"}
+    script(
+        a_reply({**HEALTHY, "time": datetime.now(UTC).isoformat()}),
+        a_refusal(500, "internal_error"),
+        a_reply({"workers": [lost]}),
+    )
+    result = onthedot("doctor", "--json")
+    assert findings(result) == {"api": "ok", "ticks": "ok", "clock": "ok", "dead_letters": "wrong", "workers": "notice"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_of_each_shell(shell: str, onthedot: Command) -> None:
+    script = onthedot("completion", shell).stdout
+    assert "_ONTHEDOT_COMPLETE" in script
+    assert onthedot("completion", "tcsh").exit_code == 2
+
+
+def test_completion_knows_commands_and_options() -> None:
+    def completed(words: str, place: int) -> str:
+        env = {"_ONTHEDOT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(place)}
+        return CliRunner(env=env).invoke(main, prog_name="onthedot").output
+
+    assert "plain,schedule" in completed("onthedot sche", 1)
+    assert "plain,--payload" in completed("onthedot schedule --pay", 2)
+
+
+@pytest.mark.parametrize(("value", "has_colours"), [("", True), ("1", False)])
+def test_no_color(value: str, has_colours: bool, api: Api, server: ApiServer) -> None:
+    environment = {"NO_COLOR": value, "ONTHEDOT_URL": server.url, "ONTHEDOT_TOKEN": TOKEN}
+    result = CliRunner(env=environment).invoke(main, ["doctor"], color=True)
+    assert ("\x1b" in result.output) is has_colours
