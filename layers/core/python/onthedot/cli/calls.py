@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import click
 
+from onthedot.cli.common.failures import NotThere
 from onthedot.cli.text import printable
 from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import OnthedotError, Unavailable
@@ -15,12 +16,6 @@ SLOW_SECONDS: Final = 28.0
 """For a call that answers when its effect is in force everywhere."""
 PAGE: Final = 100
 Answer = TypeVar("Answer")
-
-
-class NotThere(click.ClickException):
-    """The API has no such thing, or it belongs to another tenant."""
-
-    exit_code = 4
 
 
 class ApiCalls:

@@ -20,6 +20,7 @@ def main() -> None:
     \b
     Examples:
       onthedot serve
+      onthedot listen
       onthedot schedule --in 10m --http https://api.example.com/remind
       onthedot preview "0 9 * * mon-fri" --timezone Europe/Berlin
     """

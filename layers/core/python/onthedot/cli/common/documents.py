@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.calls import NotThere
+from onthedot.cli.common.failures import NoAnswer, NotThere, Refusal
 from onthedot.cli.text import printable
 from onthedot.cli.where import find_api
 from onthedot.client.client import Client
@@ -25,18 +25,6 @@ from onthedot.client.transport import HttpTransport
 
 ID_PREFIXES: Final = ("job",)
 """The words before the underscore of ids."""
-
-
-class Refusal(click.ClickException):
-    """The API refused the call: the request has mistakes, or the token or the state of the job does not allow it."""
-
-    exit_code = 3
-
-
-class NoAnswer(click.ClickException):
-    """The API cannot be reached, or cannot answer now."""
-
-    exit_code = 5
 
 
 class Id(click.ParamType[str]):

@@ -7,11 +7,10 @@ from itertools import islice
 from typing import Any, Final
 
 import click
-from rich.console import Console
 
 from onthedot.cli.common.documents import Documents, Id, missing_job, print_document
 from onthedot.cli.common.moments import cell, read_moment, this_moment
-from onthedot.cli.limit_text import json_option, print_next, print_rows
+from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
 from onthedot.client import requests
@@ -57,7 +56,7 @@ def print_executions(found: Iterator[dict[str, Any]], otherwise: str, *, of_one_
 
     A terminal has no room for the ids of executions beside the reason. A pipe gets them.
     """
-    now, for_people = this_moment(), Console().is_terminal
+    now, for_people = this_moment(), is_for_people()
     rows = [_row(one, now, for_people=for_people) for one in found]
     hidden = {"EXECUTION"} | ({"JOB"} if of_one_job else set()) if for_people else set()
     shown = [place for place, name in enumerate(COLUMNS) if name not in hidden]

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import click
-from rich.console import Console
 
 from onthedot.cli.common.documents import Documents, print_document
 from onthedot.cli.common.moments import cell, this_moment
-from onthedot.cli.limit_text import json_option, print_rows
+from onthedot.cli.limit_text import is_for_people, json_option, print_rows
 from onthedot.cli.where import api_options
 from onthedot.client import operations
 
@@ -40,7 +39,7 @@ def forecast(minutes: int, url: str | None, token: str | None, as_json: bool) ->
 
 def _print(minutes: Sequence[dict[str, Any]]) -> None:
     """Print a row for each minute that has runs, with a bar for people."""
-    now, for_people = this_moment(), Console().is_terminal
+    now, for_people = this_moment(), is_for_people()
     most = max((one["runs"] for one in minutes), default=0)
     rows = [
         (

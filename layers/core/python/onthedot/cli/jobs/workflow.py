@@ -4,12 +4,11 @@ from datetime import datetime
 from typing import Any, Final
 
 import click
-from rich.console import Console
 
 from onthedot.cli.common.documents import Documents, Id, print_document
 from onthedot.cli.common.moments import cell, this_moment
 from onthedot.cli.jobs.schedule_options import read_json
-from onthedot.cli.limit_text import json_option, print_next, print_rows
+from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
 from onthedot.client import requests
@@ -80,7 +79,7 @@ def show(workflow_id: str, url: str | None, token: str | None, as_json: bool) ->
     click.echo(
         f"{printable(found.get('name') or workflow_id)} is {found['status']}{why}, {done:,} of {total:,} jobs ended."
     )
-    now, for_people = this_moment(), Console().is_terminal
+    now, for_people = this_moment(), is_for_people()
     print_rows(COLUMNS, [_row(one, now, for_people=for_people) for one in found["jobs"]], "It has no job yet.")
 
 

@@ -4,11 +4,10 @@ from datetime import datetime
 from typing import Any, Final
 
 import click
-from rich.console import Console
 
 from onthedot.cli.common.documents import Documents, print_document
 from onthedot.cli.common.moments import distance, read_moment, this_moment
-from onthedot.cli.limit_text import json_option, print_rows
+from onthedot.cli.limit_text import is_for_people, json_option, print_rows
 from onthedot.cli.where import api_options
 from onthedot.client import operations
 
@@ -34,7 +33,7 @@ def workers(status: str | None, url: str | None, token: str | None, as_json: boo
         for one in found:
             print_document(one)
         return
-    now, for_people = this_moment(), Console().is_terminal
+    now, for_people = this_moment(), is_for_people()
     rows = [_row(one, now, for_people=for_people) for one in found]
     print_rows(COLUMNS, rows, "There is no such worker. Start one: onthedot worker --pool NAME")
 
