@@ -161,6 +161,6 @@ costs: install ## Write docs/costs.md from the templates, the counted calls and 
 
 .PHONY: bench
 bench: install ## Measure speed and cost against their bars (ARGS="imports load" for some only); see benchmarks/README.md
-	@missed=; for name in $(or $(ARGS),flatness dispatch_cost gates imports load midnight); do \
+	@missed=; for name in $(or $(ARGS),flatness dispatch_cost gates imports load midnight year); do \
 		echo; echo "== $$name"; $(VENV)/bin/python -m benchmarks.$$name || missed="$$missed $$name"; \
 	done; if [ -n "$$missed" ]; then echo "bars missed in:$$missed" >&2; exit 1; fi

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from onthedot.jobs import NonRetryable, RetryAfter, job
 
 if TYPE_CHECKING:
+    from onthedot import webhooks
     from onthedot.client import (
         Client,
         ClientError,
@@ -45,6 +46,7 @@ __all__ = [
     "__version__",
     "job",
     "job_request",
+    "webhooks",
 ]
 __version__ = "0.1.0"
 
@@ -57,5 +59,7 @@ if not TYPE_CHECKING:  # type checkers would take every name for one that exists
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module  # noqa: PLC0415 - as above
 
+        if name == "webhooks":
+            return import_module("onthedot.webhooks")
         home = "onthedot.client.async_client" if name == "AsyncClient" else "onthedot.client"
         return getattr(import_module(home), name)

@@ -78,14 +78,6 @@ def encode(run: Record) -> dict[str, Stored]:
     }
 
 
-def encode_values(run: Record) -> list[Stored | None]:
-    """Return the values of the whole record in the order of `FIELDS`, with None for each field without a value."""
-    return [
-        None if value is None or (not value and value in _EMPTY) else value if encoder is None else encoder(value)
-        for (_, encoder), value in zip(_FIELD_ENCODERS, _VALUES(run), strict=True)
-    ]
-
-
 def decode(record: Mapping[str, Any]) -> Record:
     """Return the record that `encode` encoded. Names that are no fields of `Record` are ignored.
 
@@ -167,8 +159,6 @@ def _target(target: targets.Target) -> dict[str, Any]:
     return {field: value for field, value in whole.items() if field == "url" or value != _DEFAULTS[field]}
 
 
-# The runs of a recurring job share its definition. Records are never changed in place, so neither is this.
-@lru_cache(maxsize=4096)
 def _decode_definition(text: str) -> Definition:
     """Return the definition. A short one is remembered: each step of a run decodes it. Do not change its values."""
     return _remembered_definition(text) if len(text) <= _SHORT else _decoded_definition(text)
@@ -238,7 +228,6 @@ _ENCODERS: Final[Mapping[str, Callable[[Any], Stored]]] = {
 }
 _FIELD_ENCODERS: Final = tuple((name, _ENCODERS.get(name)) for name in FIELDS)
 _VALUES: Final = attrgetter(*FIELDS)
-_ATTEMPT_VALUES: Final = attrgetter(*Attempt.__slots__)
 _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(INTEGERS, int),
     "definition": _decode_definition,

@@ -48,7 +48,7 @@ class Kit:
         world = self._world
         self._targets = CapturedTargets(world.clock, _Workflows(self))
         self._worker = FaultyWorker(self._targets)
-        self._scheduler = VirtualScheduler(world.clock, world.engine, world.outlook, self._worker)
+        self._scheduler = VirtualScheduler(world.clock, world.engine, world.queues, world.outlook, self._worker)
         self._worker.scheduler = self._scheduler
         self._scheduler.before_start = self._worker.before_start
         self.clock = KitClock(self._scheduler)

@@ -14,15 +14,18 @@ from typing import Final, Protocol
 from onthedot.clock import VirtualClock
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
-from onthedot.ports import Deadline, Engine, Performer, Received
+from onthedot.ports import Deadline, Engine, Performer, Received, RunQueues
+from onthedot.schema import DEFAULT_POOL, PRIORITIES
 from onthedot.stopping import Stop
-from onthedot.testing.queue import MemoryQueues
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
 from onthedot.use_cases.dispatch.send_runs import message_for
 
 TICK_MS: Final = 80_000
+BATCH: Final = 10
+VISIBILITY_MS: Final = 960_000
+"""A message whose worker died is delivered again after this time, as by the queues of push pools."""
 _NEVER_MS: Final = 2**61
 _COLLECT_AFTER: Final = 100_000
 """New objects after which Python looks for garbage."""
@@ -66,6 +69,12 @@ class Outlook(Protocol):
     def slots_until(self, kind: SlotKind, bucket: int) -> Sequence[str]: ...
 
 
+class TimedQueues(RunQueues, Protocol):
+    """Run queues that say when their next messages come."""
+
+    def next_at(self, pool: str) -> int | None: ...
+
+
 class WorkerDied(BaseException):
     """The simulated death of the worker. No code of the scheduler may catch it, so it is no Exception."""
 
@@ -80,20 +89,21 @@ class VirtualScheduler:
 
     clock: VirtualClock
     engine: Engine
+    queues: TimedQueues
     outlook: Outlook
     performer: Performer
-    queues: MemoryQueues = field(init=False)
     last_tick: int = -1
     """The bucket of the last tick. There is at most one tick in a minute."""
     is_at_work: bool = False
     before_start: Callable[[Received], None] = lambda _: None
     """Called with each message before its run starts. It may raise WorkerDied."""
     _executor: RunExecutor = field(init=False)
+    _first: tuple[int, int] = (0, 0)
+    """The buckets of the first slots, as they were when the present moment was chosen."""
     _again: list[Received] = field(default_factory=list)
     """Messages to deliver a second time, after the present attempt."""
 
     def __post_init__(self) -> None:
-        self.queues = MemoryQueues(self.clock)
         self.engine = replace(self.engine, queues=self.queues, tick_times=TickedNow(self.clock))
         chance = random.Random(1)  # noqa: S311 (jitter that is the same in every test)
         self._executor = RunExecutor(self.engine, self.performer, NoLeases(), WORKER, chance)
@@ -122,20 +132,27 @@ class VirtualScheduler:
 
     def next_moment(self) -> int | None:
         """Return when something is due next: a message, or a minute with entries in its slots. None: nothing is."""
-        message_at = self.queues.next_at()
-        tick_at = max(min(self.outlook.first_buckets()), self.last_tick + 1) * BUCKET_MS
-        moment = tick_at if message_at is None else min(message_at, tick_at)
+        message_at = self._next_message()
+        self._first = self.outlook.first_buckets()
+        tick_at = max(min(self._first), self.last_tick + 1) * BUCKET_MS
+        moment = min(message_at, tick_at)
         return max(moment, self.clock.now()) if moment < _NEVER_MS else None
 
     def _do_due(self) -> None:
         present = bucket_of(self.clock.now())
         if self.last_tick < present:
             self._tick(present)
-        while (received := self.queues.take()) is not None:
-            self._work(received)
+        while self._next_message() <= self.clock.now():
+            for priority in PRIORITIES:
+                for received in self.queues.receive(DEFAULT_POOL, priority, BATCH, visibility_ms=VISIBILITY_MS):
+                    self._work(received)
+
+    def _next_message(self) -> int:
+        at = self.queues.next_at(DEFAULT_POOL)
+        return _NEVER_MS if at is None else at
 
     def _tick(self, present: int) -> None:
-        fire, watch = self.outlook.first_buckets()
+        fire, watch = self._first
         self.last_tick = present
         if fire > present and watch > present:
             return

@@ -12,6 +12,7 @@ from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.caches import CachedLimits, CachedSigning
 from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.outlook import SqliteOutlook
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Engine
@@ -38,6 +39,7 @@ class VirtualWorld:
 
     clock: VirtualClock
     engine: Engine
+    queues: LiveQueues
     outlook: SqliteOutlook
     records: LiveRecords
 
@@ -48,14 +50,18 @@ def virtual_world(clock: VirtualClock) -> Iterator[VirtualWorld]:
     with Database() as database:
         engine = SqliteEngine.on(database, clock, DEPLOYMENT).engine
         records = LiveRecords(SqliteRunStore(database, clock))
-        yield VirtualWorld(clock, _remembering(engine, records), SqliteOutlook(database), records)
+        queues = LiveQueues(database, clock)
+        outlook = SqliteOutlook(database)
+        yield VirtualWorld(clock, _remembering(engine, records, queues), queues, outlook, records)
 
 
-def _remembering(engine: Engine, records: LiveRecords) -> Engine:
+def _remembering(engine: Engine, records: LiveRecords, queues: LiveQueues) -> Engine:
     """Return the engine with caches. All writes of the process go through them, so that they are never stale."""
     return replace(
         engine,
         store=AnnouncingStore(records, engine.shards, engine.clock, engine.deployment.shards),
+        queues=queues,
+        index_lags=False,
         limits=CachedLimits(engine.limits, engine.clock),
         signing=CachedSigning(engine.signing, engine.clock),
     )

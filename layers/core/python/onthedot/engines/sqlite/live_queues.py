@@ -136,6 +136,11 @@ class LiveQueues:
         with self._changed:
             return self._next(pool, [priority])
 
+    def next_at(self, pool: str) -> int | None:
+        """Return the time at which the first message of a pool can be received, or None when its queues are empty."""
+        with self._changed:
+            return self._next(pool, PRIORITIES)
+
     def counts(self, pool: str, priority: Priority) -> Counts:
         """Return the number of messages in each state."""
         now = self._clock.now()

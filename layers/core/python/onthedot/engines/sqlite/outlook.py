@@ -42,19 +42,19 @@ class SqliteOutlook:
 
     def first_buckets(self) -> tuple[int, int]:
         """Return the buckets of the earliest fire slot and the earliest watch slot that have entries, or NEVER."""
-        with self.database.transaction() as connection:
+        with self.database.reading() as connection:
             fire, *watch = connection.execute(_FIRST, self._bounds).fetchone()
         return _bucket(fire), min(map(_bucket, watch))
 
     def slots_until(self, kind: SlotKind, bucket: int) -> Sequence[str]:
         """Return the slots with entries up to a bucket, the earliest first."""
-        with self.database.transaction() as connection:
+        with self.database.reading() as connection:
             rows = connection.execute(_UNTIL, (slot_name(kind, self.shard, 0), slot_name(kind, self.shard, bucket)))
             return [row["slot"] for row in rows]
 
     def has_unended(self, now: int) -> bool:
         """Return whether a run is due or has begun, and has not ended. This reads all records."""
-        with self.database.transaction() as connection:
+        with self.database.reading() as connection:
             return connection.execute(_UNENDED, (now,)).fetchone()[0] is not None
 
     def job_ids(self, tenant: str) -> Sequence[str]:
@@ -63,7 +63,7 @@ class SqliteOutlook:
             "SELECT run_id FROM runs WHERE tenant = ? AND kind IN ('one-off', 'recurring', 'event')"
             " AND status <> 'DELETED' ORDER BY created_at, rowid"
         )
-        with self.database.transaction() as connection:
+        with self.database.reading() as connection:
             return [row["run_id"] for row in connection.execute(query, (tenant,))]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from onthedot.codec import Scalar, Stored, decode, decoder_of, encode_field, encode_values, unreadable
+from onthedot.codec import Scalar, Stored, decode, decoder_of, encode, encode_field, unreadable
 from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record, record_with
@@ -19,17 +19,20 @@ _ENTRY_FIELDS: Final = (
     *("start_by", "format", "status", "aside_since"),
 )
 ENTRY_COLUMNS: Final = ", ".join(f'"{name}"' for name in _ENTRY_FIELDS)
-_SET_PLACES: Final = tuple(place for place, name in enumerate(FIELDS) if name in SETS)
-_VALUES: Final = ", ".join("?" * len(FIELDS))
-INSERT: Final = f"INSERT INTO runs ({COLUMNS}) VALUES ({_VALUES}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608
 
 
-def values_of(run: Record) -> list[Scalar | None]:
-    """Return the values of a new row, in the order of the columns."""
-    values = encode_values(run)
-    for place in _SET_PLACES:
-        values[place] = _as_text(values[place])
-    return values  # type: ignore[return-value] # the sets are texts now
+def insert_of(run: Record) -> tuple[str, tuple[Any, ...]]:
+    """Return the INSERT of a record, with its values. It does nothing when the id is taken."""
+    record = {field: _as_text(value) for field, value in encode(run).items()}
+    return _insert(tuple(record)), tuple(record.values())
+
+
+@lru_cache(maxsize=256)
+def _insert(names: tuple[str, ...]) -> str:
+    """Return the text of an INSERT. Records of one kind share it, so that it is prepared once."""
+    columns = ", ".join(f'"{name}"' for name in names)
+    marks = ", ".join("?" * len(names))
+    return f"INSERT INTO runs ({columns}) VALUES ({marks}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608 - names only
 
 
 def record_of(row: sqlite3.Row) -> Record:
@@ -76,7 +79,7 @@ def update_of(
     return texts[0 if quiet else 1], values
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
 def _update(
     changes: tuple[str, ...],
     counts: tuple[str, ...],

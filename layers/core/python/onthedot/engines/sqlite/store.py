@@ -11,7 +11,7 @@ from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import SlotKind, aside_slot, slot_shard
 from onthedot.engines.entries import read_each
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, INSERT, entry_of, record_of, update_of, values_of
+from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, entry_of, insert_of, record_of, update_of
 from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
@@ -19,6 +19,9 @@ PURGE_MS: Final = 50
 """Expired records are deleted at most once in this time, so that a burst of jobs does not look for them each time."""
 _ID_BATCH: Final = 500
 _END_OF_TIME: Final = 2**63 - 1
+
+_SELECT: Final = f"SELECT {COLUMNS} FROM runs"  # noqa: S608 - field names only
+_ENTRIES: Final = f"SELECT {ENTRY_COLUMNS} FROM runs"  # noqa: S608 - field names only
 
 
 class SqliteRunStore:
@@ -47,7 +50,7 @@ class SqliteRunStore:
             return [_insert(connection, record) for record in records]
 
     def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        query = f"SELECT {COLUMNS} FROM runs WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"  # noqa: S608
+        query = f"{_SELECT} WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
         with self._database.reading() as connection:
             # The id of a stamped run is `job.time`. "/" is the character after ".".
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
@@ -85,7 +88,7 @@ class SqliteRunStore:
     def apply(self, moves: Sequence[Move]) -> Sequence[bool]:
         """Apply each move whose expectation holds, all in one transaction. Return for each whether it was applied.
 
-        A move that adds to sets is not applied.
+        A move that adds to sets, or removes from them, is not applied.
         """
         with self._database.transaction() as connection:
             return [
@@ -103,10 +106,7 @@ class SqliteRunStore:
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         size = min(limit or self._page_size, self._page_size)
-        runs = (
-            f"SELECT {ENTRY_COLUMNS} FROM runs WHERE slot = ? AND (fire_at, run_id) > (?, ?)"  # noqa: S608 - names
-            " ORDER BY fire_at, run_id LIMIT ?"
-        )
+        runs = f"{_ENTRIES} WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
         gates = (
             "SELECT gate AS run_id, slot, fire_at, 'gate' AS kind FROM gate_states"
             " WHERE slot = ? AND (fire_at, gate) > (?, ?) ORDER BY fire_at, gate LIMIT ?"
@@ -122,10 +122,7 @@ class SqliteRunStore:
 
     def watched(self, after: tuple[str, str] = ("", "")) -> Page[SlotEntry]:
         """Return a page of the runs in all watch slots, by slot. `after` has slot and id of the last one before."""
-        query = (
-            f"SELECT {ENTRY_COLUMNS} FROM runs WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?)"  # noqa: S608
-            " ORDER BY slot, run_id LIMIT ?"
-        )
+        query = f"{_ENTRIES} WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?) ORDER BY slot, run_id LIMIT ?"
         # "$" is the character after "#", which ends the kind in the name of a slot.
         first, end = f"{SlotKind.WATCH}#", f"{SlotKind.WATCH}$"
         with self._database.reading() as connection:
@@ -136,8 +133,7 @@ class SqliteRunStore:
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         query = (
-            f"SELECT {COLUMNS} FROM runs WHERE failed_under = ? AND (finished_at, run_id) < (?, ?)"  # noqa: S608
-            " AND status = 'FAILED'"
+            f"{_SELECT} WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
             " AND tenant = ?"
             " ORDER BY finished_at DESC, run_id DESC LIMIT ?"
         )
@@ -156,14 +152,14 @@ class SqliteRunStore:
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
-    if connection.execute(INSERT, values_of(run)).rowcount:
+    if connection.execute(*insert_of(run)).rowcount:
         return Moved(run)
     return _refused(connection, run.run_id)
 
 
 def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
-    statement, values = update_of(move, _changed_sets(connection, move))
-    row = connection.execute(statement, values).fetchone()
+    sets = _changed_sets(connection, move) if move.adds or move.removes else None
+    row = connection.execute(*update_of(move, sets)).fetchone()
     return _refused(connection, move.run_id) if row is None else Moved(record_of(row))
 
 
@@ -193,7 +189,7 @@ def _find(connection: sqlite3.Connection, run_id: str) -> Record | None:
 
 
 def _find_all(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[sqlite3.Row]:
-    query = f"SELECT {COLUMNS} FROM runs WHERE run_id IN ({_places(run_ids)})"  # noqa: S608 - placeholders only
+    query = f"{_SELECT} WHERE run_id IN ({_places(run_ids)})"
     return connection.execute(query, list(run_ids)).fetchall()
 
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 from onthedot.domain.instants import format_instant
 from onthedot.jobs import Context, Handler, NonRetryable, RetryAfter, handlers
 from onthedot.ports import RESULT_BYTES, Answer, Call
+from onthedot.targets.answers import MAX_RETRY_AFTER_MS
 
 _MAX_ERROR: Final = 2000
-_MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 _ANY: Final = (BaseException,)
 OnError = Callable[[BaseException], None]
 """Gets the error of a handler while it is handled."""
@@ -78,7 +78,7 @@ def answer_of(reply: Mapping[str, Any]) -> Answer:
                 error=_valid(error),
                 error_class=_valid(error_class),
                 retryable=again,
-                retry_after_ms=min(wait, _MAX_RETRY_AFTER_MS) if isinstance(wait, int) else None,
+                retry_after_ms=min(wait, MAX_RETRY_AFTER_MS) if isinstance(wait, int) else None,
             )
         case _:
             return Answer(
