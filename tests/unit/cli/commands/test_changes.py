@@ -87,6 +87,11 @@ def test_an_empty_id_calls_nothing(command: str, script: Script, onthedot: Comma
     assert transport.sent == []
 
 
+def test_an_id_that_is_no_text_calls_nothing(script: Script, onthedot: Command) -> None:
+    transport = script()
+    assert (onthedot("cancel", "job_\udcff").exit_code, transport.sent) == (2, [])
+
+
 def test_a_run_now(api: Api, onthedot: Command) -> None:
     job = api.job(every=3600)
     result = onthedot("run", job)

@@ -10,7 +10,7 @@ from onthedot.cli.jobs import backfill as backfills
 from onthedot.cli.jobs import executions as lists
 from tests.unit.api.kit import SHELL, Api, a_worker
 from tests.unit.cli.commands.conftest import Command, Script
-from tests.unit.client.scripted import a_reply
+from tests.unit.client.scripted import LOST, a_reply
 
 URL = "https://api.example.com/"
 
@@ -106,6 +106,14 @@ def test_a_backfill_that_gets_no_further_ends(script: Script, onthedot: Command)
     result = onthedot("backfill", "job_1", "--from", "1d")
     assert result.exit_code == 1
     assert "go on with --from 2026-11-18T00:00:00.000Z" in result.stderr
+
+
+def test_a_backfill_that_fails_midway_says_how_far_it_came(script: Script, onthedot: Command) -> None:
+    first = {"created": 7, "existing": 0, "left": 5, "next_from": "2026-11-18T00:00:00.000Z", "executions": []}
+    script(a_reply(first, 202), *[LOST] * 4)
+    result = onthedot("backfill", "job_1", "--from", "1d")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert "7 runs are made so far. Repeat the command to go on." in result.stderr
 
 
 @pytest.mark.parametrize(

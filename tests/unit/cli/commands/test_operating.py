@@ -11,7 +11,7 @@ from onthedot.cli.main import main
 from onthedot.cli.operations import redrive as redrives
 from tests.unit.api.kit import SHELL, Api, a_worker
 from tests.unit.cli.commands.conftest import Command, Script
-from tests.unit.client.scripted import REFUSED, a_refusal, a_reply
+from tests.unit.client.scripted import LOST, REFUSED, a_refusal, a_reply
 from tests.unit.worker.world import TOKEN, ApiServer
 
 HEALTHY = {"status": "ok", "version": "1", "time": "", "last_tick": None, "tick_age_seconds": 5}
@@ -114,6 +114,21 @@ def test_an_undecided_one_is_named(script: Script, onthedot: Command) -> None:
     result = onthedot("redrive", "job_1", "--yes", "--json")
     assert result.exit_code == 1
     assert "job_1 may run again: no answer" in result.stderr
+
+
+def test_a_redrive_that_fails_midway_says_how_far_it_came(
+    script: Script, onthedot: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redrives, "AT_ONCE", 1)
+    script(a_reply({"redriven": 1, "refused": [], "undecided": [], "left": False}, 202), LOST)
+    result = onthedot("redrive", "job_1", "job_2", "--yes")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert "1 of 2 runs start again. Repeat the command to go on." in result.stderr
+
+
+def test_a_time_before_all_calendars(script: Script, onthedot: Command) -> None:
+    script(a_reply({"dead_letters": [], "next_cursor": None}))
+    assert onthedot("dead-letters", "--since", "999999999999w").exit_code == 0
 
 
 def test_nothing_to_run_again(api: Api, onthedot: Command) -> None:

@@ -136,6 +136,10 @@ def test_the_payload_of_a_file_and_of_stdin(api: Api, onthedot: Command, tmp_pat
         (["--http", URL, "--timeout", "0.5s"], "not whole seconds"),
         (["--http", URL, "--payload", "text"], "--payload: is no JSON"),
         (["--http", URL, "--payload", "@none.json"], "--payload: "),
+        (["--http", URL, "--payload", "[" * 100_000], "--payload: is nested too deeply"),
+        (["--http", URL, "--payload", "NaN"], "not JSON compliant"),
+        (["--http", URL, "--at", "0001-01-01 0:00"], "--at: "),
+        (["--http", URL, "--name", "\udcff"], "can't encode"),
         (["--shell", "echo 'a"], "--shell: "),
     ],
 )
@@ -195,6 +199,12 @@ def test_without_an_api_the_usage_says_what_to_do(onthedot: Command, monkeypatch
     result = onthedot("schedule", "--http", URL, "--url", "nonsense")
     assert result.exit_code == 2
     assert "is no URL of an API" in result.stderr
+
+
+def test_a_machine_without_the_data_of_a_zone_shows_its_own_time(script: Script, onthedot: Command) -> None:
+    script(a_reply(JOB, 202), a_reply({"fire_times": []}))
+    result = onthedot("schedule", "--cron", "0 9 * * *", "--tz", "Mars/New", "--http", URL)
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "Scheduled n (job_1): 0 9 * * *, Mars/New.")
 
 
 def test_texts_of_others_cannot_control_the_terminal(script: Script, onthedot: Command) -> None:

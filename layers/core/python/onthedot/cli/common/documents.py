@@ -33,8 +33,13 @@ class Id(click.ParamType[str]):
     name = "ID"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the id. Fail when it is empty, as an unset variable of a script gives it."""
-        return str(value) or self.fail("is empty; give an id", param, ctx)
+        """Return the id. Fail when it is empty, as an unset variable of a script gives it, or when it is no text."""
+        text = str(value)
+        if not text:
+            self.fail("is empty; give an id", param, ctx)
+        if text.encode(errors="replace").decode() != text:
+            self.fail(f"{printable(text)} has bytes that no id has", param, ctx)
+        return text
 
 
 class Documents:
@@ -45,10 +50,19 @@ class Documents:
         self._missing = missing
         self._client = Client(token=self.place.token, transport=HttpTransport(self.place.url))
 
-    def ask(self, operation: Operation[Any]) -> Any:
-        """Return the document that answers a call, as the API sent it. Raise click.ClickException."""
+    def ask(self, operation: Operation[Any], missing: str | None = None) -> Any:
+        """Return the document that answers a call, as the API sent it. Raise click.ClickException.
+
+        `missing` is the sentence for an answer that there is no such thing.
+        """
         # The client reads the document too, so that an answer of another program ends in a sentence.
-        return self.in_a_sentence(lambda: self._client.call(replace(operation, read=_checked(operation))))
+        checked = replace(operation, read=_checked(operation))
+        try:
+            return self._client.call(checked)
+        except ClientError as error:
+            raise self._failure(error, missing or self._missing) from error
+        except ValueError as error:
+            raise click.UsageError(printable(str(error))) from error
 
     def pages(self, page: Callable[[str | None], Operation[Any]], name: str) -> Iterator[dict[str, Any]]:
         """Yield the entries of a list. Further pages are read when they are needed. Raise click.ClickException."""
@@ -60,20 +74,11 @@ class Documents:
             if cursor is None:
                 return
 
-    def in_a_sentence(self, call: Callable[[], Any]) -> Any:
-        """Return the answer of a call. Raise click.ClickException with the exit code of its failure."""
-        try:
-            return call()
-        except ClientError as error:
-            raise self._failure(error) from error
-        except ValueError as error:
-            raise click.UsageError(printable(str(error))) from error
-
-    def _failure(self, error: ClientError) -> click.ClickException:
+    def _failure(self, error: ClientError, missing: str) -> click.ClickException:
         text = printable(str(error))
         match error:
             case NotFound() if error.code == "not_found":
-                return NotThere(f"{self._missing} at {self.place.url}")
+                return NotThere(f"{missing} at {self.place.url}")
             case ServerError():
                 return click.ClickException(text)
             case Unavailable() | RateLimited():

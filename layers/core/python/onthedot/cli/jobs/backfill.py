@@ -14,6 +14,7 @@ from onthedot.cli.limit_text import json_option, print_next
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
 from onthedot.client import operations
+from onthedot.client.requests import Operation
 
 AT_ONCE: Final = 500
 """Fire times of one call, so that the progress moves."""
@@ -81,7 +82,7 @@ def _fill(
     with progress() as bar:
         while True:
             most = AT_ONCE if limit is None else min(AT_ONCE, limit - created - existing)
-            document = api.ask(operations.backfill(job_id, start, end, most, priority))
+            document = _call(api, operations.backfill(job_id, start, end, most, priority), created)
             created, existing, left = created + document["created"], existing + document["existing"], document["left"]
             bar.show(created + existing, created + existing + left)
             if as_json:
@@ -92,3 +93,13 @@ def _fill(
             if isinstance(start, str) and following == start:
                 raise click.ClickException(f"the store takes no more runs now; go on with --from {following}")
             start = following
+
+
+def _call(api: Documents, operation: Operation[Any], created: int) -> Any:
+    """Return the answer of one call. When it fails, print how far the calls before it came."""
+    try:
+        return api.ask(operation)
+    except click.ClickException:
+        if created:
+            click.echo(f"{created:,} runs are made so far. Repeat the command to go on.", err=True)
+        raise

@@ -96,10 +96,10 @@ def _each(
 
     An API that does not answer ends the command at once.
     """
-    failures = []
+    api, failures = Documents(url, token), []
     for job_id in job_ids:
         try:
-            document = Documents(url, token, missing_job(job_id)).ask(request(job_id))
+            document = api.ask(request(job_id), missing_job(job_id))
         except click.ClickException as failure:
             if failure.exit_code not in (3, 4) or len(job_ids) == 1:
                 raise

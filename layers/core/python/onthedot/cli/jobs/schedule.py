@@ -90,7 +90,8 @@ def _after(api: Documents, fields: Mapping[str, Any], first: datetime) -> list[d
 
 
 def _zone(fields: Mapping[str, Any]) -> ZoneInfo | None:
-    """Return the zone of the job's times. None is the zone of this machine. The API has accepted the name."""
-    if "timezone" in fields:
-        return ZoneInfo(fields["timezone"])
-    return ZoneInfo("UTC") if "cron" in fields else None
+    """Return the zone of the job's times. None is the zone of this machine, also when it lacks the data of the zone."""
+    try:
+        return ZoneInfo(fields.get("timezone", "UTC")) if fields.keys() & {"timezone", "cron"} else None
+    except (OSError, ValueError, KeyError):
+        return None

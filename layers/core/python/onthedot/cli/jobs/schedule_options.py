@@ -89,7 +89,7 @@ def _renamed(given: dict[str, Any], now: datetime) -> dict[str, Any]:
 def _read(name: str, read: Callable[[Any], Any], value: Any) -> Any:
     try:
         return read(value)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, OverflowError) as error:
         raise click.UsageError(f"--{name.replace('_', '-')}: {error}") from error
 
 
@@ -103,6 +103,8 @@ def read_json(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise ValueError(f"is no JSON: {error}; quote a text twice, such as '\"text\"'") from None
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
 
 
 def _every(text: str) -> Any:

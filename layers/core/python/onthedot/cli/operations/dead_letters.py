@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -15,6 +15,8 @@ from onthedot.cli.limit_text import json_option, print_next
 from onthedot.cli.where import api_options
 from onthedot.client import operations
 
+LONGEST: Final = 3e9
+"""Seconds, which reach back before the first dead letter that there can be."""
 since_option = click.option("--since", type=Duration(), help="Only those of the latest time, such as 12h.")
 job_option = click.option("--job", "job_id", metavar="JOB_ID", help="Only those of this job.")
 
@@ -49,6 +51,6 @@ def chosen(api: Documents, since: float | None, job_id: str | None) -> Iterator[
     """Yield the dead letters of a time and a job. The latest come first, so the first that is too old is the end."""
     found = api.pages(operations.dead_letters, "dead_letters")
     if since is not None:
-        first = this_moment() - timedelta(seconds=since)
+        first = this_moment() - timedelta(seconds=min(since, LONGEST))
         found = takewhile(lambda one: (read_moment(one.get("finished_at")) or first) >= first, found)
     return (one for one in found if job_id in (None, one["job_id"]))

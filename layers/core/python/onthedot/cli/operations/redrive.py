@@ -101,10 +101,15 @@ def _end_without_effect(ids: Sequence[str], *, dry_run: bool) -> None:
 
 
 def _run_again(api: Documents, ids: Sequence[str], *, as_json: bool) -> Outcome:
+    """Return the outcome of all calls. When one fails, print the outcome of those before it."""
     outcome = Outcome()
     with progress() as bar:
         for first in range(0, len(ids), AT_ONCE):
-            document = api.ask(operations.redrive(ids[first : first + AT_ONCE]))
+            try:
+                document = api.ask(operations.redrive(ids[first : first + AT_ONCE]))
+            except click.ClickException:
+                click.echo(f"{outcome.redriven:,} of {_runs(ids)} start again. Repeat the command to go on.", err=True)
+                raise
             outcome.add(document)
             bar.show(min(first + AT_ONCE, len(ids)), len(ids))
             if as_json:
