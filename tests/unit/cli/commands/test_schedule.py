@@ -40,7 +40,7 @@ def test_people_read_when_it_fires_and_what_to_do_next(api: Api, onthedot: Comma
 def test_a_recurring_job_shows_its_next_fires_in_its_zone(api: Api, onthedot: Command) -> None:
     result = onthedot("schedule", "--cron", "0 9 * * mon", "--tz", "Asia/Tokyo", "--http", URL, "--name", "report")
     first, following = result.stdout.splitlines()
-    assert first.endswith("): 0 9 * * mon, Asia/Tokyo.")
+    assert first.endswith("): at 09:00 on Mondays, Asia/Tokyo.")
     fires = following.removeprefix("Next: ").removesuffix(".").split(", ")
     assert [(fire[:3], fire[-5:]) for fire in fires] == [("Mon", "09:00")] * 3
 
@@ -61,7 +61,7 @@ def test_a_preview_that_fails_does_not_hide_that_the_job_was_accepted(script: Sc
     script(a_reply(JOB, 202), a_refusal(500, "internal_error"))
     result = onthedot("schedule", "--cron", "0 9 * * *", "--http", URL)
     assert result.exit_code == 0
-    assert result.stdout.startswith("Scheduled n (job_1): 0 9 * * *, UTC.\nNext: ")
+    assert result.stdout.startswith("Scheduled n (job_1): at 09:00 every day, UTC.\nNext: ")
 
 
 def test_all_options_become_fields_that_the_api_accepts(api: Api, onthedot: Command) -> None:
@@ -204,7 +204,10 @@ def test_without_an_api_the_usage_says_what_to_do(onthedot: Command, monkeypatch
 def test_a_machine_without_the_data_of_a_zone_shows_its_own_time(script: Script, onthedot: Command) -> None:
     script(a_reply(JOB, 202), a_reply({"fire_times": []}))
     result = onthedot("schedule", "--cron", "0 9 * * *", "--tz", "Mars/New", "--http", URL)
-    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "Scheduled n (job_1): 0 9 * * *, Mars/New.")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (
+        0,
+        "Scheduled n (job_1): at 09:00 every day, Mars/New.",
+    )
 
 
 def test_texts_of_others_cannot_control_the_terminal(script: Script, onthedot: Command) -> None:

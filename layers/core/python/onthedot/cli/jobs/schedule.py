@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from onthedot.cli.common.cron_words import cron_in_words
 from onthedot.cli.common.documents import Documents, print_document
 from onthedot.cli.common.durations import exactly
 from onthedot.cli.common.moments import day_and_clock, in_full, read_moment, this_moment
@@ -56,7 +57,8 @@ def _sentence(job: Mapping[str, Any], fields: Mapping[str, Any], now: datetime) 
         every = fields["every"]
         return f"Scheduled {title}: {f'every {exactly(every)}' if isinstance(every, int) else printable(every)}."
     if "cron" in fields:
-        return f"Scheduled {title}: {printable(fields['cron'])}, {printable(fields.get('timezone', 'UTC'))}."
+        when, zone = cron_in_words(fields["cron"]), fields.get("timezone", "UTC")
+        return f"Scheduled {title}: {printable(when)}, {printable(zone)}."
     if "on_event" in fields:
         return f"Scheduled {title} for each event that matches."
     if "dependencies" in fields:
