@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.client.place import Place, PlaceError, find_place
+from onthedot.client.errors import PlaceError
+from onthedot.client.place import Place, find_place
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeVar
 import click
 
 from onthedot.client import place as places
-from onthedot.client.place import TOKEN, URL, PlaceError
+from onthedot.client.errors import PlaceError
+from onthedot.client.place import TOKEN, URL
 from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import Unavailable
 

@@ -22,6 +22,7 @@ from onthedot.client.errors import (
     Forbidden,
     InvalidRequest,
     NotFound,
+    PlaceError,
     PreconditionFailed,
     Problem,
     RateLimited,
@@ -32,7 +33,6 @@ from onthedot.client.errors import (
 )
 from onthedot.client.operations import Backfilled, Forecast, Health, Minute, NotRedriven, Redriven, Worker
 from onthedot.client.options import JobOptions, PreviewOptions, WorkflowOptions
-from onthedot.client.place import PlaceError
 from onthedot.client.requests import job_request
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 

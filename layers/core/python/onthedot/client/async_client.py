@@ -1,7 +1,6 @@
 """The client of the REST API for programs with an event loop. Its methods are those of `Client`, with `await`."""
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Self, Unpack
 
@@ -11,7 +10,6 @@ from onthedot.client.calls import body_of, headers_for
 from onthedot.client.errors import ClientError
 from onthedot.client.operations import Backfilled, Forecast, Health, Redriven, Worker
 from onthedot.client.options import JobOptions, PreviewOptions, Time, WorkflowOptions
-from onthedot.client.place import find_place
 from onthedot.client.requests import Answer, Operation
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 from onthedot.client.trying import TRIES, Answered, Trying
@@ -33,12 +31,13 @@ class AsyncClient:
         timeout: float = 30.0,
     ) -> None:
         if transport is None:
+            from onthedot.client.place import find_place  # noqa: PLC0415 - it loads more than all the rest
+
             place = find_place(url, token)
             transport, token = HttpTransport(place.url, timeout), place.token
         self._transport = transport
         self._headers = headers_for(token)
         self._tries = tries
-        self._chance = random.Random()  # noqa: S311 (jitter, not a secret)
 
     async def schedule(self, handler: str | None = None, payload: Any = None, **options: Unpack[JobOptions]) -> Job:
         """Schedule a job that runs a handler, or calls `url`, or a `target`. Without a time it runs now.
@@ -152,7 +151,7 @@ class AsyncClient:
 
     async def call(self, operation: Operation[Answer]) -> Answer:
         """Make one call of `onthedot.client.requests` or `.operations`, with its retries."""
-        trying = Trying(operation, self._tries, self._chance)
+        trying = Trying(operation, self._tries)
         while True:
             decision = trying.judge(await asyncio.to_thread(self._send, operation))
             if isinstance(decision, Answered):

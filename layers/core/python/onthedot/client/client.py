@@ -1,6 +1,5 @@
 """The client of the REST API for programs that wait for its answers."""
 
-import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, Unpack
@@ -11,7 +10,6 @@ from onthedot.client.calls import body_of, headers_for
 from onthedot.client.errors import ClientError
 from onthedot.client.operations import Backfilled, Forecast, Health, Redriven, Worker
 from onthedot.client.options import JobOptions, PreviewOptions, Time, WorkflowOptions
-from onthedot.client.place import find_place
 from onthedot.client.requests import Answer, Operation
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 from onthedot.client.trying import TRIES, Answered, Trying
@@ -36,13 +34,14 @@ class Client:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if transport is None:
+            from onthedot.client.place import find_place  # noqa: PLC0415 - it loads more than all the rest
+
             place = find_place(url, token)
             transport, token = HttpTransport(place.url, timeout), place.token
         self._transport = transport
         self._headers = headers_for(token)
         self._tries = tries
         self._sleep = sleep
-        self._chance = random.Random()  # noqa: S311 (jitter, not a secret)
 
     def schedule(self, handler: str | None = None, payload: Any = None, **options: Unpack[JobOptions]) -> Job:
         """Schedule a job that runs a handler, or calls `url`, or a `target`. Without a time it runs now.
@@ -151,7 +150,7 @@ class Client:
 
     def call(self, operation: Operation[Answer]) -> Answer:
         """Make one call of `onthedot.client.requests` or `.operations`, with its retries."""
-        trying = Trying(operation, self._tries, self._chance)
+        trying = Trying(operation, self._tries)
         while True:
             decision = trying.judge(self._send(operation))
             if isinstance(decision, Answered):

@@ -7,6 +7,10 @@ from onthedot.domain.errors import OnthedotError
 from onthedot.domain.errors import Problem as Problem  # noqa: PLC0414 - a part of the client's own surface
 
 
+class PlaceError(OnthedotError):
+    """No API was named, or the URL or the token cannot be one."""
+
+
 class ClientError(OnthedotError):
     """The base class of all errors of a call: the API refused it, failed, or did not answer."""
 

@@ -6,17 +6,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from onthedot.domain.errors import OnthedotError
+from onthedot.client.errors import PlaceError
 
 URL: Final = "ONTHEDOT_URL"
 TOKEN: Final = "ONTHEDOT_TOKEN"  # noqa: S105 - the name of a variable
 HOME: Final = "ONTHEDOT_HOME"
 _FOLDER: Final = ".onthedot"
 _FILE: Final = "local.json"
-
-
-class PlaceError(OnthedotError):
-    """No API was named, or the URL or the token cannot be one."""
 
 
 class Place(NamedTuple):

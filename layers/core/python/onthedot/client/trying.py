@@ -1,14 +1,15 @@
 """Decide after each try of a call: the answer, an error, or a pause and another try. It is pure."""
 
 import json
-import random
-from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from onthedot.client.errors import ClientError, NotFound, Unavailable, error_of
 from onthedot.client.requests import Operation
 from onthedot.client.transport import NoAnswer, Reply
-from onthedot.domain.backoff import Backoff
+
+if TYPE_CHECKING:
+    from onthedot.domain.backoff import Backoff
 
 Answer = TypeVar("Answer")
 TRIES: Final = 4
@@ -41,12 +42,8 @@ class Trying(Generic[Answer]):
 
     operation: Operation[Answer]
     tries: int = TRIES
-    chance: random.Random | None = None
     number: int = 0
-    _backoff: Backoff = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._backoff = Backoff(*_PAUSES, self.chance)
+    _backoff: "Backoff | None" = None
 
     def judge(self, outcome: Reply | NoAnswer) -> Wait | Answered[Answer]:
         """Return the decision after a try. Raise the error that the caller gets."""
@@ -68,7 +65,14 @@ class Trying(Generic[Answer]):
         asked = error.retry_after or 0.0
         if not may_repeat or self.number >= self.tries or asked > LONGEST_PAUSE:
             raise error
-        return Wait(max(self._backoff.next(), asked))
+        return Wait(max(self._pause(), asked))
+
+    def _pause(self) -> float:
+        from onthedot.domain.backoff import Backoff  # noqa: PLC0415 - few calls are repeated, and it loads `random`
+
+        if self._backoff is None:
+            self._backoff = Backoff(*_PAUSES)
+        return self._backoff.next()
 
     def _read(self, reply: Reply) -> Answer:
         try:

@@ -11,8 +11,8 @@ from onthedot.domain.workers.pools import LONGEST_PULL, Pool, PoolKind, Pools
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.caches import CachedLimits, CachedSigning
 from onthedot.engines.live_records import LiveRecords
-from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.live_queues import LiveQueues
+from onthedot.engines.sqlite.memory import MemoryDatabase
 from onthedot.engines.sqlite.outlook import SqliteOutlook
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.ports import Engine
@@ -47,7 +47,7 @@ class VirtualWorld:
 @contextmanager
 def virtual_world(clock: VirtualClock) -> Iterator[VirtualWorld]:
     """Open an empty engine in memory. It is gone when the context ends."""
-    with Database() as database:
+    with MemoryDatabase() as database:
         engine = SqliteEngine.on(database, clock, DEPLOYMENT).engine
         records = LiveRecords(SqliteRunStore(database, clock))
         queues = LiveQueues(database, clock)

@@ -90,7 +90,8 @@ class SqliteRunStore:
 
         A move that adds to sets, or removes from them, is not applied.
         """
-        with self._database.transaction() as connection:
+        alone = len(moves) == 1
+        with self._database.statement() if alone else self._database.transaction() as connection:
             return [
                 not (move.adds or move.removes) and bool(connection.execute(*update_of(move, quiet=True)).rowcount)
                 for move in moves
