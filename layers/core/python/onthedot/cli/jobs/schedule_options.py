@@ -26,12 +26,14 @@ _OPTIONS: Final = (
     click.option("--cron", metavar="EXPRESSION", help="Again and again: five fields, @daily, or cron(…)."),
     click.option("--every", metavar="TIME", help="Again and again, such as 15m or rate(5 minutes)."),
     click.option("--on-event", metavar="JSON", help="For each event that matches this pattern."),
-    click.option("--tz", "timezone", metavar="NAME", help="Time zone of --cron and --at.  [UTC; this machine's]"),
+    click.option("--tz", "timezone", metavar="NAME", help="Time zone of --cron and --at.  [UTC, this machine's]"),
     click.option("--start-at", metavar="WHEN", help="No fire time before it."),
     click.option("--end-at", metavar="WHEN", help="No fire time after it."),
     click.option("--max-runs", type=int, help="End the job after so many runs."),
-    click.option("--jitter", "jitter_seconds", type=Duration(whole=True), help="Start up to so much later."),
-    click.option("--overlap", type=click.Choice(["allow", "skip", "queue"]), help="While the run before goes on."),
+    click.option("--jitter", "jitter_seconds", type=Duration(whole=True), help="Start each run up to so much later."),
+    click.option(
+        "--overlap", type=click.Choice(["allow", "skip", "queue"]), help="If the run before has not ended.  [allow]"
+    ),
     click.option("--http", "url_to_call", metavar="URL", help="Call this URL, with the payload as body."),
     click.option("--method", help="Method of --http.  [POST]"),
     click.option("--header", multiple=True, metavar="NAME:VALUE", help="Header of --http. May be repeated."),
@@ -42,10 +44,17 @@ _OPTIONS: Final = (
     click.option("--name", help="Name for people."),
     click.option("--description", help="Text for people."),
     click.option("--tag", multiple=True, metavar="KEY=VALUE", help="Tag. May be repeated."),
-    click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="[MEDIUM]"),
+    click.option(
+        "--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="Which queue it waits in.  [MEDIUM]"
+    ),
     click.option("--gate", multiple=True, metavar="NAME", help="Gate to pass. May be repeated."),
-    click.option("--start-within", "start_within_seconds", type=Duration(whole=True), help="Skip a later start."),
-    click.option("--timeout", "timeout_seconds", type=Duration(whole=True), help="For one attempt.  [60s]"),
+    click.option(
+        "--start-within",
+        "start_within_seconds",
+        type=Duration(whole=True),
+        help="Skip a run that could only start later than this.",
+    ),
+    click.option("--timeout", "timeout_seconds", type=Duration(whole=True), help="Most time of one attempt.  [60s]"),
     click.option("--max-retries", "retry", type=int, help="Retries after failed attempts.  [3]"),
     click.option("--capability", multiple=True, metavar="NAME", help="The worker must offer it. May be repeated."),
     click.option("--depends-on", multiple=True, metavar="JOB_ID", help="Wait for this job. May be repeated."),
