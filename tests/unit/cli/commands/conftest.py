@@ -12,7 +12,7 @@ from onthedot.cli.common import documents
 from onthedot.cli.main import main
 from onthedot.client import Client
 from onthedot.client.transport import NoAnswer, Reply
-from tests.unit.api.kit import Api
+from tests.unit.api.kit import SHELL, Api, a_worker
 from tests.unit.client.scripted import ScriptedTransport
 from tests.unit.worker.world import TOKEN, ApiServer, a_passing_world, serving
 
@@ -65,3 +65,14 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
         return transport
 
     return answer
+
+
+def failed_jobs(api: Api, count: int) -> list[str]:
+    """Return jobs that failed for good, one each second, the latest first."""
+    worker = a_worker(api, resources={"slots": 10})
+    ids = []
+    for number in range(count):
+        ids.append(api.job(target=SHELL, retry={"max_retries": 0}))
+        worker.complete(worker.take(), "FAILED", error=f"boom {number}")
+        api.world.clock.advance(1)
+    return ids[::-1]
