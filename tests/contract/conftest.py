@@ -1,8 +1,8 @@
 """One set of cases, two engines, and two kinds of table for the aws engine.
 
 Every fixture here hangs on `kit`, which is one lane after the other: `sqlite`, `ministack`, and `dynamodb`, which is
-MiniStack with its tables in Amazon's DynamoDB Local. Tests of runs have one lane more: `live`, which is SQLite behind a
-store that remembers live records.
+MiniStack with its tables in Amazon's DynamoDB Local. Tests of queues and of runs have a lane `live` too: the queues of
+a server, and a store that remembers live records.
 """
 
 from collections.abc import Callable, Iterator
@@ -45,12 +45,20 @@ LANES = ("sqlite", "ministack", "dynamodb")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each test of the engines in its lanes, and each test of the aws engine's table on both kinds of it."""
     if "kit" in metafunc.fixturenames:
-        folder = metafunc.definition.path.parent.name
-        without_table = folder == "queues" or "blobs" in metafunc.fixturenames
-        lanes = LANES[:2] if without_table else LANES
-        metafunc.parametrize("kit", (*lanes, *(["live"] if folder == "runs" else [])), indirect=True)
+        metafunc.parametrize("kit", _lanes_of(metafunc), indirect=True)
     if "clients" in metafunc.fixturenames:
         metafunc.parametrize("clients", LANES[1:], indirect=True)
+
+
+def _lanes_of(metafunc: pytest.Metafunc) -> tuple[str, ...]:
+    if metafunc.definition.path.parent.name == "queues":
+        # A message in memory is never of another program, and a server has no queue of ticks.
+        has_live = not {"garbage", "tick_queue"}.intersection(metafunc.fixturenames) and not any(
+            mark.name == "stored_queues" for mark in metafunc.definition.iter_markers()
+        )
+        return (*LANES[:2], "live") if has_live else LANES[:2]
+    lanes = LANES[:2] if "blobs" in metafunc.fixturenames else LANES
+    return (*lanes, "live") if metafunc.definition.path.parent.name == "runs" else lanes
 
 
 def _session() -> boto3.Session:

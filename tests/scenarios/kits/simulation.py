@@ -68,7 +68,7 @@ class Simulation:
     def engine(self, faults: Faults) -> Engine:
         return replace(
             self.world.engine,
-            store=FaultyStore(self.world.store, faults),
+            store=FaultyStore(self.world.engine.store, faults),
             queues=FaultyQueues(self.world.queues, faults),
             patterns=FaultyPatterns(self.world.patterns, faults),
             gates=FaultyGates(self.world.gates, faults),

@@ -1,4 +1,4 @@
-"""Find the table or the API that a command works on: the one of the local stack, or another one."""
+"""Find the table or the API that a command works on: the one of `local.json`, or another one."""
 
 import json
 import os
@@ -15,7 +15,9 @@ from onthedot.client.place import TOKEN, URL
 from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import Unavailable
 
-NO_STACK: Final = "there is no local stack here; start one with `onthedot up`, or "
+START: Final = "`onthedot serve` or `onthedot up` starts one"
+NO_STACK: Final = "there is no local stack or server here; start one with `onthedot serve` or `onthedot up`, or "
+NO_AWS: Final = "`onthedot serve` runs here, without AWS; start a local stack with `onthedot up`, or "
 # The local AWS accepts any keys, in the region that it was deployed to.
 LOCAL: Final = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
 LOCAL_STAGE: Final = "local"
@@ -56,7 +58,7 @@ def find_table(table: str | None, region: str | None, endpoint_url: str | None) 
         return table, {name: value for name, value in connection.items() if value is not None}
     if region or endpoint_url:
         raise click.UsageError("--region and --endpoint-url say where --table is; give that too")
-    stack = local_stack("name the table with --table")
+    stack = local_aws("name the table with --table")
     return stack["table"], {**LOCAL, "endpoint_url": stack["endpoint_url"]}
 
 
@@ -90,7 +92,7 @@ def _output(stage: str, part: str, key: str) -> str:
 
 def use_local_aws() -> None:
     """Set the environment that every AWS client reads, those of the `lambda` and `aws` targets too."""
-    os.environ["AWS_ENDPOINT_URL"] = local_stack("name a deployment with --stage")["endpoint_url"]
+    os.environ["AWS_ENDPOINT_URL"] = local_aws("name a deployment with --stage")["endpoint_url"]
     os.environ["AWS_DEFAULT_REGION"] = LOCAL["region_name"]
     os.environ["AWS_ACCESS_KEY_ID"] = LOCAL["aws_access_key_id"]
     os.environ["AWS_SECRET_ACCESS_KEY"] = LOCAL["aws_secret_access_key"]
@@ -99,11 +101,13 @@ def use_local_aws() -> None:
 def api_options(command: Command) -> Command:
     """Add the options `--url` and `--token` to a command, for `find_api`."""
     command = click.option("--token", metavar="TOKEN", help=f"API token. Better set {TOKEN}.")(command)
-    return click.option("--url", metavar="URL", help=f"URL of the API.  [default: {URL}, or the local stack]")(command)
+    return click.option("--url", metavar="URL", help=f"URL of the API.  [default: {URL}, or the one of this folder]")(
+        command
+    )
 
 
 def find_api(url: str | None, token: str | None) -> ApiPlace:
-    """Return the API that the options name, else the one that the environment names, else the local stack's."""
+    """Return the API that the options name, else the one that the environment names, else the one of `local.json`."""
     if address := url or os.environ.get(URL):
         return checked_api(address, token or os.environ.get(TOKEN))
     stack = local_stack("name an API with --url")
@@ -130,3 +134,11 @@ def local_stack(otherwise: str) -> dict[str, Any]:
         return places.read_local_file(file)
     except PlaceError as error:
         raise click.ClickException(str(error)) from error
+
+
+def local_aws(otherwise: str) -> dict[str, Any]:
+    """Return the content of `local.json` of a local stack. Raise click.UsageError when `onthedot serve` wrote it."""
+    stack = local_stack(otherwise)
+    if "endpoint_url" not in stack:
+        raise click.UsageError(NO_AWS + otherwise)
+    return stack

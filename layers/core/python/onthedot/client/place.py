@@ -21,7 +21,7 @@ class Place(NamedTuple):
     url: str
     token: str
     is_local: bool = False
-    """Whether it is the API of the local stack."""
+    """Whether it is the API of the local stack, or of `onthedot serve` on this machine."""
 
 
 def find_place(url: str | None = None, token: str | None = None) -> Place:
@@ -30,7 +30,7 @@ def find_place(url: str | None = None, token: str | None = None) -> Place:
         return named
     file = find_local_file()
     if file is None:
-        raise PlaceError(f"there is no local stack here; give url and token, or set {URL} and {TOKEN}")
+        raise PlaceError(f"there is no local stack or server here; give url and token, or set {URL} and {TOKEN}")
     stack = read_local_file(file)
     return checked_place(stack.get("api_url") or "", token or stack.get("token"), is_local=True)
 
@@ -69,4 +69,4 @@ def read_local_file(file: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(file.read_text()))
     except (OSError, ValueError, TypeError) as error:
-        raise PlaceError(f"{file} cannot be read; `onthedot up` writes it again") from error
+        raise PlaceError(f"{file} cannot be read; `onthedot serve` and `onthedot up` write it again") from error

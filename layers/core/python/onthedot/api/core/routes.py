@@ -17,6 +17,7 @@ from onthedot.api.limits import routes as limits
 from onthedot.api.schedules import routes as schedules
 from onthedot.api.signing_keys import routes as signing_keys
 from onthedot.api.tokens import routes as tokens
+from onthedot.api.transfer import routes as transfer
 from onthedot.api.workers import routes as workers
 from onthedot.api.workflows import routes as workflows
 from onthedot.domain.errors import Unavailable
@@ -60,6 +61,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *tokens.ROUTES,
     *dead_letters.ROUTES,
     *signing_keys.ROUTES,
+    *transfer.ROUTES,
     Route(
         "GET",
         "/v1/health",

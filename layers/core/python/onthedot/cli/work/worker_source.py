@@ -39,7 +39,7 @@ class ChosenSource:
 
 
 def choose_source(pool: str, *, url: str | None, token: str | None, direct: bool, stage: str | None) -> ChosenSource:
-    """Return the source that the options name, else the one that the environment names, else the local stack.
+    """Return the source that the options name, else the one that the environment names, else the one of `local.json`.
 
     Remove the token from the environment, so that no program that the worker starts inherits it.
     """

@@ -1,6 +1,7 @@
 """The tables of the embedded engine, and the steps that bring a file of an earlier version to them."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -8,12 +9,13 @@ from onthedot import schema
 from onthedot.domain.runs.records import FIELDS, INTEGERS
 
 FORMAT: Final = 1
-"""The format of the file, as SQLite's `user_version`. Files of the first version have 0, and the same tables."""
+"""The format of the file, as SQLite's `user_version`: the number of `STEPS`. Files of the first version have 0."""
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS shard_progress (
     shard INTEGER PRIMARY KEY, done TEXT, tick_id TEXT, busy_until INTEGER
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stage (only INTEGER PRIMARY KEY CHECK (only = 1), state TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS shards (only INTEGER PRIMARY KEY CHECK (only = 1), steps TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS api_tokens (
     token_hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL,
@@ -52,27 +54,22 @@ CREATE TABLE IF NOT EXISTS messages (
 CREATE INDEX IF NOT EXISTS messages_by_time ON messages (queue, visible_at, id);
 """
 
-# Tokens of an earlier version have no id.
-_OLD_TOKENS: Final = (
-    "INSERT INTO api_tokens"
-    " SELECT token_hash, 'tok_' || lower(hex(randomblob(6))), tenant, role, name, created_at, NULL FROM tokens"
-)
-
 
 class NewerFile(Exception):
     """A newer version of onthedot wrote the file. This version leaves it as it is."""
 
 
 def prepare(connection: sqlite3.Connection, path: str | Path) -> None:
-    """Create missing tables, and bring a file of an earlier version to this format. Raise NewerFile."""
-    _refuse_newer(connection, path)
-    _create_missing(connection)
+    """Create missing tables, and bring a file of an earlier version to this format, step by step. Raise NewerFile.
 
-
-def _refuse_newer(connection: sqlite3.Connection, path: str | Path) -> None:
+    The caller has opened a transaction. When a step fails, or the process dies, the file stays as it was.
+    """
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found > FORMAT:
         raise NewerFile(f"{path} has format {found}, and this version of onthedot knows formats up to {FORMAT}")
+    _create_missing(connection)
+    for step in STEPS[found:]:
+        step(connection)
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
@@ -90,11 +87,22 @@ def _create_missing(connection: sqlite3.Connection) -> None:
     connection.execute(_sparse_index("expiry", schema.TTL_ATTRIBUTE))
     for statement in _TABLES.split(";"):
         connection.execute(statement)
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").fetchone():
-        connection.execute(_OLD_TOKENS)
-        connection.execute("DROP TABLE tokens")
 
 
 def _sparse_index(name: str, *columns: str) -> str:
     listed = ", ".join(f'"{column}"' for column in columns)
     return f'CREATE INDEX IF NOT EXISTS "runs_{name}" ON runs ({listed}) WHERE "{columns[0]}" IS NOT NULL'
+
+
+def _give_ids_to_tokens(connection: sqlite3.Connection) -> None:
+    """Move the tokens of the first files, which had no id, into the table of tokens with ids."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").fetchone():
+        connection.execute(
+            "INSERT INTO api_tokens"
+            " SELECT token_hash, 'tok_' || lower(hex(randomblob(6))), tenant, role, name, created_at, NULL FROM tokens"
+        )
+        connection.execute("DROP TABLE tokens")
+
+
+STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_give_ids_to_tokens,)
+"""The step at place n brings a file of format n to format n + 1. Missing tables and columns need no step."""

@@ -49,13 +49,16 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
     """Do one tick and return its counts.
 
     With `out_of_time` another tick must follow at once. With `busy` another tick of these shards is under way, and this
-    one does nothing.
+    one does nothing. With `closed` the stage is frozen or imports data, and the tick only notes its time.
     """
     now = engine.clock.now()
     lease = TickLease(tick.shards, tick.tick_id or fresh_generation(), deadline.at + LEASE_SPARE_MS)
     before = progress_store.begin(lease, now)
     if before is None:
         return Counter(busy=1)
+    if not engine.stage.read().is_open:
+        _note_time(engine, progress_store, lease, before)
+        return Counter(closed=1)
     work = Pass(engine, tick, now, deadline, f"{tick.tick_id}/{fresh_generation()}")
     if tick.redelivered:
         _send_claims_again(work)
@@ -68,6 +71,15 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
     return work.counts
 
 
+def _note_time(
+    engine: Engine, progress_store: ProgressStore, lease: TickLease, before: Mapping[int, ShardProgress]
+) -> None:
+    """End the tick of a closed stage. No slot was read, so the progress of all passes stays where it is."""
+    now = engine.clock.now()
+    after = {shard: before.get(shard) or _born(engine, shard, now) for shard in lease.shards}
+    progress_store.finish(lease, before, {shard: replace(done, ticked_at=now) for shard, done in after.items()})
+
+
 def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
     """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
 
@@ -78,7 +90,11 @@ def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
 
 
 def _first_progress(work: Pass, shard: int) -> ShardProgress:
-    return first_progress(shard, work.engine.shards.read().born(shard), bucket_of(work.now))
+    return _born(work.engine, shard, work.now)
+
+
+def _born(engine: Engine, shard: int, now: int) -> ShardProgress:
+    return first_progress(shard, engine.shards.read().born(shard), bucket_of(now))
 
 
 def _do_passes(work: Pass, progress: dict[int, ShardProgress]) -> dict[int, ShardProgress]:
