@@ -119,6 +119,14 @@ def test_the_commands_for_limits_reach_for_the_api(bare: Bare, command: str) -> 
     assert (code, output) == (1, "Error: http://127.0.0.1:1 cannot be reached: NewConnectionError\n")
 
 
+@pytest.mark.parametrize(
+    "arguments", [["schedule", "--in", "1m", "--http", "https://x.example/"], ["cancel", "job_a"], ["workers"]]
+)
+def test_the_commands_on_the_client_reach_for_the_api(bare: Bare, arguments: list[str]) -> None:
+    code, output = bare.run("onthedot", *arguments, "--url", "http://127.0.0.1:1", "--token", "t")
+    assert (code, output) == (5, "Error: http://127.0.0.1:1 cannot be reached: NewConnectionError\n")
+
+
 def test_a_worker_with_an_app_runs_until_it_is_stopped(bare: Bare) -> None:
     (bare.folder / "my_app.py").write_text(APP)
     process = bare.start("onthedot", "worker", "--app", "my_app", "--url", "http://127.0.0.1:1")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from onthedot.ports import Undecided
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api, fields_of, message_of
@@ -95,6 +96,30 @@ def test_a_backfill_takes_its_limit_and_priority(api: Api) -> None:
     assert done["created"] == 2
     assert done["left"] > 0
     assert api.get(f"/v1/executions/{done['executions'][0]}").body["priority"] == "HIGH"
+
+
+def test_a_backfill_goes_on_from_the_first_time_that_is_left(api: Api) -> None:
+    job_id = api.job(cron="* * * * *")
+    first = backfill(api, job_id, **WINDOW, limit=2).body
+    assert (first["left"], first["next_from"]) == (3, "2026-03-01T11:02:00.000Z")
+    rest = backfill(api, job_id, **{**WINDOW, "from": first["next_from"]}).body
+    assert (rest["created"], rest["existing"], rest["left"], rest["next_from"]) == (3, 0, 0, None)
+
+
+def test_a_fire_time_that_was_not_stored_is_the_next_one(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id = api.job(cron="* * * * *")
+    store, create = type(api.world.store), type(api.world.store).create_many
+
+    def all_but_the_second(self: Any, records: Any, deadline: Any) -> Any:
+        kept = iter(create(self, [records[0], *records[2:]], deadline))
+        return [Undecided("throttled") if number == 1 else next(kept) for number in range(len(records))]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "create_many", all_but_the_second)
+        done = backfill(api, job_id, **WINDOW).body
+    assert (done["created"], done["existing"], done["left"], done["next_from"]) == (4, 0, 1, "2026-03-01T11:01:00.000Z")
+    again = backfill(api, job_id, **{**WINDOW, "from": done["next_from"]}).body
+    assert (again["created"], again["existing"], again["left"]) == (1, 3, 0)
 
 
 def test_only_a_recurring_job_is_backfilled(api: Api) -> None:

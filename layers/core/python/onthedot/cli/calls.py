@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import click
 
+from onthedot.cli.common.failures import NotThere
 from onthedot.cli.text import printable
 from onthedot.cli.where import START
 from onthedot.client.place import Place as ApiPlace
@@ -18,12 +19,6 @@ PAGE: Final = 100
 PATIENT_TRIES: Final = 8
 """For a call that may be repeated, in a command that takes long."""
 Answer = TypeVar("Answer")
-
-
-class NotThere(click.ClickException):
-    """The API has no such thing, or it belongs to another tenant."""
-
-    exit_code = 4
 
 
 class ApiCalls:

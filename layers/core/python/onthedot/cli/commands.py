@@ -15,12 +15,26 @@ class Entry(NamedTuple):
 
 SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
     "Jobs": {
+        "schedule": Entry("jobs.schedule:schedule", "Schedule a job"),
         "get": Entry("jobs.get:get", "Show one job"),
+        "cancel": Entry("jobs.changes:cancel", "Cancel jobs for good"),
+        "pause": Entry("jobs.changes:pause", "Pause jobs"),
+        "resume": Entry("jobs.changes:resume", "Resume paused jobs"),
+        "delete": Entry("jobs.changes:delete", "Delete jobs"),
+        "run": Entry("jobs.run:run", "Run a job now, beside its schedule"),
+        "executions": Entry("jobs.executions:executions", "List the executions of a job, the newest first"),
+        "backfill": Entry("jobs.backfill:backfill", "Run a recurring job for its fire times of a past window"),
         "explain": Entry("jobs.explain:explain", "Say why a job has not run, or what it does now"),
         "preview": Entry("jobs.preview:preview", "Show when a schedule fires next"),
+        "forecast": Entry("jobs.forecast:forecast", "Count the runs of each coming minute"),
+        "workflow": Entry("jobs.workflow:workflow", "Start workflows, and show how far they are"),
         "listen": Entry("jobs.listen:listen", "Receive the HTTP calls of jobs and show how late they are"),
     },
     "Operations": {
+        "doctor": Entry("operations.doctor:doctor", "Check the API, the ticks, the clock, dead letters and workers"),
+        "dead-letters": Entry("operations.dead_letters:dead_letters", "List executions that failed for good"),
+        "redrive": Entry("operations.redrive:redrive", "Run dead letters again"),
+        "workers": Entry("operations.workers:workers", "List the pull workers that may run your jobs"),
         "gates": Entry("operations.gates:gates", "Show, set, pause and delete gates, which limit your own jobs"),
         "audit": Entry("operations.audit:audit", "Check that every recent fire time has one recorded outcome"),
         "limits": Entry("operations.limits:limits", "Show, set and lift the limits of tenants"),
@@ -45,6 +59,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
         "bootstrap": Entry("deploying.bootstrap:bootstrap", "Prepare an account and a region for deployments, once"),
         "deploy": Entry("deploying.deploy:deploy", "Deploy the stacks to the AWS account of your credentials"),
         "destroy": Entry("deploying.destroy:destroy", "Delete a stage from the AWS account of your credentials"),
+        "completion": Entry("completion:completion", "Print the shell completion of this command"),
         "tokens": Entry("operations.tokens:tokens", "Make, list and revoke API tokens"),
     },
 }

@@ -19,10 +19,14 @@ def main() -> None:
 
     \b
     Examples:
-      onthedot up
+      onthedot serve
       onthedot listen
+      onthedot schedule --in 10m --http https://api.example.com/remind
       onthedot preview "0 9 * * mon-fri" --timezone Europe/Berlin
     """
+    # Click itself does not read NO_COLOR.
+    if os.environ.get("NO_COLOR"):
+        click.get_current_context().color = False
     # boto3 does not read AWS_REGION, as the AWS command line does.
     if region := os.environ.get("AWS_REGION"):
         os.environ["AWS_DEFAULT_REGION"] = region

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import click
 
-from onthedot.cli.calls import ApiCalls, NotThere, encoded
+from onthedot.cli.calls import ApiCalls, encoded
+from onthedot.cli.common.failures import NotThere
 from onthedot.cli.text import printable
 from onthedot.cli.where import Command, api_options, aws_errors_in_a_sentence, find_api, stage_table
 from onthedot.domain.errors import InvalidRequest, TokenNotFound

@@ -31,12 +31,14 @@ from onthedot.client.errors import (
     Unauthorized,
     Unavailable,
 )
+from onthedot.client.operations import Backfilled, Forecast, Health, Minute, NotRedriven, Redriven, Worker
 from onthedot.client.options import JobOptions, PreviewOptions, WorkflowOptions
 from onthedot.client.requests import job_request
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 
 __all__ = [
     "Attempt",
+    "Backfilled",
     "Client",
     "ClientError",
     "Conflict",
@@ -44,18 +46,23 @@ __all__ = [
     "Explanation",
     "FireTime",
     "Forbidden",
+    "Forecast",
+    "Health",
     "HttpTransport",
     "InvalidRequest",
     "Job",
     "JobOptions",
+    "Minute",
     "NoAnswer",
     "NotFound",
+    "NotRedriven",
     "PlaceError",
     "PreconditionFailed",
     "PreviewOptions",
     "Problem",
     "RateLimited",
     "Reason",
+    "Redriven",
     "Reply",
     "ServerError",
     "Status",
@@ -63,6 +70,7 @@ __all__ = [
     "Transport",
     "Unauthorized",
     "Unavailable",
+    "Worker",
     "Workflow",
     "WorkflowJob",
     "WorkflowOptions",

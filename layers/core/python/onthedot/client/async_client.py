@@ -2,18 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
-from onthedot.client import requests
+from onthedot.client import operations, requests
 from onthedot.client.answers import Execution, Explanation, FireTime, Job, Workflow
 from onthedot.client.calls import body_of, headers_for
 from onthedot.client.errors import ClientError
-from onthedot.client.options import JobOptions, PreviewOptions, WorkflowOptions
-from onthedot.client.requests import Operation
+from onthedot.client.operations import Backfilled, Forecast, Health, Redriven, Worker
+from onthedot.client.options import JobOptions, PreviewOptions, Time, WorkflowOptions
+from onthedot.client.requests import Answer, Operation
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 from onthedot.client.trying import TRIES, Answered, Trying
-
-Answer = TypeVar("Answer")
 
 
 class AsyncClient:
@@ -45,49 +44,49 @@ class AsyncClient:
 
         A job without an `idempotency_key` gets one, so that a retry of this call makes no second job.
         """
-        return await self._call(requests.schedule(requests.job_request(handler, payload, **options)))
+        return await self.call(requests.schedule(requests.job_request(handler, payload, **options)))
 
     async def batch(self, jobs: Iterable[Mapping[str, Any]]) -> list[Job | ClientError]:
         """Schedule many jobs, each made by `job_request`. Return the job or the error of each, in order."""
-        return [outcome for part in requests.batches(jobs) for outcome in await self._call(part)]
+        return [outcome for part in requests.batches(jobs) for outcome in await self.call(part)]
 
     async def get(self, job_id: str) -> Job:
         """Return a job."""
-        return await self._call(requests.get(job_id))
+        return await self.call(requests.get(job_id))
 
     async def cancel(self, job_id: str) -> Job:
         """Cancel a job for good. A running attempt is asked to stop."""
-        return await self._call(requests.cancel(job_id))
+        return await self.call(requests.cancel(job_id))
 
     async def delete(self, job_id: str) -> None:
         """Delete a job. It never fires again."""
-        await self._call(requests.delete(job_id))
+        await self.call(requests.delete(job_id))
 
     async def pause(self, job_id: str) -> Job:
         """Pause a job."""
-        return await self._call(requests.pause(job_id))
+        return await self.call(requests.pause(job_id))
 
     async def resume(self, job_id: str) -> Job:
         """Resume a paused job."""
-        return await self._call(requests.resume(job_id))
+        return await self.call(requests.resume(job_id))
 
     async def run(self, job_id: str) -> Execution:
         """Run a job now, beside its schedule. A call whose reply was lost is not repeated."""
-        return await self._call(requests.run(job_id))
+        return await self.call(requests.run(job_id))
 
     async def explain(self, job_id: str) -> Explanation:
         """Return why a job has not run, or what it does now."""
-        return await self._call(requests.explain(job_id))
+        return await self.call(requests.explain(job_id))
 
     async def execution(self, execution_id: str) -> Execution:
         """Return an execution with its attempts and its whole result."""
-        return await self._call(requests.execution(execution_id))
+        return await self.call(requests.execution(execution_id))
 
     async def executions(self, job: str, *, status: str | None = None) -> AsyncIterator[Execution]:
         """Yield the executions of a job, the newest first. Further pages are read when they are needed."""
         cursor: str | None = None
         while True:
-            page = await self._call(requests.executions(job, cursor))
+            page = await self.call(requests.executions(job, cursor))
             for one in page.executions:
                 if status is None or one.status == status:
                     yield one
@@ -97,15 +96,48 @@ class AsyncClient:
 
     async def preview(self, **options: Unpack[PreviewOptions]) -> list[FireTime]:
         """Return the next fire times of a schedule, without a job."""
-        return await self._call(requests.preview(options))
+        return await self.call(requests.preview(options))
 
     async def workflow(self, jobs: Sequence[Mapping[str, Any]], **options: Unpack[WorkflowOptions]) -> Workflow:
         """Start a workflow of jobs, each made by `job_request` with `key` and `depends_on`."""
-        return await self._call(requests.workflow(jobs, options))
+        return await self.call(requests.workflow(jobs, options))
 
     async def get_workflow(self, workflow_id: str) -> Workflow:
         """Return a workflow with the statuses of its jobs."""
-        return await self._call(requests.get_workflow(workflow_id))
+        return await self.call(requests.get_workflow(workflow_id))
+
+    async def backfill(
+        self, job_id: str, start: Time, end: Time, *, limit: int = 100, priority: str = "LOW"
+    ) -> Backfilled:
+        """Run a recurring job for its fire times from `start` to before `end`, up to `limit` of them."""
+        return await self.call(operations.backfill(job_id, start, end, limit, priority))
+
+    async def forecast(self, minutes: int = 15) -> Forecast:
+        """Return how many runs are scheduled for each coming minute."""
+        return await self.call(operations.forecast(minutes))
+
+    async def workers(self, status: str | None = None) -> list[Worker]:
+        """Return the pull workers that may run the tenant's jobs, the latest first."""
+        return await self.call(operations.workers(status))
+
+    async def dead_letters(self) -> AsyncIterator[Execution]:
+        """Yield the executions that failed for good, the latest first. Further pages are read when they are needed."""
+        cursor: str | None = None
+        while True:
+            page = await self.call(operations.dead_letters(cursor))
+            for one in page.executions:
+                yield one
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    async def redrive(self, ids: Sequence[str] | None = None) -> Redriven:
+        """Run dead letters again: those with these ids, or as many of all as one call has time for."""
+        return await self.call(operations.redrive(ids))
+
+    async def health(self) -> Health:
+        """Return whether the scheduler is alive, by the age of its last tick."""
+        return await self.call(operations.health())
 
     async def close(self) -> None:
         """Close the connections."""
@@ -117,7 +149,8 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _call(self, operation: Operation[Answer]) -> Answer:
+    async def call(self, operation: Operation[Answer]) -> Answer:
+        """Make one call of `onthedot.client.requests` or `.operations`, with its retries."""
         trying = Trying(operation, self._tries)
         while True:
             decision = trying.judge(await asyncio.to_thread(self._send, operation))

@@ -2,18 +2,17 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
-from onthedot.client import requests
+from onthedot.client import operations, requests
 from onthedot.client.answers import Execution, Explanation, FireTime, Job, Workflow
 from onthedot.client.calls import body_of, headers_for
 from onthedot.client.errors import ClientError
-from onthedot.client.options import JobOptions, PreviewOptions, WorkflowOptions
-from onthedot.client.requests import Operation
+from onthedot.client.operations import Backfilled, Forecast, Health, Redriven, Worker
+from onthedot.client.options import JobOptions, PreviewOptions, Time, WorkflowOptions
+from onthedot.client.requests import Answer, Operation
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 from onthedot.client.trying import TRIES, Answered, Trying
-
-Answer = TypeVar("Answer")
 
 
 class Client:
@@ -49,49 +48,49 @@ class Client:
 
         A job without an `idempotency_key` gets one, so that a retry of this call makes no second job.
         """
-        return self._call(requests.schedule(requests.job_request(handler, payload, **options)))
+        return self.call(requests.schedule(requests.job_request(handler, payload, **options)))
 
     def batch(self, jobs: Iterable[Mapping[str, Any]]) -> list[Job | ClientError]:
         """Schedule many jobs, each made by `job_request`. Return the job or the error of each, in order."""
-        return [outcome for part in requests.batches(jobs) for outcome in self._call(part)]
+        return [outcome for part in requests.batches(jobs) for outcome in self.call(part)]
 
     def get(self, job_id: str) -> Job:
         """Return a job."""
-        return self._call(requests.get(job_id))
+        return self.call(requests.get(job_id))
 
     def cancel(self, job_id: str) -> Job:
         """Cancel a job for good. A running attempt is asked to stop."""
-        return self._call(requests.cancel(job_id))
+        return self.call(requests.cancel(job_id))
 
     def delete(self, job_id: str) -> None:
         """Delete a job. It never fires again."""
-        self._call(requests.delete(job_id))
+        self.call(requests.delete(job_id))
 
     def pause(self, job_id: str) -> Job:
         """Pause a job."""
-        return self._call(requests.pause(job_id))
+        return self.call(requests.pause(job_id))
 
     def resume(self, job_id: str) -> Job:
         """Resume a paused job."""
-        return self._call(requests.resume(job_id))
+        return self.call(requests.resume(job_id))
 
     def run(self, job_id: str) -> Execution:
         """Run a job now, beside its schedule. A call whose reply was lost is not repeated."""
-        return self._call(requests.run(job_id))
+        return self.call(requests.run(job_id))
 
     def explain(self, job_id: str) -> Explanation:
         """Return why a job has not run, or what it does now."""
-        return self._call(requests.explain(job_id))
+        return self.call(requests.explain(job_id))
 
     def execution(self, execution_id: str) -> Execution:
         """Return an execution with its attempts and its whole result."""
-        return self._call(requests.execution(execution_id))
+        return self.call(requests.execution(execution_id))
 
     def executions(self, job: str, *, status: str | None = None) -> Iterator[Execution]:
         """Yield the executions of a job, the newest first. Further pages are read when they are needed."""
         cursor: str | None = None
         while True:
-            page = self._call(requests.executions(job, cursor))
+            page = self.call(requests.executions(job, cursor))
             yield from (one for one in page.executions if status is None or one.status == status)
             cursor = page.cursor
             if cursor is None:
@@ -99,15 +98,45 @@ class Client:
 
     def preview(self, **options: Unpack[PreviewOptions]) -> list[FireTime]:
         """Return the next fire times of a schedule, without a job."""
-        return self._call(requests.preview(options))
+        return self.call(requests.preview(options))
 
     def workflow(self, jobs: Sequence[Mapping[str, Any]], **options: Unpack[WorkflowOptions]) -> Workflow:
         """Start a workflow of jobs, each made by `job_request` with `key` and `depends_on`."""
-        return self._call(requests.workflow(jobs, options))
+        return self.call(requests.workflow(jobs, options))
 
     def get_workflow(self, workflow_id: str) -> Workflow:
         """Return a workflow with the statuses of its jobs."""
-        return self._call(requests.get_workflow(workflow_id))
+        return self.call(requests.get_workflow(workflow_id))
+
+    def backfill(self, job_id: str, start: Time, end: Time, *, limit: int = 100, priority: str = "LOW") -> Backfilled:
+        """Run a recurring job for its fire times from `start` to before `end`, up to `limit` of them."""
+        return self.call(operations.backfill(job_id, start, end, limit, priority))
+
+    def forecast(self, minutes: int = 15) -> Forecast:
+        """Return how many runs are scheduled for each coming minute."""
+        return self.call(operations.forecast(minutes))
+
+    def workers(self, status: str | None = None) -> list[Worker]:
+        """Return the pull workers that may run the tenant's jobs, the latest first."""
+        return self.call(operations.workers(status))
+
+    def dead_letters(self) -> Iterator[Execution]:
+        """Yield the executions that failed for good, the latest first. Further pages are read when they are needed."""
+        cursor: str | None = None
+        while True:
+            page = self.call(operations.dead_letters(cursor))
+            yield from page.executions
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    def redrive(self, ids: Sequence[str] | None = None) -> Redriven:
+        """Run dead letters again: those with these ids, or as many of all as one call has time for."""
+        return self.call(operations.redrive(ids))
+
+    def health(self) -> Health:
+        """Return whether the scheduler is alive, by the age of its last tick."""
+        return self.call(operations.health())
 
     def close(self) -> None:
         """Close the connections."""
@@ -119,7 +148,8 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _call(self, operation: Operation[Answer]) -> Answer:
+    def call(self, operation: Operation[Answer]) -> Answer:
+        """Make one call of `onthedot.client.requests` or `.operations`, with its retries."""
         trying = Trying(operation, self._tries)
         while True:
             decision = trying.judge(self._send(operation))

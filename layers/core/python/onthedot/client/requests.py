@@ -28,6 +28,8 @@ class Operation(Generic[Answer]):
     """Whether the same request again has no second effect."""
     gone_is_done: bool = False
     """Whether a repeated request that finds nothing has had its effect before."""
+    also_answers: frozenset[int] = frozenset()
+    """Statuses of failures whose document is an answer too."""
 
 
 def job_request(handler: str | None = None, payload: Any = None, **options: Unpack[JobOptions]) -> dict[str, Any]:
@@ -69,8 +71,12 @@ def batches(jobs: Iterable[Mapping[str, Any]]) -> list[Operation[list[Job | Clie
 def workflow(jobs: Sequence[Mapping[str, Any]], options: WorkflowOptions) -> Operation[Workflow]:
     """Return the call that starts a workflow."""
     refuse_unknown(options, WorkflowOptions, "workflow")
-    body = _with_key({**in_json(options), "jobs": [dict(job) for job in jobs]})
-    return Operation("POST", "/v1/workflows", _reader(Workflow), body=body)
+    return workflow_document({**in_json(options), "jobs": [dict(job) for job in jobs]})
+
+
+def workflow_document(fields: Mapping[str, Any]) -> Operation[Workflow]:
+    """Return the call that starts a workflow whose fields are those of the API."""
+    return Operation("POST", "/v1/workflows", _reader(Workflow), body=_with_key(fields))
 
 
 def get_workflow(workflow_id: str) -> Operation[Workflow]:
@@ -78,32 +84,32 @@ def get_workflow(workflow_id: str) -> Operation[Workflow]:
 
 
 def get(job_id: str) -> Operation[Job]:
-    return Operation("GET", _job(job_id), _reader(Job))
+    return Operation("GET", job_path(job_id), _reader(Job))
 
 
 def cancel(job_id: str) -> Operation[Job]:
-    return Operation("PUT", f"{_job(job_id)}/cancel", _reader(Job))
+    return Operation("PUT", f"{job_path(job_id)}/cancel", _reader(Job))
 
 
 def delete(job_id: str) -> Operation[None]:
-    return Operation("DELETE", _job(job_id), lambda _: None, gone_is_done=True)
+    return Operation("DELETE", job_path(job_id), lambda _: None, gone_is_done=True)
 
 
 def pause(job_id: str) -> Operation[Job]:
-    return Operation("POST", f"{_job(job_id)}/pause", _reader(Job))
+    return Operation("POST", f"{job_path(job_id)}/pause", _reader(Job))
 
 
 def resume(job_id: str) -> Operation[Job]:
-    return Operation("POST", f"{_job(job_id)}/resume", _reader(Job))
+    return Operation("POST", f"{job_path(job_id)}/resume", _reader(Job))
 
 
 def run(job_id: str) -> Operation[Execution]:
     """Return the call that runs a job now. It is not repeated, because each one makes a run."""
-    return Operation("POST", f"{_job(job_id)}/run", _reader(Execution), repeatable=False)
+    return Operation("POST", f"{job_path(job_id)}/run", _reader(Execution), repeatable=False)
 
 
 def explain(job_id: str) -> Operation[Explanation]:
-    return Operation("GET", f"{_job(job_id)}/explain", _reader(Explanation))
+    return Operation("GET", f"{job_path(job_id)}/explain", _reader(Explanation))
 
 
 def execution(execution_id: str) -> Operation[Execution]:
@@ -121,7 +127,7 @@ class ExecutionPage:
 def executions(job_id: str, cursor: str | None) -> Operation[ExecutionPage]:
     """Return the call that reads one page of a job's executions."""
     query = {"limit": str(PAGE)} | ({} if cursor is None else {"cursor": cursor})
-    return Operation("GET", f"{_job(job_id)}/executions", _read_page, query=query)
+    return Operation("GET", f"{job_path(job_id)}/executions", _read_page, query=query)
 
 
 def preview(options: PreviewOptions) -> Operation[list[FireTime]]:
@@ -146,7 +152,8 @@ def _read_times(document: Any) -> list[FireTime]:
     return [read_answer(FireTime, one) for one in document["fire_times"]]
 
 
-def _job(job_id: str) -> str:
+def job_path(job_id: str) -> str:
+    """Return the path of a job. Raise ValueError when the id is empty."""
     return f"/v1/jobs/{_part(job_id)}"
 
 

@@ -51,7 +51,7 @@ class Trying(Generic[Answer]):
         if isinstance(outcome, NoAnswer):
             error: ClientError = Unavailable(str(outcome))
             may_repeat = self.operation.repeatable or not outcome.may_have_arrived
-        elif outcome.status < 300:
+        elif outcome.status < 300 or outcome.status in self.operation.also_answers:
             return Answered(self._read(outcome))
         else:
             error = error_of(outcome.status, _document(outcome), *_facts(outcome))

@@ -124,7 +124,13 @@ def _reasons(reasons: Sequence[Reason]) -> list[ReasonView]:
 
 def backfilled_view(done: Backfilled) -> BackfilledView:
     ids = [run.run_id for run in done.created]
-    return {"created": len(ids), "existing": done.existing, "left": done.left, "executions": ids}
+    return {
+        "created": len(ids),
+        "existing": done.existing,
+        "left": done.left,
+        "next_from": show_time(done.next_from),
+        "executions": ids,
+    }
 
 
 def refused_view(error: Exception) -> ErrorView:

@@ -98,12 +98,13 @@ class BackfilledView(TypedDict):
     """The outcome of a backfill.
 
     `existing` counts fire times that had an execution already. `left` counts fire times of the window that still have
-    none: call again for them.
+    none. Call again with `next_from`, the first of them, as `from`.
     """
 
     created: int
     existing: int
     left: int
+    next_from: str | None
     executions: list[str]
 
 

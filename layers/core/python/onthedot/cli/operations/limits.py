@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from onthedot.cli.calls import NotThere
+from onthedot.cli.common.failures import NotThere
 from onthedot.cli.limit_text import (
     USE_COLUMNS,
     burst_option,

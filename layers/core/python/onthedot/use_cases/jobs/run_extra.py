@@ -31,6 +31,8 @@ class Backfilled:
     """Fire times that had a run already."""
     left: int
     """Fire times of the window that have no run yet: beyond the limit, or not stored in time."""
+    next_from: int | None = None
+    """The first of the fire times that are left."""
 
 
 def run_now(engine: Engine, tenant: str, job_id: str, trace: str | None = None) -> Record:
@@ -78,7 +80,9 @@ def backfill(
     undecided = sum(isinstance(outcome, Undecided) for outcome in outcomes)
     send_runs(engine, [run for run in created if run.status is Status.DISPATCHED], deadline)
     existing = len(runs) - len(created) - undecided
-    return Backfilled(created, existing, len(times) - len(chosen) + undecided)
+    reached = zip(chosen, outcomes, strict=True)
+    left = [*(time for time, outcome in reached if isinstance(outcome, Undecided)), *times[len(chosen) :]]
+    return Backfilled(created, existing, len(left), left[0] if left else None)
 
 
 def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:

@@ -1,0 +1,99 @@
+"""`onthedot schedule`: submit one job, and say when it fires."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import click
+
+from onthedot.cli.common.cron_words import cron_in_words
+from onthedot.cli.common.documents import Documents, print_document
+from onthedot.cli.common.durations import exactly
+from onthedot.cli.common.moments import day_and_clock, in_full, read_moment, this_moment
+from onthedot.cli.jobs.schedule_options import job_options, read_job
+from onthedot.cli.limit_text import print_next
+from onthedot.cli.text import printable
+from onthedot.cli.where import api_options
+from onthedot.client import requests
+from onthedot.client.options import PreviewOptions
+
+SHOWN_FIRES: Final = 3
+
+
+@click.command()
+@job_options
+@api_options
+@click.option("--json", "as_json", is_flag=True, help="Print the answer of POST /v1/jobs unchanged.")
+def schedule(url: str | None, token: str | None, as_json: bool, **options: Any) -> None:
+    """Schedule a job.
+
+    Without a time it runs now. Exit code 3: the API refuses the job, and the message names each field.
+
+    \b
+    Examples:
+      onthedot schedule --in 10m --http https://api.example.com/remind --payload '{"user": 42}'
+      onthedot schedule --at "tomorrow 9:00" --python send-email --payload @mail.json
+      onthedot schedule --cron "0 9 * * mon-fri" --tz Europe/Berlin --http https://api.example.com/report
+    """
+    now = this_moment()
+    fields = read_job(options, now)
+    api = Documents(url, token)
+    job = api.ask(requests.schedule(fields))
+    if as_json:
+        print_document(job)
+        return
+    click.echo(_sentence(job, fields, now))
+    if fires := _next_fires(api, job, fields):
+        click.echo(f"Next: {', '.join(fires)}.")
+    print_next(f"onthedot explain {job['job_id']}", f"onthedot cancel {job['job_id']}")
+
+
+def _sentence(job: Mapping[str, Any], fields: Mapping[str, Any], now: datetime) -> str:
+    name = job.get("name")
+    title = f"{printable(name)} ({job['job_id']})" if name else str(job["job_id"])
+    moment = read_moment(job.get("next_fire_time"))
+    if "every" in fields:
+        every = fields["every"]
+        return f"Scheduled {title}: {f'every {exactly(every)}' if isinstance(every, int) else printable(every)}."
+    if "cron" in fields:
+        when, zone = cron_in_words(fields["cron"]), fields.get("timezone", "UTC")
+        return f"Scheduled {title}: {printable(when)}, {printable(zone)}."
+    if "on_event" in fields:
+        return f"Scheduled {title} for each event that matches."
+    if "dependencies" in fields:
+        return f"Scheduled {title} after {', '.join(map(printable, fields['dependencies']))}."
+    return f"Scheduled {title} for {in_full(moment or now, now, _zone(fields))}."
+
+
+def _next_fires(api: Documents, job: Mapping[str, Any], fields: Mapping[str, Any]) -> list[str]:
+    """Return the next fire times of a recurring job, in its time zone.
+
+    The job is accepted, so a preview that fails changes nothing: the first fire time is known.
+    """
+    first = read_moment(job.get("next_fire_time"))
+    if not fields.keys() & {"cron", "every"} or first is None:
+        return []
+    now, zone = this_moment(), _zone(fields)
+    most = min(SHOWN_FIRES, fields.get("max_runs", SHOWN_FIRES))
+    moments = [first, *_after(api, fields, first)][:most]
+    return [day_and_clock(moment, now, zone, words=False) for moment in moments]
+
+
+def _after(api: Documents, fields: Mapping[str, Any], first: datetime) -> list[datetime]:
+    known = {name: fields[name] for name in PreviewOptions.__annotations__ if name in fields}
+    options: Any = {**known, "after": first, "count": SHOWN_FIRES - 1}
+    try:
+        found = api.ask(requests.preview(options))
+    except click.ClickException:
+        return []
+    # With an example, the id of the job has chosen other values for H.
+    return [] if "example" in found else [datetime.fromisoformat(fire["time"]) for fire in found["fire_times"]]
+
+
+def _zone(fields: Mapping[str, Any]) -> ZoneInfo | None:
+    """Return the zone of the job's times. None is the zone of this machine, also when it lacks the data of the zone."""
+    try:
+        return ZoneInfo(fields.get("timezone", "UTC")) if fields.keys() & {"timezone", "cron"} else None
+    except (OSError, ValueError, KeyError):
+        return None

@@ -1,0 +1,95 @@
+"""`onthedot workflow`: start workflows, and show how far they are."""
+
+from datetime import datetime
+from typing import Any, Final
+
+import click
+
+from onthedot.cli.common.documents import Documents, Id, print_document
+from onthedot.cli.common.moments import cell, this_moment
+from onthedot.cli.jobs.schedule_options import read_json
+from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
+from onthedot.cli.text import printable
+from onthedot.cli.where import api_options
+from onthedot.client import requests
+
+COLUMNS: Final = ("KEY", "STATUS", "AFTER", "STARTED", "ENDED", "JOB", "WHY")
+
+
+@click.group()
+def workflow() -> None:
+    """Start workflows, and show how far they are.
+
+    A workflow is a graph of jobs that wait for each other.
+
+    \b
+    Example:
+      onthedot workflow start @nightly.json
+    """
+
+
+@workflow.command("start")
+@click.argument("document", metavar="JSON|@FILE|-")
+@api_options
+@json_option
+def start(document: str, url: str | None, token: str | None, as_json: bool) -> None:
+    """Start the workflow of a JSON document, as POST /v1/workflows takes it.
+
+    It is accepted with all of its jobs or not at all. Exit code 3: it is refused, and the message names each field.
+
+    \b
+    Example:
+      onthedot workflow start @nightly.json
+    """
+    try:
+        fields = read_json(document)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(f"JSON|@FILE|-: {error}") from error
+    if not isinstance(fields, dict):
+        raise click.UsageError("JSON|@FILE|-: is no object; give one with the field jobs")
+    made = Documents(url, token).ask(requests.workflow_document(fields))
+    if as_json:
+        print_document(made)
+        return
+    title = f"{printable(made['name'])} ({made['workflow_id']})" if made.get("name") else str(made["workflow_id"])
+    click.echo(f"Workflow {title} has {len(made['jobs']):,} jobs and is {made['status']}.")
+    print_next(f"onthedot workflow show {made['workflow_id']}")
+
+
+@workflow.command("show")
+@click.argument("workflow_id", type=Id())
+@api_options
+@json_option
+def show(workflow_id: str, url: str | None, token: str | None, as_json: bool) -> None:
+    """Show a workflow with the statuses of its jobs.
+
+    Exit code 4: there is no such workflow.
+
+    \b
+    Example:
+      onthedot workflow show job_p4lr2upbz3zjp5vfk4bckgyzhm
+    """
+    api = Documents(url, token, f"there is no workflow {printable(workflow_id)}")
+    found = api.ask(requests.get_workflow(workflow_id))
+    if as_json:
+        print_document(found)
+        return
+    done, total = found["progress"]["ended"], found["progress"]["total"]
+    why = f": {printable(found['reason'])}" if found.get("reason") else ""
+    click.echo(
+        f"{printable(found.get('name') or workflow_id)} is {found['status']}{why}, {done:,} of {total:,} jobs ended."
+    )
+    now, for_people = this_moment(), is_for_people()
+    print_rows(COLUMNS, [_row(one, now, for_people=for_people) for one in found["jobs"]], "It has no job yet.")
+
+
+def _row(job: dict[str, Any], now: datetime, *, for_people: bool) -> tuple[str, ...]:
+    return (
+        str(job["key"]),
+        str(job["status"]),
+        ", ".join(job["depends_on"]) or "-",
+        cell(job["started_at"], now, for_people=for_people),
+        cell(job["finished_at"], now, for_people=for_people),
+        str(job["job_id"] or "-"),
+        str(job["reason"] or "-"),
+    )

@@ -1,0 +1,178 @@
+"""`onthedot executions`, `backfill`, `forecast` and `workflow` on a real API."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from onthedot.cli.jobs import backfill as backfills
+from onthedot.cli.jobs import executions as lists
+from tests.unit.api.kit import SHELL, Api, a_worker
+from tests.unit.cli.commands.conftest import Command, Script
+from tests.unit.client.scripted import LOST, a_reply
+
+URL = "https://api.example.com/"
+
+
+def a_job_with_runs(api: Api, count: int) -> str:
+    """Return a job that ran now so many times, and failed the first time."""
+    job = api.job(target=SHELL, every=86_400, retry={"max_retries": 0})
+    worker = a_worker(api, resources={"slots": 10})
+    for number in range(count):
+        api.send("POST", f"/v1/jobs/{job}/run")
+        worker.complete(worker.take(), "SUCCEEDED" if number else "FAILED", **({} if number else {"error": "boom"}))
+        api.world.clock.advance(1)
+    return job
+
+
+def test_a_pipe_gets_tabs_and_exact_times_the_newest_first(api: Api, onthedot: Command) -> None:
+    job = a_job_with_runs(api, 3)
+    result = onthedot("executions", job)
+    header, *rows = [line.split("\t") for line in result.stdout.splitlines()]
+    assert header == list(lists.COLUMNS)
+    assert [row[1] for row in rows] == ["SUCCEEDED", "SUCCEEDED", "FAILED"]
+    assert "boom" in rows[-1][-1]
+    assert rows[0][0] == api.get(f"/v1/executions/{rows[0][6]}").body["fire_time"]
+    assert "\x1b" not in result.output
+
+
+def test_executions_by_status_and_limit(api: Api, onthedot: Command) -> None:
+    job = a_job_with_runs(api, 3)
+    failed = [
+        json.loads(line) for line in onthedot("executions", job, "--status", "failed", "--json").stdout.splitlines()
+    ]
+    assert [one["status"] for one in failed] == ["FAILED"]
+    assert failed[0] == api.get(f"/v1/executions/{failed[0]['execution_id']}").body
+    assert len(onthedot("executions", job, "--limit", "2", "--json").stdout.splitlines()) == 2
+
+
+def test_pages_are_read_only_as_far_as_they_are_needed(script: Script, onthedot: Command) -> None:
+    one = {"execution_id": "job_1.1", "job_id": "job_1", "status": "SUCCEEDED"}
+    transport = script(a_reply({"executions": [one] * 100, "next_cursor": "c"}), a_reply({"executions": [one]}))
+    assert len(onthedot("executions", "job_1", "--limit", "101", "--json").stdout.splitlines()) == 101
+    assert transport.sent[1].query["cursor"] == "c"
+    transport = script(a_reply({"executions": [one] * 100, "next_cursor": "c"}))
+    onthedot("executions", "job_1", "--limit", "100", "--json")
+    assert len(transport.sent) == 1
+
+
+def test_no_execution_is_a_note_and_no_data(api: Api, onthedot: Command) -> None:
+    result = onthedot("executions", api.job(every=86_400))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "has no such execution" in result.stderr
+
+
+def test_people_get_one_line_for_each_execution(api: Api, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = a_job_with_runs(api, 2)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    shown = onthedot("executions", job).stdout
+    assert "today" in shown or "tomorrow" in shown
+    assert len([line for line in shown.splitlines() if "SUCCEEDED" in line or "FAILED" in line]) == 2
+    assert f"{job}." not in shown, "the ids of executions have no room"
+
+
+def test_a_range_of_skipped_fire_times_is_one_row(script: Script, onthedot: Command) -> None:
+    skipped = {"execution_id": "job_1.1", "job_id": "job_1", "status": "SKIPPED", "count": 1200, "reason": "misfire"}
+    script(a_reply({"executions": [{**skipped, "fire_time": "2026-11-18T09:00:00.000Z"}], "next_cursor": None}))
+    assert "SKIPPED ×1,200\t-\t-\t0\tjob_1\tjob_1.1\tmisfire" in onthedot("executions", "job_1").stdout
+
+
+def test_a_backfill_goes_on_until_nothing_is_left(api: Api, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backfills, "AT_ONCE", 7)
+    job = api.job(cron="* * * * *")
+    result = onthedot("backfill", job, "--from", "20m")
+    assert result.exit_code == 0
+    # The window ends a second ago, so that it has 19 or 20 whole minutes.
+    assert re.fullmatch(r"Runs of past fire times: (19|20) new, 0 that were there already\.\n", result.stdout)
+    again = onthedot("backfill", job, "--from", "15m").stdout
+    assert re.search(r": [01] new, 1[345] that", again), "a minute may begin in between"
+
+
+def test_a_backfill_of_a_window_with_a_limit(api: Api, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backfills, "AT_ONCE", 3)
+    job, end = api.job(cron="* * * * *"), datetime.now(UTC).replace(second=0, microsecond=0)
+    window = ["--from", (end - timedelta(minutes=10)).isoformat(), "--to", end.isoformat()]
+    result = onthedot("backfill", job, *window, "--limit", "5", "--priority", "high")
+    assert result.stdout == "Runs of past fire times: 5 new, 0 that were there already, 5 left.\n"
+    answers = [json.loads(line) for line in onthedot("backfill", job, *window, "--json").stdout.splitlines()]
+    assert [(one["created"], one["existing"]) for one in answers] == [(0, 3), (1, 2), (3, 0), (1, 0)]
+    found = api.get(f"/v1/jobs/{job}/executions").body["executions"]
+    assert sorted(one["priority"] for one in found if one["trigger"] == "backfill") == ["HIGH"] * 5 + ["LOW"] * 5
+
+
+def test_a_backfill_that_gets_no_further_ends(script: Script, onthedot: Command) -> None:
+    stuck = {"created": 0, "existing": 0, "left": 5, "next_from": "2026-11-18T00:00:00.000Z", "executions": []}
+    script(*[a_reply(stuck, 202)] * 2)
+    result = onthedot("backfill", "job_1", "--from", "1d")
+    assert result.exit_code == 1
+    assert "go on with --from 2026-11-18T00:00:00.000Z" in result.stderr
+
+
+def test_a_backfill_that_fails_midway_says_how_far_it_came(script: Script, onthedot: Command) -> None:
+    first = {"created": 7, "existing": 0, "left": 5, "next_from": "2026-11-18T00:00:00.000Z", "executions": []}
+    script(a_reply(first, 202), *[LOST] * 4)
+    result = onthedot("backfill", "job_1", "--from", "1d")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert "7 runs are made so far. Repeat the command to go on." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [(["--from", "x"], 2), ([], 2), (["--from", "1h", "--to", "2h"], 3), (["--from", "2099-01-01T00:00:00Z"], 3)],
+)
+def test_wrong_windows(options: list[str], code: int, api: Api, onthedot: Command) -> None:
+    result = onthedot("backfill", api.job(cron="* * * * *"), *options)
+    assert (result.exit_code, result.stdout) == (code, "")
+
+
+def test_a_forecast_has_the_minutes_with_runs(api: Api, onthedot: Command) -> None:
+    api.job(delay=120)
+    result = onthedot("forecast", "--minutes", "5")
+    header, row = result.stdout.splitlines()
+    assert header == "MINUTE\tRUNS"
+    assert row.endswith(":00.000Z\t1")
+    assert len(json.loads(onthedot("forecast", "--minutes", "5", "--json").stdout)["minutes"]) == 5
+
+
+def test_a_forecast_without_runs_and_one_that_is_cut(api: Api, onthedot: Command, script: Script) -> None:
+    assert "No run is scheduled for the next 15 minutes." in onthedot("forecast").stderr
+    script(a_reply({"minutes": [{"time": "2026-11-18T09:00:00.000Z", "runs": 5}], "truncated": True}))
+    assert "more runs than were counted" in onthedot("forecast").stderr
+
+
+def graph(**fields: Any) -> str:
+    jobs = [{"key": "a", "callback_url": URL}, {"key": "b", "callback_url": URL, "depends_on": ["a"]}]
+    return json.dumps({"name": "flow", "jobs": jobs, **fields})
+
+
+def test_a_workflow_is_started_and_shown(api: Api, onthedot: Command) -> None:
+    started = onthedot("workflow", "start", graph())
+    assert started.stdout.startswith("Workflow flow (job_")
+    workflow = started.stdout.split("(")[1].split(")")[0]
+    assert f"onthedot workflow show {workflow}" in started.stderr
+    shown = onthedot("workflow", "show", workflow).stdout.splitlines()
+    assert shown[0].startswith("flow is ")
+    assert shown[0].endswith(", 0 of 2 jobs ended.")
+    assert [line.split("\t")[0] for line in shown[1:]] == ["KEY", "a", "b"]
+    document = json.loads(onthedot("workflow", "show", workflow, "--json").stdout)
+    assert document == api.get(f"/v1/workflows/{workflow}").body
+
+
+def test_a_workflow_of_stdin_and_as_json(api: Api, onthedot: Command) -> None:
+    made = json.loads(onthedot("workflow", "start", "-", "--json", typed=graph()).stdout)
+    assert [one["key"] for one in made["jobs"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("document", "code"), [("x", 2), ("[]", 2), ("@none", 2), ('{"jobs": []}', 3), ("{}", 3)])
+def test_wrong_workflows(document: str, code: int, api: Api, onthedot: Command) -> None:
+    result = onthedot("workflow", "start", document)
+    assert (result.exit_code, result.stdout) == (code, "")
+
+
+def test_there_is_no_such_workflow(api: Api, onthedot: Command) -> None:
+    result = onthedot("workflow", "show", "job_none")
+    assert result.exit_code == 4
+    assert "there is no workflow job_none" in result.stderr
