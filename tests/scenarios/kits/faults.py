@@ -16,6 +16,7 @@ from onthedot.ports import (
     Deadline,
     GateAnswer,
     GateStore,
+    ListEntry,
     Moved,
     Page,
     PatternEntry,
@@ -124,6 +125,9 @@ class FaultyStore:
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self.inner.failed(tenant, limit, cursor)
+
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        return self.inner.listed(partition, limit, after)
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         return self.inner.read_slot(slot, cursor, limit)

@@ -13,6 +13,7 @@ from onthedot.ports.gates import GateAnswer, GateStore, KnownGate
 from onthedot.ports.queues import Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
+    ListEntry,
     Moved,
     Page,
     ProgressStore,
@@ -44,6 +45,7 @@ __all__ = [
     "KnownGate",
     "KnownTicks",
     "LimitsStore",
+    "ListEntry",
     "ListedBlobs",
     "Moved",
     "Page",

@@ -12,6 +12,7 @@ from onthedot.api.dead_letters import routes as dead_letters
 from onthedot.api.events import routes as events
 from onthedot.api.executions import routes as executions
 from onthedot.api.gates import routes as gates
+from onthedot.api.job_lists import routes as job_lists
 from onthedot.api.jobs import routes as jobs
 from onthedot.api.limits import routes as limits
 from onthedot.api.schedules import routes as schedules
@@ -49,6 +50,7 @@ def show_description(context: RequestContext) -> Any:
 
 
 ROUTES: Final[tuple[Route, ...]] = (
+    *job_lists.ROUTES,
     *jobs.ROUTES,
     *executions.ROUTES,
     *events.ROUTES,

@@ -14,7 +14,8 @@ from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record
 from onthedot.domain.runs.slots import SlotKind, aside_slot, slot_shard
 from onthedot.engines.entries import gate_entry, read_each, slot_entry
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
+from onthedot.engines.sqlite.listing import listed_jobs
+from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
 PURGE_MS: Final = 50
@@ -140,6 +141,10 @@ class SqliteRunStore:
         page = rows[:limit]
         runs, faulty = read_each(page, _run)
         return Page(runs, f"{page[-1]['finished_at']}/{page[-1]['run_id']}" if len(rows) > limit else None, faulty)
+
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        with self._database.reading() as connection:
+            return listed_jobs(connection, partition, limit, after)
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from onthedot import schema
-from onthedot.domain.runs.records import FIELDS, INTEGERS
+from onthedot.domain.runs.listing import listed_under
+from onthedot.domain.runs.records import FIELDS, INTEGERS, Kind
 
 FORMAT: Final = 1
 """The format of the file, as SQLite's `user_version`. Files of the first version have 0, and the same tables."""
@@ -50,7 +51,10 @@ CREATE TABLE IF NOT EXISTS messages (
     sent_at INTEGER NOT NULL, visible_at INTEGER NOT NULL, receives INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS messages_by_time ON messages (queue, visible_at, id);
+CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
+_LISTED_BY_KIND: Final = "listed by kind"
+"""The step after which recurring and event jobs are listed apart from one-off jobs."""
 
 # Tokens of an earlier version have no id.
 _OLD_TOKENS: Final = (
@@ -93,6 +97,17 @@ def _create_missing(connection: sqlite3.Connection) -> None:
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").fetchone():
         connection.execute(_OLD_TOKENS)
         connection.execute("DROP TABLE tokens")
+    if not connection.execute("SELECT 1 FROM steps WHERE name = ?", (_LISTED_BY_KIND,)).fetchone():
+        _list_by_kind(connection)
+
+
+def _list_by_kind(connection: sqlite3.Connection) -> None:
+    """List the recurring and event jobs of an earlier version under their kinds, once for each file."""
+    query = "SELECT run_id, tenant, kind FROM runs WHERE kind IN (?, ?) AND listed_under IS NOT NULL"
+    jobs = connection.execute(query, (Kind.RECURRING, Kind.EVENT)).fetchall()
+    moved = [(listed_under(job["tenant"], job["run_id"], Kind(job["kind"])), job["run_id"]) for job in jobs]
+    connection.executemany("UPDATE runs SET listed_under = ? WHERE run_id = ?", moved)
+    connection.execute("INSERT INTO steps VALUES (?)", (_LISTED_BY_KIND,))
 
 
 def _sparse_index(name: str, *columns: str) -> str:
