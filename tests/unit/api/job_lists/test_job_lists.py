@@ -157,7 +157,7 @@ def test_a_tag_is_found_by_its_key_and_by_its_value(api: Api) -> None:
 
 def test_priorities_and_workflows_are_filters(api: Api) -> None:
     high = api.job(priority="HIGH", delay=3600)
-    body = {"jobs": [{"key": "a", "callback_url": "https://example.com/a", "delay": 3600}]}
+    body: dict[str, Any] = {"jobs": [{"key": "a", "callback_url": "https://example.com/a", "delay": 3600}]}
     accepted = api.send("POST", "/v1/workflows", **body)
     assert accepted.status == 202, accepted.body
     assert ids(api, priority="HIGH") == [high]

@@ -125,7 +125,7 @@ class _Pager:
         return looked.entry.facts is None or self._query.facts.passes(looked.entry.facts)
 
     def _take(self, chunk: Sequence[_Looked]) -> int:
-        """Read the entries that may pass, and take those that do. Return how many were read."""
+        """Read the jobs that may pass, and take each one that passes. Return how many were read."""
         ids = [looked.entry.run_id for looked in chunk if self._may_pass(looked)]
         records = self._engine.store.get_many(ids, self._deadline)
         if records.unread:  # a page without these jobs would claim that they do not exist
