@@ -104,6 +104,10 @@ class ApiStack(Stack):
             # A worker that has only a token gets its runs through the API.
             pulled = CONSUME if pool.kind is PoolKind.PULL else ()
             allow(function, [*SEND, *pulled], self._queues.pool_queue_arns(pool))
+        # `GET /v1/queues` counts the messages, and asks for the age of the oldest one, which has no ARN.
+        dead_letters = self.format_arn(service="sqs", resource=self._config.name("*-dlq"))
+        allow(function, ["sqs:GetQueueAttributes"], [dead_letters])
+        allow(function, ["cloudwatch:GetMetricData"], ["*"])
         return function
 
     def _token_authorizer(self) -> apigateway.TokenAuthorizer:

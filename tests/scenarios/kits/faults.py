@@ -22,6 +22,7 @@ from onthedot.ports import (
     PatternEntry,
     PatternStore,
     ProgressStore,
+    QueueCounts,
     ReadRecords,
     Received,
     Refused,
@@ -154,6 +155,9 @@ class FaultyQueues:
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
         return self.inner.oldest_age_ms(pool, priority)
+
+    def counts(self, pool: str, priority: Priority) -> QueueCounts:
+        return self.inner.counts(pool, priority)
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0

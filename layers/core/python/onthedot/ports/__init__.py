@@ -10,7 +10,7 @@ from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine, KnownTicks
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
 from onthedot.ports.gates import GateAnswer, GateStore, KnownGate
-from onthedot.ports.queues import Received, RunMessage, RunQueues, Tick, TickQueue
+from onthedot.ports.queues import QueueCounts, Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
     ListEntry,
@@ -54,6 +54,7 @@ __all__ = [
     "Performer",
     "Principal",
     "ProgressStore",
+    "QueueCounts",
     "ReadRecords",
     "Received",
     "RecordChange",

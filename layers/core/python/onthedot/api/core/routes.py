@@ -15,6 +15,7 @@ from onthedot.api.gates import routes as gates
 from onthedot.api.job_lists import routes as job_lists
 from onthedot.api.jobs import routes as jobs
 from onthedot.api.limits import routes as limits
+from onthedot.api.queues import routes as queues
 from onthedot.api.schedules import routes as schedules
 from onthedot.api.signing_keys import routes as signing_keys
 from onthedot.api.tokens import routes as tokens
@@ -57,6 +58,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *schedules.ROUTES,
     *workflows.ROUTES,
     *workers.ROUTES,
+    *queues.ROUTES,
     *gates.ROUTES,
     *limits.ROUTES,
     *tokens.ROUTES,
