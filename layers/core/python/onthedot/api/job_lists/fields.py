@@ -1,11 +1,14 @@
 """Models of the requests that find jobs."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from onthedot.api.core.body import read_object
 from onthedot.api.core.fields import Fields, JobId, Key, PageQuery, PriorityName
+from onthedot.api.core.reading import read_without_nulls
 from onthedot.domain import compact_json
+from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.listing import FactFilter
 from onthedot.domain.runs.records import Kind, Priority
 from onthedot.use_cases.jobs.list_jobs import JobQuery
@@ -25,6 +28,9 @@ StatusName = Literal[
     "ACTIVE",
     "COMPLETED",
 ]
+BulkName = Literal["pause", "resume", "cancel", "delete", "run"]
+MAX_IDS: Final = 500
+MAX_BULK_BODY: Final = 128 * 1024
 TagText = Annotated[str, Field(min_length=1, max_length=511)]
 
 
@@ -52,6 +58,35 @@ class JobFilterFields(Fields):
 
 class JobsQuery(JobFilterFields, PageQuery):
     """The query of a list of jobs."""
+
+
+class BulkFields(Fields):
+    """An act on many jobs: either on all that pass a filter, or on some by their ids.
+
+    Repeat the call with the `next_cursor` of its answer as `cursor`, and the same other fields, until it is null.
+    """
+
+    action: BulkName
+    filter: Annotated[JobFilterFields | None, Field(description="at least one filter")] = None
+    ids: Annotated[list[JobId] | None, Field(min_length=1, max_length=MAX_IDS)] = None
+    dry_run: Annotated[bool, Field(description="only count the jobs")] = False
+    cursor: Annotated[str | None, Field(description="`next_cursor` of the answer before")] = None
+
+    @property
+    def jobs(self) -> JobFilterFields | list[str]:
+        """The filter, or the ids, each of them once."""
+        return list(dict.fromkeys(self.ids or ())) if self.filter is None else self.filter
+
+
+def read_bulk(body: bytes) -> BulkFields:
+    """Return the fields of an act on many jobs. Raise ApiError and InvalidRequest."""
+    document = read_object(body, MAX_BULK_BODY)
+    fields = read_without_nulls(BulkFields, document, {"cursor"})
+    if (fields.filter is None) == (fields.ids is None):
+        raise InvalidRequest(Problem("filter", "give either filter or ids"))
+    if fields.filter is not None and fields.filter == JobFilterFields():
+        raise InvalidRequest(Problem("filter", "is empty; give at least one filter, such as kind"))
+    return fields
 
 
 def filter_text(fields: JobFilterFields) -> str:

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 
 from onthedot.api.core.times import show_time
+from onthedot.api.core.views import ErrorView
 from onthedot.api.executions.show import reason_of, unreadable_view
-from onthedot.api.job_lists.views import JobsView, ListedJobView
-from onthedot.domain.errors import Unreadable
+from onthedot.api.job_lists.views import BulkFailureView, BulkView, JobsView, ListedJobView
+from onthedot.api.jobs.show import refused_view
+from onthedot.domain.errors import OnthedotError, Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.listing import facts_of
 from onthedot.domain.schedules.schedule import CronSchedule
+from onthedot.use_cases.jobs.bulk import BulkStep
 from onthedot.use_cases.jobs.list_jobs import ListedJob
 
 
@@ -47,3 +50,21 @@ def _with_rule(listed: ListedJob, view: ListedJobView) -> ListedJobView:
     if isinstance(rule, CronSchedule):
         return {**view, "cron": rule.expression, "timezone": rule.timezone}
     return {**view, "every": rule.seconds}
+
+
+def bulk_view(step: BulkStep, next_cursor: str | None) -> BulkView:
+    """Return the outcome of one step of an act on many jobs."""
+    failures = [_failure(job_id, error) for job_id, error in step.failures]
+    return {
+        "matched": step.matched,
+        "done": step.done,
+        "failed": len(failures),
+        "failures": failures,
+        "next_cursor": next_cursor,
+    }
+
+
+def _failure(job_id: str, error: OnthedotError) -> BulkFailureView:
+    """Return why a call did not act on a job, as a call for this job alone would answer."""
+    body: ErrorView = refused_view(error)
+    return {"id": job_id, "code": body["error"]["code"], "message": body["error"]["message"]}

@@ -43,3 +43,24 @@ class JobsView(TypedDict):
     jobs: list[ListedJobView]
     next_cursor: str | None
     unreadable: NotRequired[list[UnreadableView]]
+
+
+class BulkFailureView(TypedDict):
+    """A job on which a call did not act, and why."""
+
+    id: str
+    code: str
+    message: str
+
+
+class BulkView(TypedDict):
+    """One step of an act on many jobs. `failed` is the length of `failures`.
+
+    `matched` counts the jobs that this step found. There is more to do while `next_cursor` is not null.
+    """
+
+    matched: int
+    done: int
+    failed: int
+    failures: list[BulkFailureView]
+    next_cursor: str | None

@@ -53,6 +53,13 @@ class ListedJob:
 
     job: Record
     next_at: int | None
+    positions: tuple[Position, ...] = ()
+    """The positions of the partitions after this job."""
+
+    @property
+    def cursor(self) -> str:
+        """The cursor of the page that begins after this job."""
+        return _cursor(self.positions)
 
     @property
     def status(self) -> str:
@@ -108,7 +115,7 @@ class _Pager:
                 break
         if self._is_chunk_used and next(entries, None) is None:
             return Page(self._found, None, self._unreadable)
-        return Page(self._found, json.dumps(self._positions, separators=(",", ":")), self._unreadable)
+        return Page(self._found, _cursor(self._positions), self._unreadable)
 
     def _chunk(self, entries: Iterator[_Looked], most: int) -> list[_Looked]:
         """Return the next entries, up to as many as may pass and are read at once."""
@@ -147,7 +154,7 @@ class _Pager:
         # The index may show a job that was deleted meanwhile.
         if job.tenant != self._tenant or job.status is Status.DELETED or job.kind is Kind.STAMPED:
             return
-        listed = ListedJob(job, next_fire_of(self._engine, job))
+        listed = ListedJob(job, next_fire_of(self._engine, job), tuple(self._positions))
         if self._query.passes(listed):
             self._found.append(listed)
 
@@ -167,6 +174,10 @@ class _Pager:
             for entry in entries:
                 after = (entry.created_at, entry.run_id)
                 yield _Looked(entry, number)
+
+
+def _cursor(positions: Sequence[Position]) -> str:
+    return json.dumps(positions, separators=(",", ":"))
 
 
 def _positions(cursor: str | None, partitions: int) -> list[Position]:
