@@ -1,12 +1,16 @@
 """Jobs are found by filters, the latest first, page by page; each tenant finds its own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from onthedot.domain.runs.listing import FactFilter
+from onthedot.ports import Deadline, ReadRecords
 from onthedot.use_cases.jobs import list_jobs
 from tests.builders import World, a_world
+from tests.scenarios.kits.faults import Faults, FaultyStore
 from tests.unit.api.kit import SHELL, Api, a_worker, fields_of
 
 HOURLY = "0 * * * *"
@@ -296,3 +300,23 @@ def test_a_recurring_job_of_the_version_before_is_listed_and_moves_with_a_change
 def test_a_viewer_may_list_jobs(api: Api, role: str) -> None:
     job_id = api.job(delay=3600)
     assert ids(api.called_by(role=role)) == [job_id]
+
+
+class CountingReads(FaultyStore):
+    """A store that notes the ids of the records that are read."""
+
+    def get_many(self, run_ids: Sequence[str], deadline: Deadline) -> ReadRecords:
+        READ.extend(run_ids)
+        return super().get_many(run_ids, deadline)
+
+
+READ: list[str] = []
+
+
+def test_a_filter_by_name_reads_only_the_jobs_that_pass(api: Api) -> None:
+    sought = api.job(name="sought", delay=3600)
+    some_jobs(api, 10)
+    READ.clear()
+    engine = replace(api.world.engine, store=CountingReads(api.world.store, Faults()))
+    page = list_jobs.list_jobs(engine, "acme", list_jobs.JobQuery(FactFilter(name="sought")), 5)
+    assert [listed.job.job_id for listed in page.items] == READ == [sought]
