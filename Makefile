@@ -26,7 +26,7 @@ compile := uv pip compile --quiet --universal --python-version 3.11 --generate-h
 help: ## Show this help
 	@printf '\n\033[1monthedot\033[0m  jobs that fire on the dot\n\n'
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | \
-		while IFS=$$'\t' read -r name text; do printf '  \033[36m%-8s\033[0m %s\n' "$$name" "$$text"; done
+		while IFS=$$'\t' read -r name text; do printf '  \033[36m%-9s\033[0m %s\n' "$$name" "$$text"; done
 	@printf '\n  ONTHEDOT_PORT (4566) and ONTHEDOT_HOME (.onthedot) choose the server or the local stack, ONTHEDOT_SHARDS (4) its shards.\n\n'
 
 # --- one process -------------------------------------------------------------------------------------------
@@ -71,6 +71,14 @@ model: install ## Explore the large instances of the gates' model (ARGS="--list"
 .PHONY: chaos
 chaos: install ## Play many random lives of gates (LIVES=1000, FIRST=0) and check each
 	$(VENV)/bin/python -m tests.scenarios.gates.chaos $(or $(FIRST),0) $(or $(LIVES),1000)
+
+.PHONY: kill
+kill: install ## Kill `onthedot serve` under load many times (ARGS="--kills 1000") and check that nothing is lost
+	$(VENV)/bin/python -m tests.durability.kills $(ARGS)
+
+.PHONY: powerloss
+powerloss: install ## Rebuild the file of the embedded engine as power losses leave it (ARGS="--images 10000") and check each
+	$(VENV)/bin/python -m tests.durability.power $(ARGS)
 
 .PHONY: check
 check: install ## Formatting, lint, types, layers of the code, packages
@@ -161,6 +169,6 @@ costs: install ## Write docs/costs.md from the templates, the counted calls and 
 
 .PHONY: bench
 bench: install ## Measure speed and cost against their bars (ARGS="imports load" for some only); see benchmarks/README.md
-	@missed=; for name in $(or $(ARGS),flatness dispatch_cost gates imports load midnight); do \
+	@missed=; for name in $(or $(ARGS),flatness dispatch_cost gates imports load midnight year); do \
 		echo; echo "== $$name"; $(VENV)/bin/python -m benchmarks.$$name || missed="$$missed $$name"; \
 	done; if [ -n "$$missed" ]; then echo "bars missed in:$$missed" >&2; exit 1; fi

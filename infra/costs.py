@@ -82,14 +82,16 @@ class IdleTick:
     deep_of_a_shard: int = 2
     """Queries a minute, on average, by which each slot of the day before is read a second time."""
     lease_writes: int = 1
+    other_calls: int = 4
+    """The lease of the tick, the progress of the shards read and written, and the state of the stage."""
 
     def queries(self, shards: int) -> float:
         """Return the queries of a group with so many shards. Each reads an empty slot: half a read unit."""
         return shards * (self.slots_of_a_shard + self.deep_of_a_shard + 1 / self.aside_every) + self.other_queries
 
     def reads(self, shards: int) -> float:
-        """Return the read units. Progress is read consistently, except that of the first shard."""
-        return self.queries(shards) / 2 + (shards - 1)
+        """Return the read units. All but queries and the progress of the first shard are read consistently."""
+        return self.queries(shards) / 2 + (shards - 1) + 1
 
     def writes(self, shards: int) -> int:
         """Return the write units: the lease of the tick, and the progress of each shard."""
@@ -207,7 +209,7 @@ def _add_ticks(bill: Bill, shape: Shape) -> None:
     bill.add("schedule", MINUTES, "a tick each minute")
     _add_calls(bill, shape, "planner", MINUTES, SECONDS.planner, "planner each minute")
     bill.add("read", MINUTES, "planner: number of shards")
-    seconds = (TICK.queries(round(shards)) + 3) * SECONDS.call + shards * SECONDS.shard_cpu
+    seconds = (TICK.queries(round(shards)) + TICK.other_calls) * SECONDS.call + shards * SECONDS.shard_cpu
     _add_calls(bill, shape, "dispatcher", ticks, seconds, "dispatcher each tick")
     bill.add("sqs", MINUTES + 2 * ticks, "ticks sent, received, deleted")
     reads, writes = TICK.reads(round(shards)), TICK.writes(round(shards))
@@ -226,6 +228,7 @@ def _add_canary(bill: Bill, shape: Shape) -> None:
     _add_calls(bill, shape, "worker", MINUTES, SECONDS.canary, "canary each minute")
     bill.add("write", MINUTES * RECURRING.writes, f"{RECURRING.writes:g} for a run of the canary")
     bill.add("read", MINUTES * RECURRING.reads, f"{RECURRING.reads:g} for a run of the canary")
+    bill.add("read", MINUTES, "the state of the stage, for a run of the canary")
     bill.add("sqs", MINUTES * 4, "the canary's queue asked for its length, the canary sent, received, deleted")
     stored = MINUTES * RUN_BYTES * RUN_DAYS * 24 / HOURS / 1e9 * 1.5
     bill.add("table_gb", stored, "runs of the canary for 30 days, with their index entries")

@@ -18,7 +18,7 @@ settings.register_profile(
 settings.load_profile("onthedot")
 
 TESTS = Path(__file__).parent
-TIERS = ("unit", "model", "contract", "handlers", "infra", "scenarios", "e2e")
+TIERS = ("unit", "model", "contract", "handlers", "infra", "scenarios", "durability", "serve", "e2e")
 TOGETHER = ("tests/infra/",)
 """Folders whose fixtures take seconds. Side by side, one process runs all of their tests."""
 
@@ -45,11 +45,12 @@ def tier_of(item: pytest.Item) -> str:
 
 
 def needs_stack(item: pytest.Item) -> bool:
-    """Say whether the test is end to end, or uses MiniStack or DynamoDB Local."""
+    """Say whether the test is end to end on the stack, or uses MiniStack or DynamoDB Local."""
     assert isinstance(item, pytest.Function)
     params = item.callspec.params if hasattr(item, "callspec") else {}
     lanes = {params.get("kit"), params.get("clients"), *item.fixturenames}
-    return tier_of(item) == "e2e" or not lanes.isdisjoint({"ministack", "dynamodb"})
+    on_stack = tier_of(item) == "e2e" and params.get("home", "stack") == "stack"
+    return on_stack or not lanes.isdisjoint({"ministack", "dynamodb"})
 
 
 class Schedule(LoadScopeScheduling):  # type: ignore[misc] # the base class has no types

@@ -88,7 +88,8 @@ class ApiStack(Stack):
             public_url=self._config.public_url,
         )
         function = self._functions.make("api", settings, API)
-        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
+        # An export scans the table.
+        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan"]
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
         allow(function, [*reads, *writes], [self._data.table.table_arn])
         function.add_to_role_policy(indexing_patterns(self._data))

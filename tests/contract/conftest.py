@@ -1,7 +1,8 @@
 """One set of cases, two engines, and two kinds of table for the aws engine.
 
 Every fixture here hangs on `kit`, which is one lane after the other: `sqlite`, `ministack`, and `dynamodb`, which is
-MiniStack with its tables in Amazon's DynamoDB Local.
+MiniStack with its tables in Amazon's DynamoDB Local. Tests of queues and of runs have a lane `live` too: the queues of
+a server, and a store that remembers live records.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ from onthedot.ports import (
 )
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import Inbox, Kit, TickInbox
+from tests.contract.kits.live_kit import LiveKit
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 from tests.contract.kits.sqlite_kit import SqliteKit
 
@@ -43,10 +45,20 @@ LANES = ("sqlite", "ministack", "dynamodb")
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each test of the engines in its lanes, and each test of the aws engine's table on both kinds of it."""
     if "kit" in metafunc.fixturenames:
-        without_table = metafunc.definition.path.parent.name == "queues" or "blobs" in metafunc.fixturenames
-        metafunc.parametrize("kit", LANES[:2] if without_table else LANES, indirect=True)
+        metafunc.parametrize("kit", _lanes_of(metafunc), indirect=True)
     if "clients" in metafunc.fixturenames:
         metafunc.parametrize("clients", LANES[1:], indirect=True)
+
+
+def _lanes_of(metafunc: pytest.Metafunc) -> tuple[str, ...]:
+    if metafunc.definition.path.parent.name == "queues":
+        # A message in memory is never of another program, and a server has no queue of ticks.
+        has_live = not {"garbage", "tick_queue"}.intersection(metafunc.fixturenames) and not any(
+            mark.name == "stored_queues" for mark in metafunc.definition.iter_markers()
+        )
+        return (*LANES[:2], "live") if has_live else LANES[:2]
+    lanes = LANES[:2] if "blobs" in metafunc.fixturenames else LANES
+    return (*lanes, "live") if metafunc.definition.path.parent.name == "runs" else lanes
 
 
 def _session() -> boto3.Session:
@@ -80,11 +92,11 @@ def clients(request: pytest.FixtureRequest) -> Clients:
 
 @pytest.fixture
 def kit(request: pytest.FixtureRequest) -> Iterator[Kit]:
-    if request.param != "sqlite":
+    if request.param not in ("sqlite", "live"):
         yield MiniStackKit(request.getfixturevalue(request.param))
         return
     with Database() as database:
-        yield SqliteKit(database, VirtualClock())
+        yield (LiveKit if request.param == "live" else SqliteKit)(database, VirtualClock())
 
 
 @pytest.fixture

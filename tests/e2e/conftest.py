@@ -1,21 +1,31 @@
-"""One deployed stack for the whole tier, brought up in the background as soon as the tests are collected."""
+"""The homes of the scenarios.
 
+One deployed stack serves the whole tier, and is brought up in the background as soon as the tests are collected. Each
+process that runs tests side by side has servers of its own, which start when the first test asks for them.
+"""
+
+import os
 import shutil
 import socket
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from localstack import local
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import EQUIPPED, SERVE, STACK, Api, Home
 from tests.e2e.killed_at_gates import begin_killed_at_gates
 from tests.e2e.listener import Listener, listening
 from tests.e2e.poisoned import begin_poisoned
-from tests.e2e.worker_process import begin_murderer, end_of_murderer
+from tests.e2e.serve_home import Served
+from tests.e2e.worker_process import APP, begin_murderer, end_of_murderer
+from tests.served import a_server
 
 HOME = Path(__file__).parents[2] / ".onthedot-e2e"
+SERVE_HOME = HOME.with_name(".onthedot-e2e-serve")
 SHARDS = 4
 _background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="e2e-stack")
 _state: dict[str, "Future[Deployment]"] = {}
@@ -38,6 +48,16 @@ def _deploy(listener: Listener) -> Deployment:
     return deployment
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give each scenario its homes: the stack alone if it asks for `deployment`, and the servers otherwise too."""
+    if "home" not in metafunc.fixturenames:
+        return
+    homes = [STACK]
+    if "deployment" not in metafunc.fixturenames:
+        homes += [SERVE, EQUIPPED] if "able_home" in metafunc.fixturenames else [SERVE]
+    metafunc.parametrize("home", homes, indirect=True, scope="session")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the walk along the page last: it has a stack of its own, and would make the others wait for the machine."""
     items.sort(key=lambda item: item.path.name == "test_deploy_page.py")
@@ -45,7 +65,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """The slow stories begin now; the other tiers run while they take their minutes."""
-    chosen = any("deployment" in getattr(item, "fixturenames", ()) for item in session.items)
+    chosen = any(_needs_deployment(item) for item in session.items)
     if chosen and not session.config.option.collectonly:
         cleanup = ExitStack()
         session.config.add_cleanup(cleanup.close)
@@ -69,16 +89,53 @@ def deployment() -> Deployment:
 
 
 @pytest.fixture(scope="session")
-def api(deployment: Deployment) -> Api:
-    return deployment.api
+def served() -> Iterator[Served]:
+    """A server that leaves programs and handlers to pull workers."""
+    with _serving(SERVE) as home:
+        yield home
 
 
 @pytest.fixture(scope="session")
-def listener(deployment: Deployment) -> Listener:
-    return deployment.listener
+def equipped() -> Iterator[Served]:
+    """A server that runs programs and handlers itself."""
+    with _serving(EQUIPPED, "--shell", "--app", APP) as home:
+        yield home
+
+
+@contextmanager
+def _serving(name: str, *options: str) -> Iterator[Served]:
+    home = SERVE_HOME / f"{name}-{os.getpid()}"
+    with listening() as listener, a_server(home, *options) as server:
+        yield Served(name, server, listener)
+    shutil.rmtree(home)
 
 
 @pytest.fixture(scope="session")
-def quiet_pool(deployment: Deployment) -> None:
+def home(request: pytest.FixtureRequest) -> Home:
+    """The home of a scenario. `pytest_generate_tests` chooses it."""
+    fixtures = {STACK: "deployment", SERVE: "served", EQUIPPED: "equipped"}
+    found: Home = request.getfixturevalue(fixtures[request.param])
+    return found
+
+
+@pytest.fixture(scope="session")
+def api(home: Home) -> Api:
+    return home.api
+
+
+@pytest.fixture(scope="session")
+def listener(home: Home) -> Listener:
+    return home.listener
+
+
+@pytest.fixture(scope="session")
+def quiet_pool(home: Home) -> None:
     """A pull pool in which only a test's own workers are."""
-    end_of_murderer(deployment)
+    if isinstance(home, Deployment):
+        end_of_murderer(home)
+
+
+def _needs_deployment(item: pytest.Item) -> bool:
+    names = getattr(item, "fixturenames", ())
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return "deployment" in names or params.get("home") == STACK

@@ -1,6 +1,5 @@
 """The deployed stack under test: its REST API, its AWS clients, and the jobs that take minutes."""
 
-import json
 import os
 import signal
 import time
@@ -9,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-import urllib3
 
 from localstack.stack import LocalStack
+from onthedot.clock import SystemClock
 from onthedot.domain.access import RESERVED_TENANT
 from onthedot.domain.runs.slots import BUCKET_MS, horizon
+from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
+from onthedot.ports import Principal
+from onthedot.use_cases.access.tokens import create_token
+from tests.e2e.homes import STACK, Api, Home
 from tests.e2e.listener import Listener
 from tests.e2e.poisoned import PoisonedStory
 
@@ -21,39 +24,9 @@ LOOKAHEAD = 3
 
 
 @dataclass
-class Api:
-    """A REST client that shows what really came back."""
+class Deployment(Home):
+    """The deployed stack, with what only it has."""
 
-    url: str
-    token: str | None
-
-    def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        authorization = {"Authorization": f"Bearer {self.token}"} if self.token is not None else {}
-        reply = urllib3.request(
-            method, self.url + path, body=content, headers={**authorization, **headers}, retries=False, timeout=60
-        )
-        return reply.status, json.loads(reply.data)
-
-    def submit(self, **job: Any) -> dict[str, Any]:
-        status, answer = self.call("POST", "/v1/jobs", job)
-        assert status == 202, answer
-        return dict(answer)
-
-    def wait_for(self, job_id: str, status: str, seconds: float = 30) -> dict[str, Any]:
-        """The job's status view, once it says so."""
-        deadline = time.monotonic() + seconds
-        while True:
-            code, view = self.call("GET", f"/v1/jobs/{job_id}/status")
-            assert code == 200, view
-            if view["status"] == status:
-                return dict(view)
-            assert time.monotonic() < deadline, f"{job_id} is {view}, not {status}, after {seconds} s"
-            time.sleep(0.2)
-
-
-@dataclass
-class Deployment:
     stack: LocalStack
     home: Path
     listener: Listener
@@ -64,10 +37,19 @@ class Deployment:
     """A pull worker that always comes back, for the job that always kills it."""
     killed_at_gates: Any = None
     """Workers that were killed while they had a place at a gate."""
+    name: str = STACK
+    pace: float = 1.0
 
     @property
     def api(self) -> Api:
         return Api(self.stack.api_url, self.stack.token)
+
+    def api_of(self, tenant: str) -> Api:
+        tokens = DynamoTokenStore(self.client("dynamodb"), self.stack.table, SystemClock())
+        return Api(self.stack.api_url, create_token(tokens, SystemClock(), Principal(tenant, "admin", "e2e"))[0])
+
+    def stored(self) -> set[str]:
+        return {item["pk"]["S"] for item in self.all_items()}
 
     def client(self, service: Any) -> Any:
         return boto3.client(

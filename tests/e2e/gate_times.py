@@ -1,4 +1,4 @@
-"""Runs at gates on the deployed stack: how they are submitted, and what the times of their attempts say."""
+"""Runs at gates of a home: how they are submitted, and what the times of their attempts say."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from onthedot.clock import SystemClock
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import create_token
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.homes import Api
 
 JOBS_PER_BATCH = 25
 MEASUREMENTS = 3
@@ -26,12 +22,6 @@ class Attempt:
     late: float
     """The time from the run's fire time to the start."""
     worker: str
-
-
-def an_api_of(deployment: Deployment, tenant: str) -> Api:
-    """Another tenant's way in."""
-    tokens = DynamoTokenStore(deployment.client("dynamodb"), deployment.stack.table, SystemClock())
-    return Api(deployment.stack.api_url, create_token(tokens, SystemClock(), Principal(tenant, "admin", "e2e"))[0])
 
 
 def put_gate(api: Api, name: str, **limits: Any) -> None:
@@ -69,7 +59,7 @@ def _attempt_of(api: Api, job_id: str, deadline: float) -> Attempt:
         if run["status"] == "SUCCEEDED":
             break
         assert time.monotonic() < deadline, run
-        time.sleep(0.5)
+        time.sleep(2.5 * api.poll_seconds)
     (attempt,) = run["attempts"]
     assert attempt["outcome"] == "succeeded", run
     start = instant(attempt["started_at"])

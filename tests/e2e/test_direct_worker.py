@@ -1,6 +1,7 @@
 """A pull worker with AWS credentials, which takes its work from the queues themselves."""
 
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api
 from tests.e2e.worker_process import APP, a_pull_worker
 
 ONLY = "direct-only"

@@ -11,7 +11,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from localstack.home import ACCOUNT, REGION, STAGE
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api
 from tests.e2e.test_targets import ONCE, ended, error_class
 
 TOKEN = {"pk": {"S": "token#e2e"}, "sk": {"S": "-"}}

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api
 from tests.e2e.listener import Listener
 
 

@@ -1,4 +1,4 @@
-"""Gates on the deployed stack: never too many at once, no place unused while runs wait, and no other run delayed."""
+"""Gates in each home: never too many at once, no place unused while runs wait, and no other run delayed."""
 
 import time
 from collections.abc import Sequence
@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.deployment import Api, Deployment
 from tests.e2e.gate_times import (
     Attempt,
-    an_api_of,
     attempts_of,
     gaps,
     holds_once,
@@ -21,6 +19,7 @@ from tests.e2e.gate_times import (
     share_in_use,
     submit_all,
 )
+from tests.e2e.homes import Api, Home
 from tests.e2e.listener import Listener
 
 NEXT_SECONDS = 1.0
@@ -57,9 +56,9 @@ def test_twelve_runs_of_half_a_second_with_two_places_take_three_seconds_not_min
 
 
 @pytest.mark.usefixtures("warm")
-def test_a_tenants_limits_hold_for_jobs_that_are_due_now(deployment: Deployment, api: Api, listener: Listener) -> None:
+def test_a_tenants_limits_hold_for_jobs_that_are_due_now(home: Home, api: Api, listener: Listener) -> None:
     in_flight, per_second = 2, 3
-    tenant = an_api_of(deployment, "limited")
+    tenant = home.api_of("limited")
     put_limits(api, "limited", in_flight=in_flight, per_second=per_second)
     attempts = attempts_of(tenant, submit_all(tenant, calls(listener, "limited", 20, 0.5)))
     assert most_at_once(attempts) <= in_flight
@@ -70,13 +69,15 @@ def test_a_tenants_limits_hold_for_jobs_that_are_due_now(deployment: Deployment,
 
 
 @pytest.mark.usefixtures("warm")
-def test_places_are_in_use_while_runs_wait_and_the_next_run_starts_at_once(api: Api, listener: Listener) -> None:
+def test_places_are_in_use_while_runs_wait_and_the_next_run_starts_at_once(
+    home: Home, api: Api, listener: Listener
+) -> None:
     places = 3
     put_gate(api, "busy", in_flight=places)
 
     def measure() -> str:
-        ids = submit_all(api, calls(listener, f"busy-{time.time_ns()}", 20 * places, 1, gates=["busy"]))
-        time.sleep(20)  # the questions below take time from the workers
+        ids = submit_all(api, calls(listener, f"busy-{time.time_ns()}", 20 * places, home.pace, gates=["busy"]))
+        time.sleep(20 * home.pace)  # the questions below take time from the workers
         attempts = attempts_of(api, ids)
         assert most_at_once(attempts) <= places
         share, late = share_in_use(attempts, places), p95(gaps(attempts, places))
@@ -87,13 +88,13 @@ def test_places_are_in_use_while_runs_wait_and_the_next_run_starts_at_once(api: 
 
 @pytest.mark.usefixtures("warm")
 def test_a_full_key_delays_no_run_of_another_key_or_tenant_in_the_same_queue(
-    deployment: Deployment, api: Api, listener: Listener
+    home: Home, api: Api, listener: Listener
 ) -> None:
-    other = an_api_of(deployment, "other-tenant")
+    other = home.api_of("other-tenant")
     for each in (api, other):
         put_gate(each, "customer", in_flight=1)
-    full = submit_all(api, calls(listener, "full", 12, 1, gates=["customer:full"]))
-    time.sleep(2)
+    full = submit_all(api, calls(listener, "full", 12, max(home.pace, 0.5), gates=["customer:full"]))
+    time.sleep(2 * home.pace)
     groups = [
         (api, [job for n in range(10) for job in calls(listener, f"key-{n}", 1, 0.1, gates=[f"customer:{n}"])]),
         (api, calls(listener, "no-gate", 10, 0.1)),
@@ -113,20 +114,20 @@ def _run_all(api: Api, jobs: Sequence[dict[str, Any]]) -> list[Attempt]:
 
 
 @pytest.mark.usefixtures("warm")
-def test_a_paused_gate_starts_nothing_and_goes_on_when_it_is_resumed(api: Api, listener: Listener) -> None:
+def test_a_paused_gate_starts_nothing_and_goes_on_when_it_is_resumed(home: Home, api: Api, listener: Listener) -> None:
     put_gate(api, "pausing", in_flight=2)
-    ids = submit_all(api, calls(listener, "pausing", 14, 1, gates=["pausing"]))
-    time.sleep(2)
+    ids = submit_all(api, calls(listener, "pausing", 14, home.pace, gates=["pausing"]))
+    time.sleep(2 * home.pace)
     paused_at = time.time()
     put_gate(api, "pausing", in_flight=2, paused=True)
-    time.sleep(max(paused_at + 15 - time.time(), 0))
+    time.sleep(max(paused_at + 15 * home.pace - time.time(), 0))
     resumed_at = time.time()
     put_gate(api, "pausing", in_flight=2)
     attempts = attempts_of(api, ids, seconds=120)
     starts = [one.start for one in attempts]
     assert min(starts) < paused_at, "nothing ran before the pause"
-    assert [at - paused_at for at in starts if paused_at + 10 < at < resumed_at] == []
+    assert [at - paused_at for at in starts if paused_at + 10 * home.pace < at < resumed_at] == []
     after = [at for at in starts if at >= resumed_at]
     assert after, "nothing was left for the time after the pause"
-    assert min(after) <= resumed_at + 60
+    assert min(after) <= resumed_at + 60 * home.pace
     assert most_at_once(attempts) <= 2

@@ -1,13 +1,13 @@
-"""Gates at which pull workers have places: shared with Lambda, taken at once, and free again when a worker dies."""
+"""Gates at which pull workers have places: shared, taken at once, and free again when a worker dies."""
 
 import time
 
 import pytest
 
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
 from tests.e2e.gate_times import attempts_of, gaps, holds_once, instant, most_at_once, p95, put_gate, submit_all
+from tests.e2e.homes import Home
 from tests.e2e.killed_at_gates import WAYS
-from tests.e2e.listener import Listener
 from tests.e2e.worker_process import APP, a_pull_worker
 
 LEASE_SECONDS, TICK_SECONDS = 30, 60
@@ -29,17 +29,25 @@ def test_the_place_of_a_killed_worker_is_free_within_a_lease_and_two_ticks(deplo
 
 
 @pytest.mark.usefixtures("quiet_pool")
-@pytest.mark.parametrize("way", WAYS)
-def test_pull_workers_and_lambda_share_a_gate(deployment: Deployment, api: Api, listener: Listener, way: str) -> None:
-    gate, places = f"shared-{way}", 2
+def test_a_pull_worker_over_rest_shares_a_gate_with_the_workers_of_its_home(home: Home) -> None:
+    share_a_gate(home, "rest")
+
+
+@pytest.mark.usefixtures("quiet_pool")
+def test_a_direct_worker_shares_a_gate_with_lambda(deployment: Deployment) -> None:
+    share_a_gate(deployment, "direct")
+
+
+def share_a_gate(home: Home, way: str) -> None:
+    api, gate, places = home.api, f"shared-{way}", 2
     put_gate(api, gate, in_flight=places)
-    with a_pull_worker(deployment, *WAYS[way], "--app", APP, worker_id=f"sharing-{way}"):
+    with a_pull_worker(home, *WAYS[way], "--app", APP, worker_id=f"sharing-{way}"):
         jobs = [
             job
             for n in range(6)
             for job in (
-                {"callback_url": f"{listener.url}/{gate}/{n}?hang=1", "gates": [gate]},
-                {"target": NAP, "payload": 1, "gates": [gate]},
+                {"callback_url": f"{home.listener.url}/{gate}/{n}?hang={home.pace}", "gates": [gate]},
+                {"target": NAP, "payload": home.pace, "gates": [gate]},
             )
         ]
         attempts = attempts_of(api, submit_all(api, jobs))
@@ -49,15 +57,23 @@ def test_pull_workers_and_lambda_share_a_gate(deployment: Deployment, api: Api, 
 
 
 @pytest.mark.usefixtures("quiet_pool")
-@pytest.mark.parametrize("way", WAYS)
-def test_a_pull_worker_takes_the_next_run_at_once(deployment: Deployment, api: Api, way: str) -> None:
-    gate, places = f"pulled-{way}", 2
+def test_a_pull_worker_over_rest_takes_the_next_run_at_once(home: Home) -> None:
+    take_the_next_run_at_once(home, "rest")
+
+
+@pytest.mark.usefixtures("quiet_pool")
+def test_a_direct_worker_takes_the_next_run_at_once(deployment: Deployment) -> None:
+    take_the_next_run_at_once(deployment, "direct")
+
+
+def take_the_next_run_at_once(home: Home, way: str) -> None:
+    api, gate, places = home.api, f"pulled-{way}", 2
     put_gate(api, gate, in_flight=places)
-    with a_pull_worker(deployment, *WAYS[way], "--app", APP, "--concurrency", "4", worker_id=f"pulling-{way}"):
+    with a_pull_worker(home, *WAYS[way], "--app", APP, "--concurrency", "4", worker_id=f"pulling-{way}"):
 
         def measure() -> str:
-            ids = submit_all(api, [{"target": NAP, "payload": 1, "gates": [gate]}] * 16)
-            time.sleep(8)  # the questions below take time from the worker
+            ids = submit_all(api, [{"target": NAP, "payload": home.pace, "gates": [gate]}] * 16)
+            time.sleep(8 * home.pace)  # the questions below take time from the worker
             attempts = attempts_of(api, ids)
             assert most_at_once(attempts) <= places
             late = p95(gaps(attempts, places))

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from onthedot.domain.access import RESERVED_TENANT
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api
 
 SIX_MINUTES_MS = 360_000
 

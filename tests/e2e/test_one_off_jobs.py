@@ -1,10 +1,10 @@
-"""A one-off job's life on the deployed stack, through API Gateway, Lambda, SQS and DynamoDB."""
+"""A one-off job's life from the submission to its record, in each home."""
 
 import time
 from datetime import datetime
 from typing import Any
 
-from tests.e2e.deployment import Api
+from tests.e2e.homes import Api, Home
 from tests.e2e.listener import Listener
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
@@ -14,8 +14,8 @@ def ms(text: str) -> int:
     return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
-def test_a_near_job_fires_at_its_time_and_tells_its_story(api: Api, listener: Listener) -> None:
-    body = {"callback_url": f"{listener.url}/near", "delay": 3, "payload": {"hello": "dot"}, "name": "near"}
+def test_a_near_job_fires_at_its_time_and_tells_its_story(home: Home, api: Api, listener: Listener) -> None:
+    body = {"callback_url": f"{listener.url}/near", "delay": 3 * home.pace, "payload": {"hello": "dot"}, "name": "near"}
     status, job = api.call("POST", "/v1/jobs", body, traceparent=f"00-{TRACE_ID}-b7ad6b7169203331-01")
     assert status == 202
     (arrival,) = listener.wait_for("/near")
@@ -43,8 +43,8 @@ def test_a_job_without_a_time_runs_now(api: Api, listener: Listener) -> None:
     api.wait_for(job["job_id"], "SUCCEEDED")
 
 
-def test_a_failing_callback_is_retried_until_it_succeeds(api: Api, listener: Listener) -> None:
-    retry = {"max_retries": 3, "backoff_seconds": 1, "factor": 1, "jitter": False}
+def test_a_failing_callback_is_retried_until_it_succeeds(home: Home, api: Api, listener: Listener) -> None:
+    retry = {"max_retries": 3, "backoff_seconds": home.pace, "factor": 1, "jitter": False}
     job = api.submit(callback_url=f"{listener.url}/flaky?fail=2", retry=retry)
     arrivals = listener.wait_for("/flaky", count=3)
     assert [arrival.headers["x-onthedot-attempt"] for arrival in arrivals] == ["1", "2", "3"]
@@ -61,12 +61,12 @@ def test_exhausted_retries_end_failed_with_the_cause(api: Api, listener: Listene
     assert len(listener.at_path("/broken")) == 2
 
 
-def test_a_deleted_job_never_fires_and_is_gone(api: Api, listener: Listener) -> None:
-    job = api.submit(callback_url=f"{listener.url}/deleted", delay=4)
+def test_a_deleted_job_never_fires_and_is_gone(home: Home, api: Api, listener: Listener) -> None:
+    job = api.submit(callback_url=f"{listener.url}/deleted", delay=4 * home.pace)
     assert api.call("DELETE", f"/v1/jobs/{job['job_id']}") == (200, {"deleted": True})
     assert api.call("GET", f"/v1/jobs/{job['job_id']}")[0] == 404
     assert api.call("DELETE", f"/v1/jobs/{job['job_id']}")[0] == 404
-    after = api.submit(callback_url=f"{listener.url}/after-deleted", delay=5)
+    after = api.submit(callback_url=f"{listener.url}/after-deleted", delay=5 * home.pace)
     api.wait_for(after["job_id"], "SUCCEEDED")
     assert listener.at_path("/deleted") == []
 
@@ -89,8 +89,8 @@ def test_a_large_payload_arrives_whole(api: Api, listener: Listener) -> None:
     assert api.call("GET", f"/v1/jobs/{job['job_id']}")[1]["payload"] == payload
 
 
-def test_many_jobs_of_one_instant_all_arrive_once_and_never_early(api: Api, listener: Listener) -> None:
-    at = int(time.time()) + 8
+def test_many_jobs_of_one_instant_all_arrive_once_and_never_early(home: Home, api: Api, listener: Listener) -> None:
+    at = int(time.time()) + round(8 * home.pace)
     jobs = [
         api.submit(callback_url=f"{listener.url}/burst/{n}", at=at, priority=("HIGH", "MEDIUM", "LOW")[n % 3])
         for n in range(30)

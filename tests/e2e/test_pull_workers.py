@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api, Home
 from tests.e2e.worker_process import APP, a_pull_worker, start_worker
 
 pytestmark = pytest.mark.usefixtures("quiet_pool")
@@ -39,14 +40,15 @@ def sleepers() -> set[int]:
     return found
 
 
-def test_a_killed_workers_run_starts_again_within_lease_and_fifteen_seconds(deployment: Deployment, api: Api) -> None:
+@pytest.mark.slow
+def test_a_killed_workers_run_starts_again_within_lease_and_fifteen_seconds(home: Home, api: Api) -> None:
     before = sleepers()
-    victim = start_worker(deployment, "--shell", worker_id="victim")
+    victim = start_worker(home, "--shell", worker_id="victim")
     job = api.submit(target=SHELL, timeout_seconds=120)
     api.wait_for(job["job_id"], "RUNNING")
-    time.sleep(3)  # in the middle of it
+    time.sleep(3 * home.pace)  # in the middle of it
     killed_at = victim.kill()
-    with a_pull_worker(deployment, "--shell", worker_id="heir"):
+    with a_pull_worker(home, "--shell", worker_id="heir"):
         deadline = time.monotonic() + LEASE_SECONDS + RECOVERY_SECONDS + 10
         while (run := execution(api, job["job_id"]))["attempts"][-1]["attempt"] < 2:
             assert time.monotonic() < deadline, run
@@ -68,10 +70,10 @@ def test_a_killed_workers_run_starts_again_within_lease_and_fifteen_seconds(depl
     assert (status, view["status"]) == (200, "LOST")
 
 
-def test_a_stopped_worker_finishes_what_is_short_and_hands_back_what_is_long(deployment: Deployment, api: Api) -> None:
-    worker = start_worker(deployment, "--shell", "--grace", "4", worker_id="leaving")
-    short = api.submit(target={"type": "shell", "argv": ["sleep", "2"]})
-    long = api.submit(target={"type": "shell", "argv": ["sleep", "20"]}, timeout_seconds=60)
+def test_a_stopped_worker_finishes_what_is_short_and_hands_back_what_is_long(home: Home, api: Api) -> None:
+    worker = start_worker(home, "--shell", "--grace", str(4 * home.pace), worker_id="leaving")
+    short = api.submit(target={"type": "shell", "argv": ["sleep", str(2 * home.pace)]})
+    long = api.submit(target={"type": "shell", "argv": ["sleep", str(20 * home.pace)]}, timeout_seconds=60)
     for job in (short, long):
         api.wait_for(job["job_id"], "RUNNING")
     assert worker.stop() == 0
@@ -80,13 +82,13 @@ def test_a_stopped_worker_finishes_what_is_short_and_hands_back_what_is_long(dep
     assert (run["attempts"][-1]["outcome"], run["lost_attempts"]) == ("released", 0)
     status, view = api.call("GET", "/v1/workers/leaving")
     assert (status, view["status"]) == (200, "STOPPED")
-    with a_pull_worker(deployment, "--shell", worker_id="next"):
+    with a_pull_worker(home, "--shell", worker_id="next"):
         api.wait_for(long["job_id"], "SUCCEEDED", seconds=40)
 
 
-def test_a_cancel_reaches_the_program_by_the_next_heartbeat(deployment: Deployment, api: Api) -> None:
+def test_a_cancel_reaches_the_program_by_the_next_heartbeat(home: Home, api: Api) -> None:
     before = sleepers()
-    with a_pull_worker(deployment, "--shell", worker_id="obedient"):
+    with a_pull_worker(home, "--shell", worker_id="obedient"):
         job = api.submit(target=SHELL, timeout_seconds=60)
         api.wait_for(job["job_id"], "RUNNING")
         asked_at = time.monotonic()
@@ -96,10 +98,8 @@ def test_a_cancel_reaches_the_program_by_the_next_heartbeat(deployment: Deployme
         assert sleepers() <= before
 
 
-def test_a_job_that_kills_its_process_ends_in_the_dead_letters_and_the_worker_goes_on(
-    deployment: Deployment, api: Api
-) -> None:
-    with a_pull_worker(deployment, "--app", APP, worker_id="survivor") as worker:
+def test_a_job_that_kills_its_process_ends_in_the_dead_letters_and_the_worker_goes_on(home: Home, api: Api) -> None:
+    with a_pull_worker(home, "--app", APP, worker_id="survivor") as worker:
         job = api.submit(target={"type": "python", "handler": "die"}, name="poison")
         api.wait_for(job["job_id"], "FAILED", seconds=60)
         run = execution(api, job["job_id"])
@@ -132,9 +132,9 @@ def dead_letters(api: Api) -> dict[str, Any]:
         cursor = f"&cursor={page['next_cursor']}"
 
 
-def test_a_dead_letter_is_run_again_and_ends_well(deployment: Deployment, api: Api, tmp_path: Path) -> None:
+def test_a_dead_letter_is_run_again_and_ends_well(home: Home, api: Api, tmp_path: Path) -> None:
     switch = tmp_path / "exists"
-    with a_pull_worker(deployment, "--shell", worker_id="second-chance"):
+    with a_pull_worker(home, "--shell", worker_id="second-chance"):
         job = api.submit(target={"type": "shell", "argv": ["cat", str(switch)]}, retry={"max_retries": 0})
         api.wait_for(job["job_id"], "FAILED")
         letter = dead_letters(api)[job["job_id"]]
@@ -148,22 +148,20 @@ def test_a_dead_letter_is_run_again_and_ends_well(deployment: Deployment, api: A
         assert job["job_id"] not in dead_letters(api)
 
 
-JOBS_EACH = 167
 SLOTS = 4
 RUN_SECONDS = 0.1
 
 
-def test_a_saturated_pool_serves_high_before_medium_before_low_and_low_is_not_starved(
-    deployment: Deployment, api: Api
-) -> None:
+def test_a_saturated_pool_serves_high_before_medium_before_low_and_low_is_not_starved(home: Home, api: Api) -> None:
     """LOW's bound: with one lease in ten at least, the n-th LOW run waits at most as long as 10 n runs take."""
-    at = time.time() + 12
-    with a_pull_worker(deployment, "--app", APP, "--slots", str(SLOTS), worker_id="saturated"):
+    jobs_each = round(167 * home.pace)
+    at = time.time() + 12 * home.pace
+    with a_pull_worker(home, "--app", APP, "--slots", str(SLOTS), worker_id="saturated"):
         ids: dict[str, list[str]] = {}
         for priority in ("LOW", "MEDIUM", "HIGH"):
             target = {"type": "python", "handler": "nap"}
             crowd = [
-                {"target": target, "payload": RUN_SECONDS, "at": at, "priority": priority} for _ in range(JOBS_EACH)
+                {"target": target, "payload": RUN_SECONDS, "at": at, "priority": priority} for _ in range(jobs_each)
             ]
             status, answer = api.call("POST", "/v1/jobs/batch", {"jobs": crowd})
             assert status == 202, answer
@@ -184,10 +182,10 @@ def test_a_saturated_pool_serves_high_before_medium_before_low_and_low_is_not_st
     assert waits["LOW"][0] < medians["HIGH"], "LOW moves while HIGH is still crowded"
 
 
-def test_a_job_handed_to_one_worker_runs_there(deployment: Deployment, api: Api) -> None:
+def test_a_job_handed_to_one_worker_runs_there(home: Home, api: Api) -> None:
     with (
-        a_pull_worker(deployment, "--app", APP, worker_id="one"),
-        a_pull_worker(deployment, "--app", APP, worker_id="two"),
+        a_pull_worker(home, "--app", APP, worker_id="one"),
+        a_pull_worker(home, "--app", APP, worker_id="two"),
     ):
         for name in ("one", "two"):
             job = api.submit(target={"type": "python", "handler": "echo"}, delay=3600)
@@ -196,7 +194,7 @@ def test_a_job_handed_to_one_worker_runs_there(deployment: Deployment, api: Api)
             deadline = time.monotonic() + 20
             while (ended := execution(api, run["execution_id"]))["status"] != "SUCCEEDED":
                 assert time.monotonic() < deadline, ended
-                time.sleep(0.2)
+                time.sleep(api.poll_seconds)
             assert ended["worker"] == name
             assert api.call("GET", f"/v1/jobs/{job['job_id']}/status")[1]["status"] == "PENDING"
 
@@ -209,8 +207,8 @@ def test_what_no_pool_can_do_is_refused_by_name(api: Api) -> None:
     assert "quantum" in answer["error"]["details"][0]["message"]
 
 
-def test_a_live_worker_brings_a_capability_of_its_own(deployment: Deployment, api: Api) -> None:
-    with a_pull_worker(deployment, "--shell", "--capability", "printer", worker_id="printing"):
+def test_a_live_worker_brings_a_capability_of_its_own(home: Home, api: Api) -> None:
+    with a_pull_worker(home, "--shell", "--capability", "printer", worker_id="printing"):
         wanted = {"capabilities": ["printer"]}
         job = api.submit(target={"type": "shell", "argv": ["echo", "page"]}, requirements=wanted)
         api.wait_for(job["job_id"], "SUCCEEDED")
@@ -219,8 +217,8 @@ def test_a_live_worker_brings_a_capability_of_its_own(deployment: Deployment, ap
         assert [worker["worker_id"] for worker in found["workers"]] == ["printing"]
 
 
-def test_a_workers_use_is_visible_while_it_works(deployment: Deployment, api: Api) -> None:
-    with a_pull_worker(deployment, "--app", APP, "--cpu", "2", "--memory-mb", "512", worker_id="visible"):
+def test_a_workers_use_is_visible_while_it_works(home: Home, api: Api) -> None:
+    with a_pull_worker(home, "--app", APP, "--cpu", "2", "--memory-mb", "512", worker_id="visible"):
         requirements = {"cpu": 1.5, "memory_mb": 256}
         job = api.submit(
             target={"type": "python", "handler": "nap"}, payload=14, requirements=requirements, timeout_seconds=60

@@ -1,28 +1,28 @@
-"""Recurring jobs on the deployed stack: changed, stopped, run on demand and backfilled through REST."""
+"""Recurring jobs: changed, stopped, run on demand and backfilled through REST."""
 
 import time
 from datetime import UTC, datetime, timedelta
 
-from tests.e2e.deployment import Api
+from tests.e2e.homes import Api, Home
 from tests.e2e.listener import Listener
 
 
-def marker(api: Api, listener: Listener, name: str, delay: float) -> None:
-    """Let the stack's own time pass: a job that is due then has run."""
-    job = api.submit(callback_url=f"{listener.url}/{name}", delay=delay)
-    api.wait_for(job["job_id"], "SUCCEEDED")
+def marker(home: Home, name: str, delay: float) -> None:
+    """Let the home's own time pass: a job that is due then has run."""
+    job = home.api.submit(callback_url=f"{home.listener.url}/{name}", delay=delay)
+    home.api.wait_for(job["job_id"], "SUCCEEDED")
 
 
-def test_a_job_is_paused_resumed_changed_run_and_cancelled(api: Api, listener: Listener) -> None:
+def test_a_job_is_paused_resumed_changed_run_and_cancelled(home: Home, api: Api, listener: Listener) -> None:
     job = api.submit(callback_url=f"{listener.url}/beat", every=1, payload={"v": 1}, misfire={"policy": "skip"})
     path = f"/v1/jobs/{job['job_id']}"
     listener.wait_for("/beat", count=3)
 
     status, paused = api.call("POST", f"{path}/pause")
     assert (status, paused["status"]) == (200, "PAUSED")
-    marker(api, listener, "beat-paused", 2)
+    marker(home, "beat-paused", 2 * home.pace)
     while_paused = len(listener.at_path("/beat"))
-    marker(api, listener, "beat-still-paused", 3)
+    marker(home, "beat-still-paused", max(3 * home.pace, 1.2))
     assert len(listener.at_path("/beat")) == while_paused
 
     status, resumed = api.call("POST", f"{path}/resume")
@@ -42,9 +42,9 @@ def test_a_job_is_paused_resumed_changed_run_and_cancelled(api: Api, listener: L
 
     status, cancelled = api.call("PUT", f"{path}/cancel")
     assert (status, cancelled["status"]) == (200, "CANCELLED")
-    marker(api, listener, "beat-cancelled", 2)
+    marker(home, "beat-cancelled", 2 * home.pace)
     after_cancel = len(listener.at_path("/beat"))
-    marker(api, listener, "beat-still-cancelled", 3)
+    marker(home, "beat-still-cancelled", max(3 * home.pace, 1.2))
     assert len(listener.at_path("/beat")) == after_cancel
     assert api.call("POST", f"{path}/resume")[0] == 409
     assert api.call("GET", f"/v1/executions/{run['id'] if 'id' in run else run['execution_id']}")[0] == 200
@@ -71,8 +71,8 @@ def test_a_preview_tells_of_the_daylight_saving_gap(api: Api) -> None:
     assert preview["fire_times"][1]["note"]
 
 
-def test_a_batch_is_accepted_in_order_and_all_of_it_runs(api: Api, listener: Listener) -> None:
-    jobs = [{"callback_url": f"{listener.url}/batch/{n}", "at": time.time() + 4} for n in range(30)]
+def test_a_batch_is_accepted_in_order_and_all_of_it_runs(home: Home, api: Api, listener: Listener) -> None:
+    jobs = [{"callback_url": f"{listener.url}/batch/{n}", "at": time.time() + 4 * home.pace} for n in range(30)]
     status, answer = api.call("POST", "/v1/jobs/batch", {"jobs": [*jobs, {"callback_url": "nonsense"}]})
     assert status == 202
     *accepted, refused = answer["jobs"]

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from layers.build import LAMBDA_PYTHON
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api, Home
 from tests.e2e.listener import Listener
 
 HOPS = 20
@@ -119,9 +120,9 @@ def test_a_chain_ends_in_the_dead_letter_queue_unless_its_function_may_loop(chai
         assert made.messages(made.end) == 0
 
 
-def test_a_run_with_more_retries_than_that_succeeds_at_last(api: Api, listener: Listener) -> None:
+def test_a_run_with_more_retries_than_that_succeeds_at_last(home: Home, api: Api, listener: Listener) -> None:
     """The worker whose attempt failed sends the next one to the queue that invokes the worker."""
-    retry = {"max_retries": HOPS, "backoff_seconds": 1, "factor": 1, "jitter": False}
+    retry = {"max_retries": HOPS, "backoff_seconds": home.pace, "factor": 1, "jitter": False}
     job = api.submit(callback_url=f"{listener.url}/hops?fail={HOPS}", retry=retry, priority="HIGH")
     view = api.wait_for(job["job_id"], "SUCCEEDED", seconds=150)
     assert view["retry_count"] == HOPS

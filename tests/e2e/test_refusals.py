@@ -1,14 +1,11 @@
-"""What the deployed API refuses, and that refusing changes nothing."""
+"""What the API of each home refuses, and that refusing changes nothing."""
 
 from typing import Any
 
 import pytest
 
-from onthedot.clock import SystemClock
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import create_token
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api, Home
 
 URL = "http://127.0.0.1:9/x"
 REFUSALS: list[tuple[str, Any, str]] = [
@@ -30,13 +27,25 @@ REFUSALS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("body", "field"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS])
-def test_bad_input_is_refused_by_name_and_changes_nothing(deployment: Deployment, body: Any, field: str) -> None:
-    jobs = {item["pk"]["S"] for item in deployment.all_items()}
-    status, answer = deployment.api.call("POST", "/v1/jobs", body)
+def test_bad_input_is_refused_by_name_and_changes_nothing(home: Home, body: Any, field: str) -> None:
+    before = home.stored()
+    status, answer = home.api.call("POST", "/v1/jobs", body)
     assert 400 <= status < 500, answer
     assert field in str(answer["error"]["details"])
     assert answer["error"]["message"]
-    assert {item["pk"]["S"] for item in deployment.all_items()} == jobs
+    assert home.stored() == before
+
+
+UNKNOWN = [("GET", "/nothing"), ("GET", "/v1/nothing"), ("PATCH", "/v1/jobs"), ("POST", "/v1/jobs/job_x/nothing")]
+
+
+@pytest.mark.parametrize(("method", "path"), UNKNOWN)
+def test_without_a_token_an_unknown_path_answers_like_any_other(home: Home, method: str, path: str) -> None:
+    status, answer = Api(home.api.url, None).call(method, path)
+    assert status == 401, answer
+    assert set(answer["error"]) == {"code", "message", "details"}
+    status, answer = home.api.call(method, path)
+    assert (status, answer["error"]["code"]) in ((404, "not_found"), (405, "method_not_allowed"))
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "otd_" + "x" * 43], ids=["none", "empty", "wrong", "well-formed"])
@@ -58,17 +67,16 @@ def test_an_unknown_job_is_not_found(api: Api) -> None:
     assert (status, answer["error"]["code"]) == (404, "not_found")
 
 
-def test_another_tenants_job_answers_exactly_like_a_missing_one(deployment: Deployment) -> None:
-    tokens = DynamoTokenStore(deployment.client("dynamodb"), deployment.stack.table, SystemClock())
-    other = Api(deployment.stack.api_url, create_token(tokens, SystemClock(), Principal("other", "admin", "e2e"))[0])
-    job = deployment.api.submit(callback_url=URL, delay=600)
+def test_another_tenants_job_answers_exactly_like_a_missing_one(home: Home) -> None:
+    other = home.api_of("other")
+    job = home.api.submit(callback_url=URL, delay=600)
     for path in (f"/v1/jobs/{job['job_id']}", f"/v1/jobs/{job['job_id']}/executions"):
         status, theirs = other.call("GET", path)
         missing_status, missing = other.call("GET", path.replace(job["job_id"], "job_missing"))
         assert status == missing_status == 404
         assert str(theirs).replace(job["job_id"], "") == str(missing).replace("job_missing", "")
     assert other.call("DELETE", f"/v1/jobs/{job['job_id']}")[0] == 404
-    assert deployment.api.call("DELETE", f"/v1/jobs/{job['job_id']}")[0] == 200
+    assert home.api.call("DELETE", f"/v1/jobs/{job['job_id']}")[0] == 200
 
 
 def test_tokens_are_stored_hashed_only(deployment: Deployment) -> None:

@@ -1,4 +1,4 @@
-"""Stories that take minutes, begun when the stack came up: here they are only waited for."""
+"""Stories that take minutes on the stack, begun when it came up: here they are only waited for."""
 
 from tests.e2e.deployment import Deployment
 from tests.e2e.test_one_off_jobs import ms

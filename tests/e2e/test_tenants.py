@@ -1,4 +1,4 @@
-"""All data of a tenant is deleted from the deployed stack, by the command and with AWS credentials."""
+"""Tenants see only their own data. All data of one is deleted from the stack, by the command with AWS credentials."""
 
 import json
 import time
@@ -9,18 +9,18 @@ from click.testing import CliRunner
 
 from onthedot.cli.main import main
 from onthedot.schema import BLOBS, blobs_of
-from tests.e2e.deployment import Api, Deployment
-from tests.e2e.gate_times import an_api_of
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api, Home
 
 LARGE = "x" * 5_000
 EVENT = {"source": "leaving", "detail_type": "E2E", "detail": {"text": LARGE}}
 
 
-def fill(deployment: Deployment, tenant: str) -> Api:
+def fill(home: Home, tenant: str) -> Api:
     """Give a tenant something of every kind that the API makes."""
-    api = an_api_of(deployment, tenant)
+    api = home.api_of(tenant)
     assert api.call("PUT", "/v1/gates/slow", {"in_flight": 1})[0] == 200
-    url = f"{deployment.listener.url}/{tenant}"
+    url = f"{home.listener.url}/{tenant}"
     done = api.submit(callback_url=url, payload={"text": LARGE}, gates=["slow:1"])
     api.submit(callback_url=url, on_event={"source": ["leaving"]})
     assert api.call("POST", "/v1/events", EVENT)[0] < 300
@@ -31,7 +31,7 @@ def fill(deployment: Deployment, tenant: str) -> Api:
     assert api.call("POST", "/v1/workers/register", {"capabilities": ["shell"]})[0] == 201
     assert api.call("GET", "/v1/signing-keys")[0] == 200
     api.wait_for(done["job_id"], "SUCCEEDED")
-    deployment.listener.wait_for(f"/{tenant}", count=2)
+    home.listener.wait_for(f"/{tenant}", count=2)
     return api
 
 
@@ -73,3 +73,22 @@ def test_one_tenant_goes_and_another_stays(deployment: Deployment, monkeypatch: 
 
     assert keys_of(deployment, "staying-tenant") == before
     assert staying.call("GET", "/v1/gates/slow")[0] == 200
+
+
+def test_a_tenant_sees_nothing_of_another_one(home: Home) -> None:
+    owner, stranger = fill(home, "owning-tenant"), home.api_of("strange-tenant")
+    status, job = owner.call("POST", "/v1/jobs", {"callback_url": f"{home.listener.url}/owned", "delay": 3_600})
+    assert status == 202
+    status, worker = owner.call("POST", "/v1/workers/register", {"capabilities": ["shell"]})
+    assert status == 201
+    for path in (f"/v1/jobs/{job['job_id']}", "/v1/gates/slow", f"/v1/workers/{worker['worker_id']}"):
+        assert owner.call("GET", path)[0] == 200
+        assert stranger.call("GET", path)[0] == 404, path
+    for path, name in (("/v1/gates", "gates"), ("/v1/dead-letters", "dead_letters")):
+        status, answer = stranger.call("GET", path)
+        assert (status, answer[name]) == (200, []), path
+    workers = [api.call("GET", "/v1/workers")[1]["workers"] for api in (owner, stranger)]
+    assert [worker["worker_id"] in {one["worker_id"] for one in seen} for seen in workers] == [True, False]
+    keys = [api.call("GET", "/v1/signing-keys")[1]["keys"][0]["secret"] for api in (owner, stranger)]
+    assert keys[0] != keys[1]
+    assert owner.call("DELETE", f"/v1/jobs/{job['job_id']}")[0] == 200

@@ -1,4 +1,4 @@
-"""Tokens of the deployed stack, by the command line: made, used, listed, revoked and expired."""
+"""Tokens of a home, by the command line: made, used, listed, revoked and expired."""
 
 import json
 import os
@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api, Home
 
 ONTHEDOT = Path(sys.executable).with_name("onthedot")
 MINUTE = 60.0
@@ -21,8 +22,8 @@ SHOWN = {"token", "id", "tenant", "role", "name", "expires_at"}
 class Commands:
     """`onthedot tokens` in a process of its own, as a user calls it."""
 
-    def __init__(self, deployment: Deployment, *place: str) -> None:
-        self._home, self._place = deployment.home, place
+    def __init__(self, home: Home, *place: str) -> None:
+        self._home, self._place = home.home, place
 
     def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ONTHEDOT_", "AWS_"))}
@@ -49,9 +50,14 @@ class Commands:
         return {one["id"] for one in self.answer("list", "--tenant", tenant)}
 
 
-@pytest.fixture(params=[(), ("--stage", "local")], ids=["over REST", "by AWS credentials"])
-def commands(request: pytest.FixtureRequest, deployment: Deployment) -> Commands:
-    return Commands(deployment, *request.param)
+@pytest.fixture
+def over_rest(home: Home) -> Commands:
+    return Commands(home)
+
+
+@pytest.fixture
+def by_credentials(deployment: Deployment) -> Commands:
+    return Commands(deployment, "--stage", "local")
 
 
 def seconds_until_refused(api: Api) -> float:
@@ -64,15 +70,23 @@ def seconds_until_refused(api: Api) -> float:
 
 
 def test_a_token_is_made_used_listed_and_refused_within_a_minute_after_it_was_revoked(
-    deployment: Deployment, commands: Commands
+    home: Home, over_rest: Commands
 ) -> None:
+    _make_use_and_revoke(home, over_rest)
+
+
+def test_the_same_with_aws_credentials(deployment: Deployment, by_credentials: Commands) -> None:
+    _make_use_and_revoke(deployment, by_credentials)
+
+
+def _make_use_and_revoke(home: Home, commands: Commands) -> None:
     made = commands.create("tokens-1")
-    api = Api(deployment.stack.api_url, made["token"])
+    api = Api(home.api.url, made["token"])
     assert api.call("GET", NO_JOB)[0] == 404
     assert made["id"] in commands.ids("tokens-1")
     assert made["id"] not in commands.ids("tokens-2")
     assert commands.answer("revoke", made["id"]) == [{"deleted": True}]
-    assert seconds_until_refused(api) < MINUTE
+    assert seconds_until_refused(api) < MINUTE * home.pace
     assert made["id"] not in commands.ids("tokens-1")
     assert commands.run("revoke", made["id"]).returncode == 4
 
@@ -84,18 +98,18 @@ def test_api_gateway_remembers_a_token_for_less_than_a_minute(deployment: Deploy
     assert 0 < authorizer["authorizerResultTtlInSeconds"] <= 50
 
 
-def test_a_token_is_refused_within_a_minute_after_it_has_expired(deployment: Deployment) -> None:
-    made = Commands(deployment).create("tokens-3", "viewer", "--expires", "5s")
-    api = Api(deployment.stack.api_url, made["token"])
+def test_a_token_is_refused_within_a_minute_after_it_has_expired(home: Home) -> None:
+    made = Commands(home).create("tokens-3", "viewer", "--expires", "5s")
+    api = Api(home.api.url, made["token"])
     assert api.call("GET", NO_JOB)[0] == 404
-    assert seconds_until_refused(api) < 5 + MINUTE
-    assert Commands(deployment).ids("tokens-3") == set()
+    assert seconds_until_refused(api) < 5 + MINUTE * home.pace
+    assert Commands(home).ids("tokens-3") == set()
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator", "worker"])
-def test_only_an_admin_makes_sees_and_revokes_tokens(deployment: Deployment, role: str) -> None:
-    made = Commands(deployment).create("tokens-4", role)
-    api = Api(deployment.stack.api_url, made["token"])
+def test_only_an_admin_makes_sees_and_revokes_tokens(home: Home, role: str) -> None:
+    made = Commands(home).create("tokens-4", role)
+    api = Api(home.api.url, made["token"])
     wanted = {"tenant": "tokens-4", "role": "admin", "name": "mine"}
     for method, path, body in (
         ("POST", "/v1/tokens", wanted),
@@ -104,22 +118,31 @@ def test_only_an_admin_makes_sees_and_revokes_tokens(deployment: Deployment, rol
     ):
         status, answer = api.call(method, path, body)
         assert (status, answer["error"]["code"]) == (403, "forbidden")
-    done = Commands(deployment, "--url", deployment.stack.api_url, "--token", made["token"]).run("list")
+    done = Commands(home, "--url", home.api.url, "--token", made["token"]).run("list")
     assert (done.returncode, "give an admin's as ONTHEDOT_TOKEN" in done.stderr) == (1, True)
-    assert Commands(deployment).ids("tokens-4") >= {made["id"]}
+    assert Commands(home).ids("tokens-4") >= {made["id"]}
 
 
-def test_the_token_of_the_local_stack_is_an_admins(deployment: Deployment) -> None:
-    assert deployment.api.call("GET", "/v1/tokens")[0] == 200
+def test_the_token_of_a_home_is_an_admins(home: Home) -> None:
+    assert home.api.call("GET", "/v1/tokens")[0] == 200
 
 
-def test_no_token_is_made_for_the_stages_own_tenant(commands: Commands) -> None:
+def test_no_token_is_made_for_the_stages_own_tenant(over_rest: Commands) -> None:
+    _refuse_the_reserved_tenant(over_rest)
+
+
+def test_nor_with_aws_credentials(by_credentials: Commands) -> None:
+    _refuse_the_reserved_tenant(by_credentials)
+
+
+def _refuse_the_reserved_tenant(commands: Commands) -> None:
     done = commands.run("create", "--tenant", "onthedot", "--role", "admin", "--name", "e2e")
     assert (done.returncode, "tenant: onthedot is reserved" in done.stderr) == (1, True)
 
 
-def test_tokens_are_stored_hashed_only(deployment: Deployment, commands: Commands) -> None:
-    made = commands.create("tokens-5")
+@pytest.mark.parametrize("way", [(), ("--stage", "local")], ids=["over REST", "by AWS credentials"])
+def test_tokens_are_stored_hashed_only(deployment: Deployment, way: tuple[str, ...]) -> None:
+    made = Commands(deployment, *way).create("tokens-5")
     stored = str(deployment.all_items())
     assert made["id"] in stored
     assert made["token"] not in stored

@@ -7,7 +7,8 @@ from urllib.parse import quote, urlsplit
 
 from localstack import local
 from tests.e2e.conftest import HOME, SHARDS
-from tests.e2e.deployment import Api, Deployment
+from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Api
 from tests.e2e.listener import Listener
 
 SECONDS = 2

@@ -1,10 +1,10 @@
-"""Dependencies and workflows through the whole stack: a diamond, a fan-out, failures that spread, results handed on."""
+"""Dependencies and workflows in each home: a diamond, a fan-out, failures that spread, results handed on."""
 
 import json
 import time
 from typing import Any
 
-from tests.e2e.deployment import Api
+from tests.e2e.homes import Api, Home
 from tests.e2e.listener import Listener
 
 ONCE = {"max_retries": 0}
@@ -25,7 +25,7 @@ def ended(api: Api, workflow_id: str, status: str, seconds: float = 60) -> dict[
         if view["status"] == status:
             return dict(view)
         assert time.monotonic() < deadline, f"it is {view['status']}: {view['progress']}"
-        time.sleep(0.3)
+        time.sleep(1.5 * api.poll_seconds)
 
 
 def states(view: dict[str, Any]) -> dict[str, str]:
@@ -99,8 +99,8 @@ def test_a_cycle_is_refused_with_its_path_and_nothing_is_stored(api: Api, listen
     assert "→" in json.dumps(answer, ensure_ascii=False)
 
 
-def test_a_job_waits_for_others_by_their_ids(api: Api, listener: Listener) -> None:
-    parent = api.submit(callback_url=f"{listener.url}/parent", delay=4)
+def test_a_job_waits_for_others_by_their_ids(home: Home, api: Api, listener: Listener) -> None:
+    parent = api.submit(callback_url=f"{listener.url}/parent", delay=4 * home.pace)
     child = api.submit(callback_url=f"{listener.url}/child", dependencies=[parent["job_id"]])
     assert child["status"] == "WAITING"
     _, explained = api.call("GET", f"/v1/jobs/{child['job_id']}/explain")
@@ -111,11 +111,11 @@ def test_a_job_waits_for_others_by_their_ids(api: Api, listener: Listener) -> No
     assert (status, answer["error"]["details"][0]["field"]) == (422, "dependencies.0")
 
 
-def test_a_recurring_workflow_makes_a_new_graph_each_time(api: Api, listener: Listener) -> None:
+def test_a_recurring_workflow_makes_a_new_graph_each_time(home: Home, api: Api, listener: Listener) -> None:
     def job(key: str, *parents: str) -> dict[str, Any]:
         return {"key": key, "depends_on": list(parents), "callback_url": f"{listener.url}/again-{key}"}
 
-    made = workflow(api, [job("first"), job("second", "first")], every=4, max_runs=3)
+    made = workflow(api, [job("first"), job("second", "first")], every=round(4 * home.pace), max_runs=3)
     for key in ("first", "second"):
         assert len(listener.wait_for(f"/again-{key}", count=3, seconds=60)) >= 3
     assert api.call("GET", f"/v1/workflows/{made}")[0] == 200

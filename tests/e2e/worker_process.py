@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tests.e2e.deployment import Deployment
+from tests.e2e.homes import Home
 
 ROOT = Path(__file__).parents[2]
 APP = "tests.e2e.worker_app"
@@ -42,14 +43,14 @@ class WorkerProcess:
         return self.log.read_text()
 
 
-def start_worker(deployment: Deployment, *options: str, worker_id: str) -> WorkerProcess:
+def start_worker(home: Home, *options: str, worker_id: str) -> WorkerProcess:
     """A worker that has only a URL and a token, or `--direct` access to the local AWS, once it is registered."""
-    logs = deployment.home / "workers"
+    logs = home.home / "workers"
     logs.mkdir(exist_ok=True)
     log = logs / f"{worker_id}-{time.time_ns()}.log"
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "ONTHEDOT_"))},
-        **_way_in(deployment, direct="--direct" in options),
+        **_way_in(home, direct="--direct" in options),
         "PYTHONPATH": str(ROOT),
     }
     command = [
@@ -65,25 +66,25 @@ def start_worker(deployment: Deployment, *options: str, worker_id: str) -> Worke
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
     worker = WorkerProcess(process, log)
-    _wait_until_registered(deployment, worker, worker_id)
+    _wait_until_registered(home, worker, worker_id)
     return worker
 
 
-def _way_in(deployment: Deployment, *, direct: bool) -> dict[str, str]:
+def _way_in(home: Home, *, direct: bool) -> dict[str, str]:
     if direct:
-        return {"ONTHEDOT_HOME": str(deployment.home)}
-    return {"ONTHEDOT_URL": deployment.stack.api_url, "ONTHEDOT_TOKEN": deployment.stack.token}
+        return {"ONTHEDOT_HOME": str(home.home)}
+    return {"ONTHEDOT_URL": home.api.url, "ONTHEDOT_TOKEN": str(home.api.token)}
 
 
-def _wait_until_registered(deployment: Deployment, worker: WorkerProcess, worker_id: str) -> None:
+def _wait_until_registered(home: Home, worker: WorkerProcess, worker_id: str) -> None:
     began = time.time()
     while True:
-        status, view = deployment.api.call("GET", f"/v1/workers/{worker_id}")
+        status, view = home.api.call("GET", f"/v1/workers/{worker_id}")
         if status == 200 and view["status"] == "ACTIVE" and _since(view["registered_at"]) >= began - 1:
             return
         assert worker.is_alive(), worker.said()
         assert time.time() - began < READY_SECONDS, worker.said()
-        time.sleep(0.1)
+        time.sleep(home.api.poll_seconds)
 
 
 def _since(text: str) -> float:
@@ -91,8 +92,8 @@ def _since(text: str) -> float:
 
 
 @contextmanager
-def a_pull_worker(deployment: Deployment, *options: str, worker_id: str) -> Iterator[WorkerProcess]:
-    worker = start_worker(deployment, *options, worker_id=worker_id)
+def a_pull_worker(home: Home, *options: str, worker_id: str) -> Iterator[WorkerProcess]:
+    worker = start_worker(home, *options, worker_id=worker_id)
     try:
         yield worker
     finally:

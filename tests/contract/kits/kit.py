@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, Protocol
 
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.records import Priority
+from onthedot.engines.freezing import StoredStage
 from onthedot.ports import (
     Clock,
     GateStore,
@@ -19,6 +20,7 @@ from onthedot.ports import (
     RunStore,
     ShardStore,
     SigningStore,
+    StoredEntries,
     TenantData,
     Tick,
     TickQueue,
@@ -123,6 +125,14 @@ class Kit(Protocol):
     def tenant_data(self) -> TenantData:
         """With the bucket of `blobs`, which must have been called."""
         ...
+
+    def stage(self) -> StoredStage: ...
+
+    def write_stage(self, text: str) -> None:
+        """Write the state of the stage past the store, as another version or a fault would."""
+        ...
+
+    def stored_entries(self) -> StoredEntries: ...
 
     def blobs(self) -> ListedBlobs: ...
 

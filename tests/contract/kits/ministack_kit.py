@@ -14,14 +14,16 @@ from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
-from onthedot.engines.aws.dynamodb.keys import gate_key, gate_limits_key, limits_key, progress_key, run_key
+from onthedot.engines.aws.dynamodb.keys import gate_key, gate_limits_key, limits_key, progress_key, run_key, stage_key
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.moves import to_attribute
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
 from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
+from onthedot.engines.aws.dynamodb.stage import DynamoStage
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.aws.dynamodb.stored_entries import DynamoStoredEntries
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
@@ -99,6 +101,15 @@ class MiniStackKit:
     def tenant_data(self) -> AwsTenantData:
         clients = self._clients
         return AwsTenantData(clients.dynamodb, clients.s3, self._name, self._name, clock=self.clock, page=PAGE_SIZE)
+
+    def stage(self) -> DynamoStage:
+        return DynamoStage(self._clients.dynamodb, self._name)
+
+    def write_stage(self, text: str) -> None:
+        self._clients.dynamodb.put_item(TableName=self._name, Item={**stage_key(), "stage_state": {"S": text}})
+
+    def stored_entries(self) -> DynamoStoredEntries:
+        return DynamoStoredEntries(self._clients.dynamodb, self._name)
 
     def blobs(self) -> S3Blobs:
         self._clients.s3.create_bucket(Bucket=self._name)

@@ -15,7 +15,9 @@ from onthedot.engines.sqlite.progress import SqliteProgressStore
 from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.engines.sqlite.shards import SqliteShardStore
+from onthedot.engines.sqlite.stage import SqliteStage
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.sqlite.stored_entries import SqliteStoredEntries
 from onthedot.engines.sqlite.tenant_data import SqliteTenantData
 from onthedot.engines.sqlite.tokens import SqliteTokenStore
 from tests.builders import VirtualClock
@@ -72,6 +74,16 @@ class SqliteKit:
 
     def tenant_data(self) -> SqliteTenantData:
         return SqliteTenantData(self._database, PAGE_SIZE)
+
+    def stage(self) -> SqliteStage:
+        return SqliteStage(self._database)
+
+    def write_stage(self, text: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO stage VALUES (1, ?)", (text,))
+
+    def stored_entries(self) -> SqliteStoredEntries:
+        return SqliteStoredEntries(self._database)
 
     def blobs(self) -> SqliteBlobs:
         return SqliteBlobs(self._database)

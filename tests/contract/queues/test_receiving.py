@@ -92,6 +92,7 @@ def test_what_is_no_message_of_ours_is_told_and_not_returned(
     assert garbage not in caplog.text
 
 
+@pytest.mark.stored_queues
 def test_what_is_no_message_of_ours_becomes_a_dead_letter(inbox: Inbox) -> None:
     inbox.back_door.post(DEFAULT_POOL, MEDIUM, "not json")
     for _ in range(MAX_RECEIVES):

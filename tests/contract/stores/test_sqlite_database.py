@@ -77,7 +77,7 @@ def test_recurring_jobs_of_an_earlier_version_are_listed_under_their_kind_once(t
                 SqliteRunStore(database, clock)
             )
         with database.transaction() as connection:
-            connection.execute("DELETE FROM steps")
+            connection.execute("PRAGMA user_version = 1")
 
     expected = {name: listed_under("acme", name, kind) for name, kind in kinds.items()} | {"once": "acme#3"}
     assert listed() == expected

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from onthedot.domain.errors import Unavailable
@@ -12,7 +11,7 @@ from onthedot.domain.targets.types import HttpTarget
 from onthedot.domain.workers.pools import PoolKind
 from onthedot.ports import Answer, Call, Deadline, Engine
 from onthedot.schema import DEFAULT_POOL, PRIORITIES
-from onthedot.stopping import Stop
+from onthedot.testing.scheduler import NoLeases as NoLeases  # noqa: PLC0414 - other kits import it from here
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import Done, Verdict
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
@@ -31,13 +30,6 @@ from tests.scenarios.kits.faults import (
 )
 
 NEVER = Faults()
-
-
-class NoLeases:
-    """Attempts take no virtual time here, so nothing needs a heartbeat."""
-
-    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:
-        return nullcontext()
 
 
 @dataclass
@@ -76,7 +68,7 @@ class Simulation:
     def engine(self, faults: Faults) -> Engine:
         return replace(
             self.world.engine,
-            store=FaultyStore(self.world.store, faults),
+            store=FaultyStore(self.world.engine.store, faults),
             queues=FaultyQueues(self.world.queues, faults),
             patterns=FaultyPatterns(self.world.patterns, faults),
             gates=FaultyGates(self.world.gates, faults),

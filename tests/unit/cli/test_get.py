@@ -119,7 +119,7 @@ def test_a_local_stack_that_is_down_can_be_started(tmp_path: Path) -> None:
     result = get("job_a")
     assert result.exit_code == 1
     assert "http://127.0.0.1:1 cannot be reached" in result.stderr
-    assert "`onthedot up` starts the local stack" in result.stderr
+    assert "`onthedot serve` or `onthedot up` starts one" in result.stderr
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "null", "{"])
@@ -135,7 +135,10 @@ def test_a_broken_description_of_the_local_stack_is_named(tmp_path: Path, conten
     ("arguments", "complaint"),
     [
         ([], "Missing argument 'JOB_ID'"),
-        (["job_a"], "there is no local stack here; start one with `onthedot up`, or name an API with --url"),
+        (
+            ["job_a"],
+            "start one with `onthedot serve` or `onthedot up`, or name an API with --url",
+        ),
         (["job_a", "--url", "https://api.example.com"], "needs a token; set it as ONTHEDOT_TOKEN"),
         (["job_a", "--url", "ftp://api.example.com", "--token", "t"], "is no URL of an API"),
         (["job_a", "--url", "http://[", "--token", "t"], "is no URL of an API"),

@@ -154,7 +154,7 @@ def test_a_stack_without_settings_must_be_deployed_again(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "there is no local stack here"),
+        ([], "there is no local stack or server here"),
         (["--url", "https://api.example.com"], "needs a token"),
         (["--url", "ftp://api.example.com", "--token", "t"], "is no URL of an API"),
         (["--stage", "prod"], "--stage is for --direct"),

@@ -29,6 +29,8 @@ from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.domain.shard_history import ShardHistory
+from onthedot.domain.transfer import stage_state
+from onthedot.domain.transfer.stage_state import LONGEST_FREEZE_ID, StageMode, StageState
 from onthedot.domain.workers.records import MOST_ASSIGNED
 from onthedot.domain.workflows.graph import MAX_JOBS
 from onthedot.engines.aws.dynamodb import keys
@@ -289,7 +291,9 @@ def test_the_signing_keys_of_a_tenant_that_rotates_for_ever(api: Api, world: Wor
     assert table.largest < 2 * 1024
 
 
-def test_a_token_the_memory_of_an_event_the_progress_and_the_numbers_of_shards(world: World) -> None:
+def test_a_token_the_memory_of_an_event_the_progress_the_numbers_of_shards_and_the_state_of_the_stage(
+    world: World,
+) -> None:
     table = Table()
     tokens = DynamoTokenStore(table, "t", world.clock)  # type: ignore[arg-type]
     create_token(tokens, world.clock, Principal(TENANT, "operator", TENANT), FAR_AHEAD)
@@ -300,6 +304,8 @@ def test_a_token_the_memory_of_an_event_the_progress_and_the_numbers_of_shards(w
     for number in range(1, 1_025):
         history = history.announced(number, 10**9)
     assert len(shard_history.to_text(history)) < 2 * 1024
+    name = DEAR * LONGEST_FREEZE_ID
+    assert len(stage_state.to_text(StageState(StageMode.FROZEN, name, FAR_AHEAD, FAR_AHEAD, name))) < 2 * 1024
 
 
 def test_this_file_knows_every_kind_of_item() -> None:
@@ -313,6 +319,7 @@ def test_this_file_knows_every_kind_of_item() -> None:
         "limits",
         "progress",
         "shards",
+        "stage",
         "worker",
         "signing",
         "pattern",

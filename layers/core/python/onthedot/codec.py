@@ -64,6 +64,11 @@ def decode_field(name: str, stored: Any) -> Any:
     return stored if decoder is None else decoder(stored)
 
 
+def decoder_of(name: str) -> Callable[[Any], Any] | None:
+    """Return the function that decodes a field, or None for a field that is stored as it is."""
+    return _DECODERS.get(name)
+
+
 def encode(run: Record) -> dict[str, Stored]:
     """Return the whole record as it is stored. Fields without a value are left out."""
     return {

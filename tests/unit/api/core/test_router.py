@@ -69,6 +69,13 @@ def test_every_other_route_needs_a_token(api: Api, route: Any) -> None:
     assert (response.status, response.headers["WWW-Authenticate"]) == (401, "Bearer")
 
 
+@pytest.mark.parametrize("method", ["GET", "PATCH", "HEAD", "OPTIONS", "NONSENSE"])
+@pytest.mark.parametrize("path", ["/", "/v1/nothing", "/v1/jobs", "/v1/jobs/job_x", "/v1/gates/%ff", "/console/x"])
+def test_without_a_token_no_path_tells_whether_it_exists(api: Api, method: str, path: str) -> None:
+    response = api.anonymous().call(method, path)
+    assert (response.status, response.body["error"]["code"]) == (401, "unauthorized")
+
+
 @pytest.mark.parametrize(
     ("role", "read", "write"),
     [("viewer", 200, 403), ("operator", 200, 202), ("admin", 200, 202), ("stranger", 403, 403), ("", 403, 403)],

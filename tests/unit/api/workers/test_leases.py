@@ -164,7 +164,7 @@ def test_a_worker_gets_only_handlers_that_its_app_has(api: Api, world: World) ->
 def test_a_worker_that_stops_gets_nothing_more(api: Api, worker: PullWorker, load: dict[str, Any]) -> None:
     api.job(target=SHELL)
     worker.beat(**load)
-    assert worker.leased() == {"runs": [], "alone_waiting": False}
+    assert worker.leased() == {"runs": [], "alone_waiting": False, "waited_ms": 0}
     worker.beat()
     assert len(worker.lease()) == 1
 

@@ -12,6 +12,8 @@ from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 from tests.builders import NOON, World, a_world
 from tests.unit.api.kit import SHELL, Api, a_worker, fields_of, message_of
 
+NOT_FOR_VIEWERS = {"/v1/signing-keys", "/v1/limits", "/v1/tokens", "/v1/stage", "/v1/export"}
+
 
 @pytest.fixture
 def world() -> Iterator[World]:
@@ -61,6 +63,7 @@ def test_a_worker_registers_and_is_shown_what_it_is(api: Api) -> None:
         "heartbeat_at": "2026-03-01T12:00:00.000Z",
         "lease_seconds": 30,
         "heartbeat_seconds": 10,
+        "longest_wait_seconds": 0,
     }
     assert api.get("/v1/workers/laptop:1.a-b_c").body == response.body
 
@@ -249,5 +252,5 @@ def test_a_worker_with_its_own_token_runs_a_job(api: Api) -> None:
 @pytest.mark.parametrize("route", [route for route in ROUTES if not route.is_open])
 def test_a_viewer_reads_what_is_no_secret_and_changes_nothing(api: Api, route: Any) -> None:
     response = api.called_by(role="viewer").call(route.method, route.path.replace("{id}", "job_x"), b"[]")
-    allowed = route.method == "GET" and route.path not in {"/v1/signing-keys", "/v1/limits", "/v1/tokens"}
+    allowed = route.method == "GET" and route.path not in NOT_FOR_VIEWERS
     assert (response.status == 403) is not allowed

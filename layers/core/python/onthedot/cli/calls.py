@@ -7,13 +7,16 @@ from urllib.parse import quote
 import click
 
 from onthedot.cli.text import printable
-from onthedot.cli.where import ApiPlace
+from onthedot.cli.where import START
+from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
+from onthedot.worker.rest_client import CALL_SECONDS, ApiRefused, Reply, RestClient
 
 SLOW_SECONDS: Final = 28.0
 """For a call that answers when its effect is in force everywhere."""
 PAGE: Final = 100
+PATIENT_TRIES: Final = 8
+"""For a call that may be repeated, in a command that takes long."""
 Answer = TypeVar("Answer")
 
 
@@ -31,9 +34,13 @@ class ApiCalls:
         self._client = RestClient(api.url, api.token, program="onthedot-cli")
         self._missing = missing
 
-    def get(self, path: str) -> Reply:
+    def get(self, path: str, *, seconds: float = CALL_SECONDS) -> Reply:
         """Return the reply to a GET. Raise click.ClickException."""
-        return self._in_a_sentence(lambda: self._client.get(path))
+        return self._in_a_sentence(lambda: self._client.get(path, seconds=seconds))
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the document that answers a POST which may be repeated. Raise click.ClickException."""
+        return self._in_a_sentence(lambda: self._client.post(path, body, seconds=SLOW_SECONDS, tries=PATIENT_TRIES))
 
     def post_once(self, path: str, body: Mapping[str, Any]) -> Any:
         """Return the document that answers a POST which must not happen twice. Raise click.ClickException."""
@@ -69,7 +76,7 @@ class ApiCalls:
                 raise NotThere(f"{self._missing} at {self._api.url}") from error
             raise click.ClickException(printable(error.summary)) from error
         except Unavailable as error:
-            hint = "; `onthedot up` starts the local stack" if self._api.is_local else ""
+            hint = f"; {START}" if self._api.is_local else ""
             raise click.ClickException(printable(str(error)) + hint) from error
         except OnthedotError as error:
             raise click.ClickException(str(error)) from error

@@ -28,6 +28,12 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
         "tenants": Entry("operations.tenants:tenants", "Pause, resume or cancel a tenant's jobs, or delete its data"),
         "shards": Entry("operations.shards:shards", "Show the numbers of shards that were used, and retire old ones"),
     },
+    "Transfer": {
+        "export": Entry("transfer.export:export", "Write all data of a stage to FILE, as JSON lines"),
+        "import": Entry("transfer.import_file:import_file", "Store the data of an export in this stage"),
+        "thaw": Entry("transfer.thaw:thaw", "Open a frozen stage again"),
+        "backup": Entry("transfer.backup:backup", "Copy the data of `onthedot serve` to FILE, while it runs or not"),
+    },
     "Work": {
         "worker": Entry("work.worker:worker", "Take runs from a pull pool and run them side by side"),
     },

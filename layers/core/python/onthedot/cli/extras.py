@@ -14,10 +14,16 @@ EXTRAS: Final = {
     "grpc": "grpc",
     "grpc_reflection": "grpc",
     "google": "grpc",
+    "pytest": "testing",
     "uvicorn": "serve",
 }
 """The extra of the distribution that brings each import package."""
-TITLES: Final = {"aws": "the AWS packages", "grpc": "the gRPC packages", "serve": "the packages of a server"}
+TITLES: Final = {
+    "aws": "the AWS packages",
+    "grpc": "the gRPC packages",
+    "serve": "the packages of a server",
+    "testing": "the packages for tests",
+}
 
 
 class MissingExtra(click.ClickException):

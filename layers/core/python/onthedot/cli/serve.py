@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from onthedot.cli.work.app_handlers import app_handlers
 from onthedot.cli.work.worker_log import set_up_logging
 from onthedot.domain.targets import allow_list
 from onthedot.serve.home import BadPlace, home_from, port_from
@@ -86,6 +87,7 @@ def _options(  # noqa: PLR0917 - one parameter for each option
 
     if token is not None and (len(token) < 16 or not (token.isascii() and token.isprintable()) or " " in token):
         raise click.UsageError("--token needs at least 16 characters, without spaces")
+    app_handlers(app)  # an app that is broken is found here, and not by each of its jobs
     private = is_loopback(host) if allow_private is None else allow_private
     return ServeOptions(
         home_from(os.environ, data),

@@ -1,20 +1,23 @@
-"""Find the table or the API that a command works on: the one of the local stack, or another one."""
+"""Find the table or the API that a command works on: the one of `local.json`, or another one."""
 
 import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Final, TypeVar
 
 import click
 
+from onthedot.client import place as places
+from onthedot.client.errors import PlaceError
+from onthedot.client.place import TOKEN, URL
+from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import Unavailable
 
-URL, TOKEN = "ONTHEDOT_URL", "ONTHEDOT_TOKEN"
-NO_STACK: Final = "there is no local stack here; start one with `onthedot up`, or "
+START: Final = "`onthedot serve` or `onthedot up` starts one"
+NO_STACK: Final = "there is no local stack or server here; start one with `onthedot serve` or `onthedot up`, or "
+NO_AWS: Final = "`onthedot serve` runs here, without AWS; start a local stack with `onthedot up`, or "
 # The local AWS accepts any keys, in the region that it was deployed to.
 LOCAL: Final = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
 LOCAL_STAGE: Final = "local"
@@ -55,7 +58,7 @@ def find_table(table: str | None, region: str | None, endpoint_url: str | None) 
         return table, {name: value for name, value in connection.items() if value is not None}
     if region or endpoint_url:
         raise click.UsageError("--region and --endpoint-url say where --table is; give that too")
-    stack = local_stack("name the table with --table")
+    stack = local_aws("name the table with --table")
     return stack["table"], {**LOCAL, "endpoint_url": stack["endpoint_url"]}
 
 
@@ -89,29 +92,22 @@ def _output(stage: str, part: str, key: str) -> str:
 
 def use_local_aws() -> None:
     """Set the environment that every AWS client reads, those of the `lambda` and `aws` targets too."""
-    os.environ["AWS_ENDPOINT_URL"] = local_stack("name a deployment with --stage")["endpoint_url"]
+    os.environ["AWS_ENDPOINT_URL"] = local_aws("name a deployment with --stage")["endpoint_url"]
     os.environ["AWS_DEFAULT_REGION"] = LOCAL["region_name"]
     os.environ["AWS_ACCESS_KEY_ID"] = LOCAL["aws_access_key_id"]
     os.environ["AWS_SECRET_ACCESS_KEY"] = LOCAL["aws_secret_access_key"]
 
 
-class ApiPlace(NamedTuple):
-    """The URL of an API, and a token for it."""
-
-    url: str
-    token: str
-    is_local: bool = False
-    """Whether it is the API of the local stack."""
-
-
 def api_options(command: Command) -> Command:
     """Add the options `--url` and `--token` to a command, for `find_api`."""
     command = click.option("--token", metavar="TOKEN", help=f"API token. Better set {TOKEN}.")(command)
-    return click.option("--url", metavar="URL", help=f"URL of the API.  [default: {URL}, or the local stack]")(command)
+    return click.option("--url", metavar="URL", help=f"URL of the API.  [default: {URL}, or the one of this folder]")(
+        command
+    )
 
 
 def find_api(url: str | None, token: str | None) -> ApiPlace:
-    """Return the API that the options name, else the one that the environment names, else the local stack's."""
+    """Return the API that the options name, else the one that the environment names, else the one of `local.json`."""
     if address := url or os.environ.get(URL):
         return checked_api(address, token or os.environ.get(TOKEN))
     stack = local_stack("name an API with --url")
@@ -121,16 +117,9 @@ def find_api(url: str | None, token: str | None) -> ApiPlace:
 def checked_api(url: str, token: str | None, *, is_local: bool = False) -> ApiPlace:
     """Return the place of an API. Raise click.UsageError when no request can be made of the URL or the token."""
     try:
-        is_url = urlsplit(url).scheme in {"http", "https"} and bool(urlsplit(url).netloc)
-    except ValueError:
-        is_url = False
-    if not is_url:
-        raise click.UsageError(f"{url!r} is no URL of an API; give one such as https://host/path")
-    if not token:
-        raise click.UsageError(f"{url} needs a token; set it as {TOKEN}")
-    if not (token.isascii() and token.isprintable()):
-        raise click.UsageError(f"the token for {url} has characters that no token has; set it as {TOKEN}")
-    return ApiPlace(url, token, is_local)
+        return places.checked_place(url, token, is_local=is_local)
+    except PlaceError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def local_stack(otherwise: str) -> dict[str, Any]:
@@ -138,17 +127,18 @@ def local_stack(otherwise: str) -> dict[str, Any]:
 
     Raise click.UsageError when there is none. Its message offers the way to do without.
     """
-    here = Path.cwd()
-    chosen = os.environ.get("ONTHEDOT_HOME")
-    homes = [Path(chosen).expanduser()] if chosen else [at / ".onthedot" for at in (here, *here.parents)]
-    for home in homes:
-        if (description := home / "local.json").is_file():
-            return _read(description)
-    raise click.UsageError(NO_STACK + otherwise)
-
-
-def _read(description: Path) -> dict[str, Any]:
+    file = places.find_local_file()
+    if file is None:
+        raise click.UsageError(NO_STACK + otherwise)
     try:
-        return dict(json.loads(description.read_text()))
-    except (OSError, ValueError, TypeError) as error:
-        raise click.ClickException(f"{description} cannot be read; `onthedot up` writes it again") from error
+        return places.read_local_file(file)
+    except PlaceError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def local_aws(otherwise: str) -> dict[str, Any]:
+    """Return the content of `local.json` of a local stack. Raise click.UsageError when `onthedot serve` wrote it."""
+    stack = local_stack(otherwise)
+    if "endpoint_url" not in stack:
+        raise click.UsageError(NO_AWS + otherwise)
+    return stack

@@ -84,6 +84,10 @@ class PreconditionFailed(OnthedotError):
     """The job has changed since the version that the caller saw."""
 
 
+class StageConflict(OnthedotError):
+    """The state of the stage does not allow the request: it is open, frozen, or imports something else."""
+
+
 class IdempotencyConflict(OnthedotError):
     """The idempotency key was already used with another request."""
 
@@ -100,9 +104,17 @@ class Unavailable(OnthedotError):
     """A service that onthedot depends on throttles or fails. A write may have happened. Trying again later is right."""
 
 
+class FileFailing(Unavailable):
+    """The file of the embedded engine is busy, full, read-only or damaged. The message says which, also to clients."""
+
+
 class PayloadGone(Unavailable):
     """The stored payload of a job does not exist any more."""
 
 
 class Unreachable(Unavailable):
     """A queue, table, bucket or bus does not exist or may not be used. Trying again helps when that has changed."""
+
+
+class StageClosed(Unavailable):
+    """The stage is frozen or imports data. Nothing starts, and no change is accepted."""

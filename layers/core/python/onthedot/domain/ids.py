@@ -38,8 +38,12 @@ def node_job_id(workflow_run_id: str, key: str) -> str:
 
 def event_run_id(job_id: str, nominal: int, event_id: str) -> str:
     """Return the one id of a job's run for this event, so that it is stamped once, however often the event arrives."""
-    digest = hashlib.sha256(event_id.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    return extra_run_id(job_id, nominal, f"event-{digest}")
+    return extra_run_id(job_id, nominal, f"event-{event_digest(event_id)[:24]}")
+
+
+def event_digest(event_id: str) -> str:
+    """Return the hash of an event's id. An id may have any length and any characters."""
+    return hashlib.sha256(event_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def job_id_of(run_id: str) -> str:

@@ -10,7 +10,7 @@ from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine, KnownTicks
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
 from onthedot.ports.gates import GateAnswer, GateStore, KnownGate
-from onthedot.ports.queues import QueueCounts, Received, RunMessage, RunQueues, Tick, TickQueue
+from onthedot.ports.queues import LeaseWait, LeaseWaits, QueueCounts, Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
     ListEntry,
@@ -28,10 +28,12 @@ from onthedot.ports.runs import (
 from onthedot.ports.shards import ShardStore
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
 from onthedot.ports.tenants import DeletedPage, LimitsStore, Principal, SigningStore, TenantData, Token, TokenStore
+from onthedot.ports.transfer import AlwaysOpen, StageStore, StoredEntries, Transfer
 from onthedot.ports.workers import WorkerRegistry
 
 __all__ = [
     "RESULT_BYTES",
+    "AlwaysOpen",
     "Answer",
     "Blobs",
     "Call",
@@ -44,6 +46,8 @@ __all__ = [
     "GateStore",
     "KnownGate",
     "KnownTicks",
+    "LeaseWait",
+    "LeaseWaits",
     "LimitsStore",
     "ListEntry",
     "ListedBlobs",
@@ -65,6 +69,8 @@ __all__ = [
     "ShardStore",
     "SigningStore",
     "SlotEntry",
+    "StageStore",
+    "StoredEntries",
     "TenantData",
     "Tick",
     "TickLease",
@@ -72,6 +78,7 @@ __all__ = [
     "TickTimes",
     "Token",
     "TokenStore",
+    "Transfer",
     "Undecided",
     "Unpublishable",
     "WorkerRegistry",

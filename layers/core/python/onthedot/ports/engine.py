@@ -9,10 +9,11 @@ from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.events import PatternStore
 from onthedot.ports.gates import GateStore, KnownGate
-from onthedot.ports.queues import RunQueues
+from onthedot.ports.queues import LeaseWaits, RunQueues
 from onthedot.ports.runs import RunStore, TickTimes
 from onthedot.ports.shards import ShardStore
 from onthedot.ports.tenants import LimitsStore, SigningStore, TokenStore
+from onthedot.ports.transfer import AlwaysOpen, StageStore, Transfer
 from onthedot.ports.workers import WorkerRegistry
 
 
@@ -47,8 +48,15 @@ class Engine:
     gates: GateStore
     tokens: TokenStore
     tick_times: TickTimes
+    lease_waits: LeaseWaits | None = None
+    """The leases of pull workers that wait for a run. None: a lease is answered at once."""
+    ticking_since: int | None = None
+    """The time at which this process began to do all ticks, if it does. Health counts no earlier tick."""
     index_lags: bool = True
     """Whether a write may be missing from a read of a slot that follows it."""
+    stage: StageStore = field(default_factory=AlwaysOpen, compare=False)
+    transfer: Transfer | None = field(default=None, compare=False)
+    """None: this engine can neither export nor import."""
     known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
     """The gates of queues that this process has read lately."""
     known_ticks: list[KnownTicks] = field(default_factory=list, compare=False)

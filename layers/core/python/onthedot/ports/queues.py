@@ -1,11 +1,13 @@
 """The queues of runs and of ticks."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from onthedot.domain.runs.records import Priority
 from onthedot.ports.runs import Deadline
+from onthedot.stopping import Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,33 @@ class RunQueues(Protocol):
 
     def hide(self, received: Received, milliseconds: int) -> None:
         """Give a received message back to its queue. It is visible again after this time (at most 12 h)."""
+        ...
+
+
+class LeaseWait(Protocol):
+    """The wait of one lease call for a message of its pool."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the lease must not wait any longer: it was asked to look, or the caller has gone."""
+        ...
+
+    def receive(
+        self, pool: str, priorities: Sequence[Priority], *, visibility_ms: int, until: int
+    ) -> Sequence[Received]:
+        """Wait for one message of these queues, in this order, and hide it. Return none when the wait is over."""
+        ...
+
+
+class LeaseWaits(Protocol):
+    """The lease calls that wait, by worker. Only an engine on which a wait costs nothing has them."""
+
+    def of(self, worker_id: str, gone: Stop) -> AbstractContextManager[LeaseWait]:
+        """Return the wait of a lease that begins now. It ends when `gone` is asked."""
+        ...
+
+    def end(self, worker_id: str) -> None:
+        """Let the leases of this worker that wait look once more, and return."""
         ...
 
 

@@ -5,6 +5,8 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -12,8 +14,8 @@ from onthedot.api.core.errors import error_response, response_to
 from onthedot.api.core.http import Request, Response
 from onthedot.api.core.router import handle
 from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.ports import Principal
 from onthedot.serve.known_tokens import KnownTokens
+from onthedot.serve.long_polls import LongPolls
 from onthedot.serve.replies import Replies
 from onthedot.wiring.embedded import Embedded
 
@@ -23,12 +25,11 @@ BODY_SECONDS: Final = 30.0
 """How long a client may take to send a request."""
 THREADS: Final = 16
 """Requests that are not short writes, side by side."""
-LONG_POLLS: Final = 256
-"""Most pull workers that wait for a run at the same time. Others are answered at once."""
 _SHORT: Final = re.compile(r"/v1/jobs|/v1/executions/[^/]+/(?:complete|heartbeat)")
 """The POSTs that write little and never wait. They run in the writer thread, and share its commits."""
 _LEASE: Final = re.compile(r"/v1/workers/[^/]+/lease")
 _MOST_SHORT: Final = 256 * 1024
+_CLOSE: Final = {"Connection": "close"}
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -40,6 +41,10 @@ class TooLarge(Exception):
     """The request has more bytes than it may have."""
 
 
+class HungUp(Exception):
+    """The client has gone before its request was complete."""
+
+
 class App:
     """An ASGI application on an embedded engine."""
 
@@ -49,8 +54,7 @@ class App:
         self._tokens = KnownTokens(embedded.engine.tokens, embedded.engine.clock)
         self._replies = Replies(embedded.writer)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
-        self._polls = ThreadPoolExecutor(LONG_POLLS, thread_name_prefix="lease")
-        self._polling = 0
+        self._polls = LongPolls(partial(handle, embedded.engine))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -59,18 +63,24 @@ class App:
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 body = await _body(receive)
+        except HungUp:
+            return
         except TooLarge:
-            response = error_response(413, "too_large", f"the request has more than {MOST_BODY} bytes")
+            response = _closing(413, "too_large", f"the request has more than {MOST_BODY} bytes")
         except TimeoutError:
-            response = error_response(408, "timeout", f"the request did not arrive within {BODY_SECONDS:.0f} s")
+            response = _closing(408, "timeout", f"the request did not arrive within {BODY_SECONDS:.0f} s")
         else:
-            response = await self._answer(self._request(scope, body))
+            response = await self._answer_once_known(scope, body, receive)
         await _send(send, response)
+
+    def end_waits(self) -> None:
+        """Answer all leases that wait, because the server is to stop."""
+        self._polls.end_all()
 
     def close(self) -> None:
         """Begin no request any more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._polls.shutdown(wait=False, cancel_futures=True)
+        self._polls.close()
 
     def _request(self, scope: Scope, body: bytes) -> Request:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -81,32 +91,34 @@ class App:
             query=query,
             headers=headers,
             body=body,
-            principal=self._principal(headers.get("authorization")),
+            principal=self._tokens.authenticate(headers.get("authorization")),
             public_url=self._public_url,
         )
 
-    def _principal(self, authorization: str | None) -> Principal | None:
+    async def _answer_once_known(self, scope: Scope, body: bytes, receive: Receive) -> Response:
+        """Answer a request. A caller whose token cannot be read just now may try again."""
         try:
-            return self._tokens.authenticate(authorization)
-        except Unavailable:
+            request = self._request(scope, body)
+        except Unavailable as error:
             _LOG.exception("tokens_unreadable")
-            return None
+            return _unavailable(error)
+        return await self._answer(request, receive)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer(self, request: Request, receive: Receive) -> Response:
         engine = self._embedded.engine
         if request.method == "POST" and len(request.body) <= _MOST_SHORT and _SHORT.fullmatch(request.path):
             try:
                 return await self._replies.of(lambda: handle(engine, request))
             except OnthedotError as error:
-                return response_to(error) or error_response(503, "unavailable", str(error))
+                return _unavailable(error)
+        if _LEASE.fullmatch(request.path) and self._polls.has_room:
+            return await self._polls.answer(request, receive)
         loop = asyncio.get_running_loop()
-        if _LEASE.fullmatch(request.path) and self._polling < LONG_POLLS:
-            self._polling += 1
-            try:
-                return await loop.run_in_executor(self._polls, handle, engine, request)
-            finally:
-                self._polling -= 1
         return await loop.run_in_executor(self._threads, handle, engine, request)
+
+
+def _unavailable(error: OnthedotError) -> Response:
+    return response_to(error) or error_response(503, "unavailable", str(error))
 
 
 def _raw_path(scope: Scope) -> str:
@@ -115,8 +127,13 @@ def _raw_path(scope: Scope) -> str:
     return raw.partition(b"?")[0].decode("latin-1")
 
 
+def _closing(status: int, code: str, message: str) -> Response:
+    """Return the answer to a request that was not read to its end. Nothing else can be read after it."""
+    return replace(error_response(status, code, message), headers={"Content-Type": "application/json", **_CLOSE})
+
+
 async def _body(receive: Receive) -> bytes:
-    message = await receive()
+    message = await _part(receive)
     content: bytes = message.get("body", b"")
     if not message.get("more_body") and len(content) <= MOST_BODY:
         return content
@@ -124,12 +141,19 @@ async def _body(receive: Receive) -> bytes:
     while message.get("more_body"):
         if size > MOST_BODY:
             raise TooLarge
-        message = await receive()
+        message = await _part(receive)
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
     if size > MOST_BODY:
         raise TooLarge
     return b"".join(chunks)
+
+
+async def _part(receive: Receive) -> Mapping[str, Any]:
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise HungUp
+    return message
 
 
 async def _send(send: Send, response: Response) -> None:

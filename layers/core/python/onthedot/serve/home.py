@@ -31,8 +31,8 @@ class ServeHome:
     def prepare(self) -> None:
         """Make the folders. Raise BadPlace."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self.data.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _make(self.path)
+            _make(self.data.parent, mode=0o700)
         except OSError as error:
             raise BadPlace(f"{self.data.parent} cannot be made: {error.strerror}") from error
 
@@ -61,6 +61,18 @@ class ServeHome:
         with os.fdopen(descriptor, "w") as file:
             json.dump(content, file, indent=2)
         part.replace(self.description)
+
+
+def _make(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, and sync their names: SQLite syncs only the names of its files."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True, mode=mode)
+    for made in missing:
+        descriptor = os.open(made.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def home_from(environment: Mapping[str, str], data: str | None) -> ServeHome:

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from onthedot.domain.errors import Unavailable
 from onthedot.domain.targets.allow_list import AllowList
 from onthedot.ports import Engine, Performer, Principal, Token
 from onthedot.serve.app import App
 from onthedot.serve.clocks import ServerClock
 from onthedot.serve.home import BadPlace, ServeHome
-from onthedot.serve.http_server import HttpServer, listen
-from onthedot.serve.recovery import recover
+from onthedot.serve.http_server import HttpServer, leave_at_signals, listen
+from onthedot.serve.recovery import Recovery
 from onthedot.serve.ticks import Ticks
 from onthedot.serve.worker import PREFIX, EmbeddedWorker
 from onthedot.targets.router import TargetRouter
@@ -72,25 +73,28 @@ def serve(options: ServeOptions, on_ready: Callable[[Ready], None]) -> None:
         stack.callback(parts.close)
         clock.keep_awake(parts.writer.thread)
         token = _token(parts.engine, options)
-        worker = EmbeddedWorker(parts, _performer(parts.engine, options, made), _worker_id(), options.concurrency)
+        worker_id = _worker_id()
+        worker = EmbeddedWorker(parts, _performer(parts.engine, options, made), worker_id, options.concurrency)
         ready = Ready(_url(options.host, listener), token)
         app = App(parts, ready.url)
-        server = HttpServer(app, partial(_ready, options, ready, on_ready))
-        with _working(parts, worker, options.grace):
+        server = HttpServer(app, partial(_ready, options, ready, on_ready), app.end_waits)
+        with _working(parts, worker, Recovery(parts, worker_id), options.grace):
             server.serve_on(listener)
+            leave_at_signals()
             app.close()
 
 
 @contextmanager
-def _working(parts: Embedded, worker: EmbeddedWorker, grace: float) -> Iterator[None]:
+def _working(parts: Embedded, worker: EmbeddedWorker, recovery: Recovery, grace: float) -> Iterator[None]:
     """Start all threads, and end them in order: first what begins work, last what stores it."""
-    _LOG.info("recovered", extra=recover(parts))
+    recovery.start()
     ticks = Ticks(parts)
     worker.start()
     ticks.start()
     try:
         yield
     finally:
+        recovery.stop()
         ticks.stop()
         worker.stop(grace)
 
@@ -116,7 +120,11 @@ def _database(options: ServeOptions) -> Iterator[Database]:
             database = stack.enter_context(owned_database(options.home.data))
         except BadFile as error:
             raise BadPlace(str(error)) from error
-        yield database
+        try:
+            yield database
+        except Unavailable as error:
+            # A part of the file that the start needs cannot be read or written.
+            raise BadPlace(f"{options.home.data} cannot be served: {error}") from error
 
 
 def _engine_factories(options: ServeOptions) -> Mapping[str, Callable[[Engine], Callable[[], Performer]]]:

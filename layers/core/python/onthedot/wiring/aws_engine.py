@@ -13,13 +13,16 @@ from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
 from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
+from onthedot.engines.aws.dynamodb.stage import known_stage
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.engines.aws.dynamodb.stored_entries import DynamoStoredEntries
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SHORT_POLL_SECONDS, SqsRunQueues
 from onthedot.engines.caches import CachedGates, CachedLimits, CachedSigning
+from onthedot.engines.freezing import FreezableStore
 from onthedot.engines.grouped_gates import GroupedGates
-from onthedot.ports import Blobs, Clock, Engine
+from onthedot.ports import Blobs, Clock, Engine, Transfer
 from onthedot.settings import ApiSettings, StoreSettings, WorkerSettings
 
 if TYPE_CHECKING:
@@ -42,8 +45,10 @@ def aws_engine(
 ) -> Engine:
     """Return the engine on these clients. Without `blobs` it can neither store nor read a large payload."""
     shards = DynamoShardStore(dynamodb, table)
+    store = AnnouncingStore(DynamoRunStore(dynamodb, table, clock), shards, clock, deployment.shards)
+    stage = known_stage(dynamodb, table, clock)
     return Engine(
-        store=AnnouncingStore(DynamoRunStore(dynamodb, table, clock), shards, clock, deployment.shards),
+        store=FreezableStore(store, stage),
         queues=SqsRunQueues(sqs, cloudwatch, queue_urls, clock, poll_seconds=poll_seconds),
         blobs=blobs or NoBlobs(),
         clock=clock,
@@ -56,6 +61,8 @@ def aws_engine(
         gates=CachedGates(GroupedGates(DynamoGateStore(dynamodb, table, clock)), clock),
         tokens=DynamoTokenStore(dynamodb, table, clock),
         tick_times=DynamoProgressStore(dynamodb, table),
+        stage=stage,
+        transfer=Transfer(DynamoStoredEntries(dynamodb, table), store),
     )
 
 

@@ -15,6 +15,7 @@ from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database, NewerFile
 from onthedot.engines.sqlite.file_lock import AlreadyServed, FileLock
 from onthedot.engines.sqlite.group_commit import GroupCommit
+from onthedot.engines.sqlite.lease_waits import SqliteLeaseWaits
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.progress import SqliteProgressStore
 from onthedot.engines.sqlite.store import SqliteRunStore
@@ -79,6 +80,8 @@ def embedded(database: Database, clock: Clock, deployment: Deployment) -> Embedd
         limits=CachedLimits(made.limits, clock),
         gates=CachedGates(made.gates, clock),
         signing=CachedSigning(made.signing, clock),
+        lease_waits=SqliteLeaseWaits(queues),
+        ticking_since=clock.now(),
         index_lags=False,
     )
     runs = SqliteRunStore(database, clock)

@@ -5,6 +5,7 @@ from typing import Self
 
 from onthedot.domain.deployment import Deployment
 from onthedot.engines.announcing import AnnouncingStore
+from onthedot.engines.freezing import FreezableStore, KnownStage
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.gates import SqliteGateStore
@@ -14,10 +15,12 @@ from onthedot.engines.sqlite.progress import SqliteProgressStore
 from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.engines.sqlite.shards import SqliteShardStore
+from onthedot.engines.sqlite.stage import known_stage
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.engines.sqlite.stored_entries import SqliteStoredEntries
 from onthedot.engines.sqlite.tenant_data import SqliteTenantData
 from onthedot.engines.sqlite.tokens import SqliteTokenStore
-from onthedot.ports import Clock, Engine
+from onthedot.ports import Clock, Engine, Transfer
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class SqliteEngine:
     shards: SqliteShardStore
     gates: SqliteGateStore
     tenant_data: SqliteTenantData
+    stage: KnownStage
+    stored_entries: SqliteStoredEntries
 
     @classmethod
     def on(cls, database: Database, clock: Clock, deployment: Deployment, page_size: int | None = None) -> Self:
@@ -66,13 +71,15 @@ class SqliteEngine:
             shards,
             SqliteGateStore(database, clock),
             SqliteTenantData(database, **pages),
+            known_stage(database, clock),
+            SqliteStoredEntries(database),
         )
 
     @property
     def engine(self) -> Engine:
         """The ports that scheduling needs."""
         return Engine(
-            store=self.store,
+            store=FreezableStore(self.store, self.stage),
             queues=self.queues,
             blobs=self.blobs,
             clock=self.clock,
@@ -85,4 +92,6 @@ class SqliteEngine:
             gates=self.gates,
             tokens=self.tokens,
             tick_times=self.progress,
+            stage=self.stage,
+            transfer=Transfer(self.stored_entries, self.store),
         )

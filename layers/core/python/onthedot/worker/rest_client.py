@@ -71,9 +71,9 @@ class RestClient:
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")
         return self._call("POST", path, content, seconds, tries).document
 
-    def get(self, path: str) -> Reply:
+    def get(self, path: str, *, seconds: float = CALL_SECONDS) -> Reply:
         """Send a GET and return the reply. Raise the same errors as `post`."""
-        return self._call("GET", path, None, CALL_SECONDS, TRIES)
+        return self._call("GET", path, None, seconds, TRIES)
 
     def put(self, path: str, body: Mapping[str, Any], *, seconds: float = CALL_SECONDS) -> Reply:
         """Send a PUT and return the reply. Raise the same errors as `post`."""

@@ -20,7 +20,10 @@ from onthedot.worker.rest_tasks import report_of, task_from
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
 
 LEASE_SECONDS: Final = LEASE_REPLY_MS / 1000
-"""Time-out of a lease call. The API may wait the last two seconds until a run is due, and starts up to ten runs."""
+"""Time for the reply to a lease call, besides the time for which the API waits at the worker's wish.
+
+The API may wait the last two seconds until a run is due, and starts up to ten runs.
+"""
 _FENCED: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
 """Replies that say that the run does not belong to this attempt any more."""
 _CUT_CHARACTERS: Final = 500
@@ -40,6 +43,10 @@ class RestWorkSource(WorkSource):
         self._offer: Offer | None = None
         self._worker_id = ""
         self._ask_now = threading.Event()
+        self._wait_seconds = 0.0
+        """How long a lease lets the API wait for a run. 0: the API does not wait, so the worker asks at intervals."""
+        self._has_waited = False
+        """Whether the last lease waited for long, so that the next one need not be delayed."""
 
     def register(self, offer: Offer) -> str:
         """Register the worker for the token's tenant."""
@@ -52,9 +59,11 @@ class RestWorkSource(WorkSource):
         if offer.worker_id is not None:
             body["worker_id"] = offer.worker_id
         try:
-            self._worker_id = str(self._api.post("/v1/workers/register", body)["worker_id"])
+            registered = self._api.post("/v1/workers/register", body)
         except ApiRefused as refusal:
             raise NotAllowed(f"the API does not take this worker: {refusal}") from refusal
+        self._worker_id = str(registered["worker_id"])
+        self._wait_seconds = float(registered.get("longest_wait_seconds", 0))  # an older API does not say it
         self._offer = replace(offer, worker_id=self._worker_id)
         return self._worker_id
 
@@ -74,25 +83,35 @@ class RestWorkSource(WorkSource):
                 self._post("heartbeat", body)
 
     def lease(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
-        """Ask the API for runs."""
-        body = {
+        """Ask the API for runs. An API that can wait replies when there is one, or when this worker stops."""
+        body: dict[str, Any] = {
             "max": most,
             "priorities": [priority.value for priority in priorities],
             "free": {"cpu": free.cpu, "memory_mb": free.memory_mb},
             "idle": idle,
         }
+        if self._wait_seconds:
+            body["wait_seconds"] = self._wait_seconds
+        self._has_waited = False
         asked_at = self._monotonic()
         # Only one try: the runs in a lost reply stay leased until their leases end, and a second try would lease
         # further runs.
-        reply = self._post("lease", body, seconds=LEASE_SECONDS, tries=1)
-        return LeasedTasks(list(_tasks(reply["runs"], asked_at)), bool(reply["alone_waiting"]))
+        reply = self._post("lease", body, seconds=LEASE_SECONDS + self._wait_seconds, tries=1)
+        took = self._monotonic() - asked_at
+        self._has_waited = bool(self._wait_seconds) and took >= self._wait_seconds / 2
+        # The leases begin when the API has waited. It cannot have waited for longer than its reply took.
+        begun_at = asked_at + min(reply.get("waited_ms", 0) / 1000, took)
+        if reply["runs"] and asked_at + took - begun_at > LEASE_SECONDS:
+            raise Unavailable("the reply to a lease came too late; its runs come again")
+        return LeasedTasks(list(_tasks(reply["runs"], begun_at)), bool(reply["alone_waiting"]))
 
     def wait(self, seconds: float) -> bool:
         """Wait for this time, or until `pause` or the end of a task, which may have woken a run at a gate.
 
-        The API does not notify workers, so a run may always be there.
+        A run may always be there. After a lease for which the API waited, do not wait.
         """
-        self._ask_now.wait(seconds)
+        if not self._has_waited:
+            self._ask_now.wait(seconds)
         self._ask_now.clear()
         return True
 
@@ -145,14 +164,14 @@ class RestWorkSource(WorkSource):
             raise NotAllowed(f"the API refuses this worker's {action}: {refusal}") from refusal
 
 
-def _tasks(views: Sequence[Mapping[str, Any]], asked_at: float) -> Iterator[Task]:
-    """Yield the leases that this version can read.
+def _tasks(views: Sequence[Mapping[str, Any]], begun_at: float) -> Iterator[Task]:
+    """Yield the leases that this version can read. They count from `begun_at`.
 
     A lease that a newer API describes in another way is skipped, and its attempt is lost.
     """
     for view in views:
         try:
-            yield task_from(view, asked_at)
+            yield task_from(view, begun_at)
         except (KeyError, TypeError, ValueError):
             log.exception("unreadable_lease: run %s; is this worker older than the API?", view.get("execution_id"))
 

@@ -27,8 +27,8 @@ class Note:
     lease_seconds: float
 
 
-def task_from(view: Mapping[str, Any], asked_at: float) -> Task:
-    """Return the task of a lease, which counts from when the worker asked for it.
+def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
+    """Return the task of a lease, which counts from this time of the worker's own clock.
 
     Raise KeyError, TypeError or ValueError when the view is not a lease that this version can read.
     """
@@ -54,7 +54,7 @@ def task_from(view: Mapping[str, Any], asked_at: float) -> Task:
         priority=Priority(view["priority"]),
         needs=worker_needs(target, requirements, definition.timeout_seconds),
         alone=bool(view["alone"]),
-        lease_end=asked_at + float(view["lease_seconds"]),
+        lease_end=begun_at + float(view["lease_seconds"]),
         perform=partial(_perform, call),
         source_note=Note(view["receipt"], float(view["lease_seconds"])),
     )

@@ -64,8 +64,9 @@ class WorkSource(Protocol):
         ...
 
     def lease(self, most: int, priorities: Sequence[Priority], free: Resources, *, idle: bool) -> LeasedTasks:
-        """Start up to `most` runs that fit into the free resources, from the queues in this order. Do not wait.
+        """Start up to `most` runs that fit into the free resources, from the queues in this order.
 
+        A source may wait for a first run. The heartbeat that reports a stopping worker ends its wait.
         `idle` says that no task runs on the worker now. Raise WorkerNotFound when the worker must register again.
         """
         ...

@@ -5,6 +5,7 @@ from typing import Final
 
 from onthedot.api.core.http import Response
 from onthedot.domain.errors import (
+    FileFailing,
     GateNotFound,
     IdempotencyConflict,
     InvalidRequest,
@@ -13,6 +14,8 @@ from onthedot.domain.errors import (
     OnthedotError,
     PreconditionFailed,
     Problem,
+    StageClosed,
+    StageConflict,
     StaleAttempt,
     TokenNotFound,
     Unavailable,
@@ -25,6 +28,8 @@ MAX_DETAILS: Final = 20
 MAX_ECHO: Final = 100
 """Characters of a caller's text that an answer repeats."""
 RETRY_AFTER_SECONDS: Final = 1
+CLOSED_SECONDS: Final = 30
+"""When a client may try again that was refused because the stage is frozen."""
 
 
 class ApiError(Exception):
@@ -83,7 +88,7 @@ def _response_to_domain_error(error: OnthedotError) -> Response | None:
             return error_response(
                 409, "idempotency_conflict", f"idempotency_key {message}", [Problem("idempotency_key", message)]
             )
-        case JobConflict() | StaleAttempt() | PreconditionFailed():
+        case JobConflict() | StageConflict() | StaleAttempt() | PreconditionFailed():
             return _response_to_conflict(error)
         case Unavailable() | UnreadableRecord():
             return _response_to_failure(error)
@@ -94,8 +99,11 @@ def _response_to_failure(error: Unavailable | UnreadableRecord) -> Response:
     if isinstance(error, UnreadableRecord):
         message = f"{error.record.run_id} was written by a newer version, or is damaged: {error.record.why}"
         return error_response(500, "unreadable", f"{message}; nothing was changed, tell the operator")
+    if isinstance(error, StageClosed):
+        return error_response(503, "frozen", str(error), headers={"Retry-After": str(CLOSED_SECONDS)})
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
-    return error_response(503, "unavailable", "not possible just now; try again", headers=headers)
+    reason = f" ({error})" if isinstance(error, FileFailing) else ""
+    return error_response(503, "unavailable", f"not possible just now{reason}; try again", headers=headers)
 
 
 def _response_to_missing(error: JobNotFound | WorkerNotFound | GateNotFound | TokenNotFound) -> Response:
@@ -108,8 +116,8 @@ def _response_to_missing(error: JobNotFound | WorkerNotFound | GateNotFound | To
     return error_response(404, "not_found", "there is no such job or execution; check its id")
 
 
-def _response_to_conflict(error: JobConflict | StaleAttempt | PreconditionFailed) -> Response:
-    if isinstance(error, JobConflict):
+def _response_to_conflict(error: JobConflict | StageConflict | StaleAttempt | PreconditionFailed) -> Response:
+    if isinstance(error, JobConflict | StageConflict):
         return error_response(409, "conflict", str(error))
     if isinstance(error, StaleAttempt):
         return error_response(409, "stale_attempt", f"{error}; do not go on with it")

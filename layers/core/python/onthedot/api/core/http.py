@@ -8,6 +8,7 @@ from onthedot.domain import compact_json
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.traces import HEADER, fresh_trace, read_traceparent
 from onthedot.ports import Principal
+from onthedot.stopping import Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Request:
     principal: Principal | None = None
     request_id: str = field(default_factory=fresh_generation)
     """The id in every answer, by which an operator finds the log line of a call that a user complains about."""
+    gone: Stop | None = None
+    """Asked when the caller has hung up, or the server stops. None: the call must not wait."""
     public_url: str = ""
     """The URL of the API before the path, for its description. Empty if it is not known."""
 

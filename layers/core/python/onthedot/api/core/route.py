@@ -58,6 +58,8 @@ class Route:
     """Only for the admin role, whose tokens act for all tenants of the stage."""
     for_workers: bool = False
     """Also open to the worker role, whose tokens do nothing but run jobs."""
+    while_closed: bool = False
+    """Works also while the stage is frozen or imports data. Every GET does."""
     body: Any = None
     """The model of the request's body."""
     body_may_be_left_out: bool = False

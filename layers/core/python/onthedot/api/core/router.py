@@ -9,7 +9,7 @@ from onthedot.api.core.errors import ApiError, error_response, response_to
 from onthedot.api.core.http import Request, Response
 from onthedot.api.core.route import RequestContext, Route, RouteTable
 from onthedot.api.core.routes import ROUTES
-from onthedot.domain.errors import OnthedotError, Unavailable
+from onthedot.domain.errors import OnthedotError, StageClosed, Unavailable
 from onthedot.ports import Engine
 
 logger: Final = logging.getLogger(__name__)
@@ -21,6 +21,8 @@ ROLES: Final[Mapping[str, Callable[[Route], bool]]] = {
 }
 """The routes that each role may use. A role that is not listed may use none."""
 _TABLE: Final = RouteTable(ROUTES)
+_OPEN_PATHS: Final = frozenset(route.path for route in ROUTES if route.is_open)
+"""All other paths, also unknown ones, need a token: a caller without one learns nothing about them."""
 
 
 def handle(engine: Engine, request: Request) -> Response:
@@ -46,22 +48,37 @@ def _answer(engine: Engine, request: Request) -> Response:
 
 
 def _perform(engine: Engine, request: Request) -> Response:
+    if request.principal is None and request.path not in _OPEN_PATHS:
+        raise _unauthorized()
     route, found_id = _TABLE.find(request.method, request.path)
     tenant = "" if route.is_open else _authorized_tenant(route, request)
+    _refuse_while_closed(engine, route)
     answer = route.action(RequestContext(engine, request, tenant, found_id))
     return answer if isinstance(answer, Response) else Response(route.status, answer)
+
+
+def _refuse_while_closed(engine: Engine, route: Route) -> None:
+    if route.method == "GET" or route.while_closed:
+        return
+    state = engine.stage.read()
+    if not state.is_open:
+        raise StageClosed(state.why_closed)
 
 
 def _authorized_tenant(route: Route, request: Request) -> str:
     principal = request.principal
     if principal is None:
-        headers = {"WWW-Authenticate": "Bearer"}
-        raise ApiError(401, "unauthorized", "send a valid token as `Authorization: Bearer …`", headers=headers)
+        raise _unauthorized()
     may_use = ROLES.get(principal.role)
     if may_use is None or not may_use(route):
         needed = "an admin's" if route.for_admins else "an operator's or admin's"
         raise ApiError(403, "forbidden", f"your token's role does not allow this; use {needed}")
     return principal.tenant
+
+
+def _unauthorized() -> ApiError:
+    headers = {"WWW-Authenticate": "Bearer"}
+    return ApiError(401, "unauthorized", "send a valid token as `Authorization: Bearer …`", headers=headers)
 
 
 def _internal_error(request: Request) -> Response:

@@ -19,6 +19,7 @@ from onthedot.api.queues import routes as queues
 from onthedot.api.schedules import routes as schedules
 from onthedot.api.signing_keys import routes as signing_keys
 from onthedot.api.tokens import routes as tokens
+from onthedot.api.transfer import routes as transfer
 from onthedot.api.workers import routes as workers
 from onthedot.api.workflows import routes as workflows
 from onthedot.domain.errors import Unavailable
@@ -64,6 +65,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *tokens.ROUTES,
     *dead_letters.ROUTES,
     *signing_keys.ROUTES,
+    *transfer.ROUTES,
     Route(
         "GET",
         "/v1/health",

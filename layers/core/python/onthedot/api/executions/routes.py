@@ -89,6 +89,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 409, 413, 422),
+        while_closed=True,
     ),
     Route(
         "POST",
@@ -99,5 +100,6 @@ ROUTES: Final = (
         body=CompleteFields,
         for_workers=True,
         errors=(400, 404, 409, 413, 422),
+        while_closed=True,
     ),
 )

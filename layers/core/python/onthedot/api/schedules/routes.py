@@ -33,6 +33,7 @@ ROUTES: Final = (
         PreviewView,
         body=PreviewFields,
         errors=(400, 413, 422),
+        while_closed=True,
     ),
     Route(
         "GET",

@@ -8,6 +8,7 @@ from onthedot.api.core.fields import PRIORITY_NAMES, Fields, PriorityName, RunId
 from onthedot.api.targets.fields import Capability
 from onthedot.domain.workers.records import Load, Resources
 from onthedot.schema import DEFAULT_POOL
+from onthedot.use_cases.workers.wait_for_runs import LONGEST_WAIT_SECONDS
 
 MAX_CAPABILITIES: Final = 200
 MAX_RUNNING: Final = 1_000
@@ -104,6 +105,9 @@ class LeaseFields(Fields):
     )
     free: Annotated[FreeFields | None, Field(description="resources left for more runs (all of the worker's)")] = None
     idle: Annotated[bool, Field(description="no other run is on this worker now")] = True
+    wait_seconds: Annotated[
+        float, Field(ge=0, le=LONGEST_WAIT_SECONDS, description="how long to wait for a first run, where the API waits")
+    ] = 0
 
 
 class WorkersQuery(Fields):

@@ -12,6 +12,7 @@ from onthedot.domain.workers import records as workers
 from onthedot.domain.workers.records import WorkerStatus
 from onthedot.use_cases.workers import worker_registry
 from onthedot.use_cases.workers.lease_to_worker import LeaseRequest, lease_to_worker
+from onthedot.use_cases.workers.wait_for_runs import longest_wait_seconds
 from onthedot.use_cases.workers.worker_registry import Offer
 
 _CHANCE: Final = random.Random()  # noqa: S311 (jitter of retries, not a secret)
@@ -60,14 +61,16 @@ def lease(context: RequestContext) -> views.LeasesView:
         cpu=None if fields.free is None else fields.free.cpu,
         memory_mb=None if fields.free is None else fields.free.memory_mb,
         idle=fields.idle,
+        wait_ms=round(fields.wait_seconds * 1000),
+        gone=context.request.gone,
     )
     leases = lease_to_worker(context.engine, context.tenant, context.id, request, _CHANCE)
     runs = [show.lease_view(lease, call) for lease, call in leases.runs]
-    return {"runs": runs, "alone_waiting": leases.alone_waiting}
+    return {"runs": runs, "alone_waiting": leases.alone_waiting, "waited_ms": leases.waited_ms}
 
 
 def _shown(context: RequestContext, worker: workers.WorkerRecord) -> views.WorkerView:
-    return show.worker_view(worker, context.engine.clock.now())
+    return show.worker_view(worker, context.engine.clock.now(), longest_wait_seconds(context.engine))
 
 
 ROUTES: Final = (
@@ -82,6 +85,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 413, 422),
+        while_closed=True,
     ),
     Route(
         "GET",
@@ -104,6 +108,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 413, 422),
+        while_closed=True,
     ),
     Route(
         "POST",
@@ -115,5 +120,6 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 413, 422),
+        while_closed=True,
     ),
 )

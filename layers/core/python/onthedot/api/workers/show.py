@@ -19,7 +19,7 @@ HEARTBEAT_SECONDS: Final = LEASE_SECONDS // 3
 """The interval of heartbeats. A lease outlasts two lost heartbeats in a row."""
 
 
-def worker_view(worker: WorkerRecord, now: int) -> WorkerView:
+def worker_view(worker: WorkerRecord, now: int, longest_wait_seconds: int) -> WorkerView:
     """Return a worker. Of a worker that serves all tenants, neither the runs nor the host are shown."""
     is_shared = worker.tenant is None
     return {
@@ -35,6 +35,7 @@ def worker_view(worker: WorkerRecord, now: int) -> WorkerView:
         "host": "" if is_shared else worker.host,
         "lease_seconds": LEASE_SECONDS,
         "heartbeat_seconds": HEARTBEAT_SECONDS,
+        "longest_wait_seconds": longest_wait_seconds,
     }
 
 

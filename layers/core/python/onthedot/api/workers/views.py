@@ -20,7 +20,8 @@ class ResourcesView(TypedDict):
 class WorkerView(TypedDict):
     """A worker. `running` and `host` are empty when it serves all tenants.
 
-    It must send a heartbeat every `heartbeat_seconds`. Its leases last for `lease_seconds`.
+    It must send a heartbeat every `heartbeat_seconds`. Its leases last for `lease_seconds`. A lease may ask the API to
+    wait for up to `longest_wait_seconds`. 0: the API answers at once.
     """
 
     worker_id: str
@@ -35,6 +36,7 @@ class WorkerView(TypedDict):
     host: str
     lease_seconds: int
     heartbeat_seconds: int
+    longest_wait_seconds: int
 
 
 class WorkersView(TypedDict):
@@ -70,7 +72,11 @@ class LeaseView(TypedDict):
 
 
 class LeasesView(TypedDict):
-    """The leased runs. When `alone_waiting` is true, the worker leases again only when it is idle."""
+    """The leased runs. When `alone_waiting` is true, the worker leases again only when it is idle.
+
+    The leases count from `waited_ms` after the API got the call.
+    """
 
     runs: list[LeaseView]
     alone_waiting: bool
+    waited_ms: int

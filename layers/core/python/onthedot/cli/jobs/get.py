@@ -11,7 +11,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from onthedot.cli.text import printable, short
-from onthedot.cli.where import ApiPlace, api_options, find_api
+from onthedot.cli.where import START, api_options, find_api
+from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
 
@@ -64,7 +65,7 @@ def _read(api: ApiPlace, job_id: str) -> Reply:
             raise UnknownJob(f"there is no job {printable(job_id)} at {api.url}; check its id") from error
         raise click.ClickException(f"{api.url} answered {printable(str(error))}") from error
     except Unavailable as error:
-        hint = "; `onthedot up` starts the local stack" if api.is_local else ""
+        hint = f"; {START}" if api.is_local else ""
         raise click.ClickException(printable(str(error)) + hint) from error
     except OnthedotError as error:
         raise click.ClickException(str(error)) from error

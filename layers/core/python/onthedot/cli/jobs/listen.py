@@ -28,7 +28,7 @@ def listen(port: int, host: str, count: int | None, as_json: bool) -> None:
     It answers 200 to every request. Lateness is the time from the fire time of the run to the arrival of its request.
 
     \b
-    Example, with the token that `onthedot up` printed:
+    Example, with the token that `onthedot serve` printed:
       onthedot listen
       curl "$ONTHEDOT_URL/v1/jobs" -H "Authorization: Bearer $ONTHEDOT_TOKEN" \\
         -d '{"callback_url": "http://127.0.0.1:8000/hello", "delay": 3, "payload": {"user": 42}}'

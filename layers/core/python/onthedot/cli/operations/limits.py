@@ -27,8 +27,8 @@ from onthedot.domain.gates.limits import MOST_WEIGHT
 def limits() -> None:
     """Show, set and lift the limits of tenants.
 
-    They work on the local stack, or on the API of --url with an admin's token. With --stage or --table they use your
-    AWS credentials.
+    They work on the local stack or server, or on the API of --url with an admin's token. With --stage or --table they
+    use your AWS credentials.
 
     \b
     Example:

@@ -38,7 +38,7 @@ class Lifetime(click.ParamType[int]):
 def tokens() -> None:
     """Make, list and revoke API tokens.
 
-    They work on the local stack, or on the API of --url with an admin's token. With --stage they use your AWS
+    They work on the local stack or server, or on the API of --url with an admin's token. With --stage they use your AWS
     credentials. A token is stored only as a hash.
 
     \b

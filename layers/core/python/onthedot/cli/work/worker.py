@@ -13,13 +13,13 @@ import click
 
 from onthedot.cli.extras import MissingExtra
 from onthedot.cli.where import aws_errors_in_a_sentence
+from onthedot.cli.work.app_handlers import app_handlers
 from onthedot.cli.work.worker_log import set_up_logging
 from onthedot.cli.work.worker_signals import run_until_stopped, wait_or_stop
 from onthedot.cli.work.worker_source import ChosenSource, choose_source
 from onthedot.clock import SystemClock
 from onthedot.domain.workers.records import Resources
 from onthedot.ports import Performer
-from onthedot.targets.processes.python_process import AppBroken
 from onthedot.targets.router import TargetRouter
 from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker import target_factories
@@ -85,7 +85,7 @@ def _memory_mb() -> int:
     type=click.FloatRange(0),
     help="Seconds that runs get to finish after a stop signal.",
 )
-@click.option("--url", metavar="URL", help="URL of the API.  [default: ONTHEDOT_URL, or the local stack]")
+@click.option("--url", metavar="URL", help="URL of the API.  [default: ONTHEDOT_URL, or the one of this folder]")
 @click.option("--token", metavar="TOKEN", help="API token. Better set ONTHEDOT_TOKEN.")
 @click.option("--direct", is_flag=True, help="Use the table and the queues instead of the API, with AWS credentials.")
 @click.option("--stage", metavar="NAME", help="With --direct: a deployment in your account.")
@@ -171,25 +171,11 @@ def _aws(origin: ChosenSource, chosen: _WorkerOptions) -> Any:
 def _offer(chosen: _WorkerOptions, types: list[str]) -> Offer:
     return Offer(
         pool=chosen.pool,
-        capabilities=target_factories.capabilities(types, _handlers(chosen.app), chosen.capability),
+        capabilities=target_factories.capabilities(types, app_handlers(chosen.app), chosen.capability),
         resources=Resources(chosen.concurrency, chosen.cpu, chosen.memory_mb),
         worker_id=chosen.worker_id,
         host=socket.gethostname(),
     )
-
-
-def _handlers(app: str | None) -> list[str]:
-    if app is None:
-        return []
-    from onthedot.targets.processes.python_runner import handlers_of  # noqa: PLC0415 - only workers with an app need it
-
-    try:
-        found = handlers_of(app)
-    except AppBroken as error:
-        raise click.ClickException(str(error)) from error
-    if not found:
-        raise click.ClickException(f'{app} marks no handler; mark one with @job("name")')
-    return found
 
 
 def _ready(offer: Offer, origin: ChosenSource, *, as_json: bool) -> Callable[[str], None]:

@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from onthedot.cli.where import LOCAL_STAGE, TOKEN, URL, ApiPlace, checked_api, local_stack, stage_environment
+from onthedot.cli.where import LOCAL_STAGE, checked_api, local_stack, stage_environment
+from onthedot.client.place import TOKEN, URL
+from onthedot.client.place import Place as ApiPlace
 from onthedot.ports import Engine
 from onthedot.settings import BadSettings, WorkerSettings
 from onthedot.worker.rest_client import RestClient
@@ -37,7 +39,7 @@ class ChosenSource:
 
 
 def choose_source(pool: str, *, url: str | None, token: str | None, direct: bool, stage: str | None) -> ChosenSource:
-    """Return the source that the options name, else the one that the environment names, else the local stack.
+    """Return the source that the options name, else the one that the environment names, else the one of `local.json`.
 
     Remove the token from the environment, so that no program that the worker starts inherits it.
     """

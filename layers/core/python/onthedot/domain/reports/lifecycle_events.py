@@ -59,9 +59,10 @@ def event_of(
     """Return the event to publish when `new` replaced `old` at about `at`, or None.
 
     A record that was removed ended long before, and its end was published then. Heartbeats, resent messages and the
-    advance of a schedule change no status, so they are not published.
+    advance of a schedule change no status, so they are not published. Nor is a record that was imported: the stage that
+    it comes from has published its events. Its first write here is not its first revision.
     """
-    if new is None:
+    if new is None or (old is None and new.revision > 1):
         return None
     detail_type = _detail_type(old, new)
     if detail_type is None or not (every_change or detail_type in ENDS):

@@ -5,11 +5,11 @@ below is the only place that knows which status may follow which.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from onthedot.domain.runs.records import FIELDS, INTEGERS, SETS, Record, Status
+from onthedot.domain.runs.records import FIELDS, INTEGERS, SETS, Record, Status, copy_with
 
 
 def _to(*statuses: Status) -> frozenset[Status]:
@@ -140,8 +140,11 @@ def _faults(move: Move) -> Iterator[str]:
 
 def applied(record: Record, move: Move) -> Record:
     """Return the record as the move leaves it."""
-    values: dict[str, Any] = {f: frozenset() if v is None and f in SETS else v for f, v in move.changes.items()}
+    values = dict(move.changes)
+    for name in SETS.intersection(values):
+        values[name] = values[name] or frozenset()
     values |= {name: (getattr(record, name) or 0) + number for name, number in move.counts.items()}
     values |= {name: getattr(record, name) | members for name, members in move.adds.items()}
     values |= {name: getattr(record, name) - members for name, members in move.removes.items()}
-    return replace(record, status=move.to, **values)
+    values["status"] = move.to
+    return copy_with(record, values)

@@ -5,7 +5,7 @@ changes by a `Move` only (see `moves.py`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
@@ -121,12 +121,14 @@ class Attempt:
     """The kind of error as a short stable word: `timeout`, `http_503`, `ValueError`, `lost`…"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Record:
     """One stored item: a one-off job, a recurring job, an event job, a stamped run or a skipped range.
 
     Instants are epoch milliseconds unless the field says otherwise. A field that does not apply is None or empty.
     """
+
+    # Without slots, because `record_with` and `copy_with` build records from dictionaries, at a fifth of the price.
 
     # Identity
     run_id: str
@@ -280,6 +282,30 @@ class Record:
 
 
 FIELDS: Final = tuple(field.name for field in fields(Record))
+REQUIRED: Final = frozenset(
+    field.name for field in fields(Record) if field.default is MISSING and field.default_factory is MISSING
+)
+"""The fields without a default."""
+_DEFAULTS: Final = {field.name: field.default for field in fields(Record) if field.name not in REQUIRED}
 INTEGERS: Final = frozenset(field.name for field in fields(Record) if field.type in (int, int | None))
 SETS: Final = frozenset(field.name for field in fields(Record) if field.type == frozenset[str])
 """The fields that a move can add to and remove from."""
+
+
+def record_with(values: Mapping[str, Any]) -> Record:
+    """Return a record with these values. Their names must be fields, which the caller knows and this does not check.
+
+    Raise KeyError when a field without a default is missing.
+    """
+    if missing := REQUIRED - values.keys():
+        raise KeyError(min(missing))
+    record = object.__new__(Record)
+    record.__dict__.update(_DEFAULTS, **values)
+    return record
+
+
+def copy_with(record: Record, values: Mapping[str, Any]) -> Record:
+    """Return a copy with other values. Their names must be fields, which the caller knows and this does not check."""
+    copy = object.__new__(Record)
+    copy.__dict__.update(record.__dict__, **values)
+    return copy

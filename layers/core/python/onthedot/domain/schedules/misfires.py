@@ -49,7 +49,7 @@ class Recorded:
 def settle_missed(recurrence: Recurrence, position: int, before: int, recorded: Recorded) -> Settled:
     """Apply the policy to the fire times with `position <= time < before`. The work does not depend on their number."""
     schedule = recurrence.schedule
-    last = last_fire(schedule, position - 1, before)
+    last = last_fire(schedule, position - 1, before) if position < before else None
     if last is None:
         return Settled()
     if recurrence.misfire.policy is MisfirePolicy.RUN_ALL:

@@ -52,11 +52,25 @@ def rotated(keys: Sequence[SigningKey], now: int, overlap_ms: int) -> tuple[Sign
 def signature_headers(keys: Sequence[SigningKey], message_id: str, now: int, body: bytes) -> dict[str, str]:
     """Return the three headers of a call, signed by every key that signs now, the newest first."""
     seconds = str(now // 1000)
-    content = b".".join([message_id.encode(), seconds.encode(), body])
+    content = _content(message_id, seconds, body)
     signatures = [f"v1,{_signature(key.secret, content)}" for key in keys if key.signs(now)]
     if not signatures:
         return {}
     return {"webhook-id": message_id, "webhook-timestamp": seconds, "webhook-signature": " ".join(signatures)}
+
+
+def is_signed_by(secret: str, message_id: str, seconds: str, body: bytes, signatures: str) -> bool:
+    """Return whether one of the signatures in a header is by this secret. A text that is no secret signs nothing."""
+    try:
+        expected = _signature(secret, _content(message_id, seconds, body)).encode()
+    except ValueError:
+        return False
+    found = (one.removeprefix("v1,") for one in signatures.split() if one.startswith("v1,"))
+    return any(hmac.compare_digest(expected, one.encode()) for one in found)
+
+
+def _content(message_id: str, seconds: str, body: bytes) -> bytes:
+    return b".".join([message_id.encode(), seconds.encode(), body])
 
 
 def _signature(secret: str, content: bytes) -> str:

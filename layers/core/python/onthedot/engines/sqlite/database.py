@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Self
 
-from onthedot.domain.errors import Unavailable
+from onthedot.domain.errors import FileFailing, Unavailable
 from onthedot.engines.sqlite.readers import Readers
 from onthedot.engines.sqlite.tables import FORMAT, NewerFile, prepare
 
@@ -29,6 +29,9 @@ _TRANSIENT: Final = frozenset(
 )
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
+Connect = Callable[[str | Path], sqlite3.Connection]
+"""Opens the connection that writes. Tests give another one, to record what reaches the disk."""
+
 
 class Database:
     """One connection for writes behind one lock, and connections that only read, which wait for no write.
@@ -38,7 +41,7 @@ class Database:
     write-ahead log and syncs on every commit, so commits survive kill -9 and power loss.
     """
 
-    def __init__(self, path: str | Path = MEMORY) -> None:
+    def __init__(self, path: str | Path = MEMORY, connect: Connect | None = None) -> None:
         self.path = None if str(path) == MEMORY else Path(path)
         if self.path is not None:
             # The file has payloads and token hashes. SQLite gives its side files the same mode.
@@ -49,9 +52,8 @@ class Database:
         self._actions: list[Callable[[], None]] = []
         self._lost: Exception | None = None
         """The error by which SQLite undid the whole open transaction."""
-        self._connection = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=_STATEMENTS
-        )
+        with _translated():
+            self._connection = (connect or _connect)(path)
         self._readers = Readers(self.path) if self.path is not None else None
         try:
             self._set_up(path)
@@ -168,7 +170,13 @@ class Database:
     def _raise_if_lost(self) -> None:
         """Raise Unavailable when SQLite has undone the open transaction, as it does when the disk is full."""
         if self._lost is not None:
-            raise Unavailable(f"database: {self._lost}") from self._lost
+            raise FileFailing(f"database: {self._lost}") from self._lost
+
+
+def _connect(path: str | Path) -> sqlite3.Connection:
+    return sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=_STATEMENTS
+    )
 
 
 @contextmanager
@@ -179,7 +187,7 @@ def _translated() -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         if code in _TRANSIENT:
-            raise Unavailable(f"database: {error}") from error
+            raise FileFailing(f"database: {error}") from error
         if code in _DAMAGED:
-            raise Unavailable(f"database: {error}; the file is damaged: stop, and start on a backup") from error
+            raise FileFailing(f"database: {error}; the file is damaged: stop, and start on a backup") from error
         raise

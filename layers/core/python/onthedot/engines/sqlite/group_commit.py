@@ -110,16 +110,17 @@ class GroupCommit:
         except BaseException as error:  # noqa: BLE001 (each operation gets the error)
             outcomes = [(None, error)] * len(group)
             if not group:
-                self._fail_first(error)
+                self._fail_waiting(error)
         self.commits += 1
         self.operations += len(group)
         self._gather_until = time.monotonic() + _GATHER_SECONDS if len(group) > 1 else 0.0
         for operation, outcome in zip(group, outcomes, strict=True):
             _report(operation, *outcome)
 
-    def _fail_first(self, error: BaseException) -> None:
-        """Report the error to the operation that could not begin, so that a file that fails is not asked for ever."""
-        _report(self._waiting.popleft(), None, error)
+    def _fail_waiting(self, error: BaseException) -> None:
+        """Report the error to all operations that wait now: each attempt to begin may wait for seconds."""
+        for _ in range(len(self._waiting)):
+            _report(self._waiting.popleft(), None, error)
 
 
 def _outcome(operation: _Operation) -> tuple[Any, BaseException | None]:

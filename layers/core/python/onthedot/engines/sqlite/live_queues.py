@@ -7,6 +7,7 @@ the transaction is on disk.
 
 import heapq
 import itertools
+import secrets
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ class _Letter:
     """A message in a queue."""
 
     message: RunMessage
+    number: str
+    """A text that no other message has, also none of another process."""
     visible_at: int
     receives: int = 0
     is_gone: bool = False
@@ -62,9 +65,13 @@ class LiveQueues:
         self._database = database
         self._clock = clock
         self._max_receives = max_receives
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed: dict[str, threading.Condition] = {}
+        """By pool. A message wakes only the threads that wait for its pool."""
         self._queues: dict[str, _Queue] = {}
         self._numbers = itertools.count()
+        # A worker may send a receipt of the process before. It must not fit a message of this one.
+        self._process = secrets.token_hex(6)
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:  # noqa: ARG002
         """Send messages, when the open transaction is on disk. Each arrives at its fire time."""
@@ -76,20 +83,46 @@ class LiveQueues:
     ) -> Sequence[Received]:
         """Return at most ten messages that are due. With `wait_ms`, wait for the first one."""
         until = self._clock.now() + wait_ms
-        with self._changed:
+        with self._lock:
             while True:
                 received = self._receive(pool, priority, min(maximum, MAX_MESSAGES), visibility_ms)
                 now = self._clock.now()
                 if received or now >= until:
                     return received
-                self._pause(min(until, self._next(pool, [priority]) or until), now)
+                self._pause(pool, min(until, self._next(pool, [priority]) or until), now)
+
+    def receive_first(
+        self,
+        pool: str,
+        priorities: Sequence[Priority],
+        *,
+        visibility_ms: int,
+        until: int,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> Sequence[Received]:
+        """Wait for one message of these queues, and return it. The queues are asked in this order.
+
+        Return none at the instant `until`, or when `is_over` says so. Of many threads that wait, one gets the message,
+        and the others wait on.
+        """
+        with self._lock:
+            while not is_over():
+                for priority in priorities:
+                    if received := self._receive(pool, priority, 1, visibility_ms):
+                        return received
+                now = self._clock.now()
+                if now >= until:
+                    return ()
+                first = self._next(pool, priorities)
+                self._pause(pool, until if first is None else min(until, first), now)
+            return ()
 
     def wait(self, pool: str, until: int, is_over: Callable[[], bool] = lambda: False) -> bool:
         """Wait for a message of any queue of the pool. Return whether there is one, or False at the instant `until`.
 
         Return False as well when `is_over` says so. `wake` makes all waiting threads ask it.
         """
-        with self._changed:
+        with self._lock:
             while not is_over():
                 now = self._clock.now()
                 first = self._next(pool, PRIORITIES)
@@ -97,17 +130,18 @@ class LiveQueues:
                     return True
                 if now >= until:
                     return False
-                self._pause(until if first is None else min(until, first), now)
+                self._pause(pool, until if first is None else min(until, first), now)
             return False
 
     def wake(self) -> None:
         """Let all threads that wait look again."""
-        with self._changed:
-            self._changed.notify_all()
+        with self._lock:
+            for changed in self._changed.values():
+                changed.notify_all()
 
     def delete(self, received: Received) -> None:
         """Delete a message, unless it was received again since."""
-        with self._changed:
+        with self._lock:
             found = self._found(received)
             if found is not None:
                 found[1].is_gone = True
@@ -116,11 +150,11 @@ class LiveQueues:
     def hide(self, received: Received, milliseconds: int) -> None:
         """Give a received message back. It is visible again after this time."""
         wait = min(max(milliseconds, 0), MAX_HIDE_SECONDS * 1000)
-        with self._changed:
+        with self._lock:
             found = self._found(received)
             if found is not None and found[1].visible_at > self._clock.now():
                 self._post(found[0], found[1], self._clock.now() + wait)
-        self.wake()
+                self._notify(received.message.pool)
 
     def visible(self, pool: str, priority: Priority) -> int:
         """Return the number of messages that can be received now."""
@@ -133,13 +167,18 @@ class LiveQueues:
 
     def next_visible_at(self, pool: str, priority: Priority) -> int | None:
         """Return the time at which the first message can be received, or None when the queue is empty."""
-        with self._changed:
+        with self._lock:
             return self._next(pool, [priority])
+
+    def next_at(self, pool: str) -> int | None:
+        """Return the time at which the first message of a pool can be received, or None when its queues are empty."""
+        with self._lock:
+            return self._next(pool, PRIORITIES)
 
     def counts(self, pool: str, priority: Priority) -> QueueCounts:
         """Return the number of messages in each state."""
         now = self._clock.now()
-        with self._changed:
+        with self._lock:
             queue = self._queue(pool, priority)
             letters = [x for at, _, x in queue.heap if not x.is_gone and x.visible_at == at]
             visible = sum(letter.visible_at <= now for letter in letters)
@@ -148,11 +187,13 @@ class LiveQueues:
             return QueueCounts(visible, delayed, hidden, queue.dead, queue_key(pool, priority))
 
     def _put(self, messages: Sequence[RunMessage]) -> None:
-        with self._changed:
+        with self._lock:
             for message in messages:
                 queue = self._queue(message.pool, message.priority)
-                self._post(queue, _Letter(message, message.fire_at), message.fire_at)
-        self.wake()
+                letter = _Letter(message, f"{self._process}{next(self._numbers):x}", message.fire_at)
+                self._post(queue, letter, message.fire_at)
+            for pool in {message.pool for message in messages}:
+                self._notify(pool)
 
     def _post(self, queue: _Queue, letter: _Letter, visible_at: int) -> None:
         letter.visible_at = visible_at
@@ -171,8 +212,10 @@ class LiveQueues:
             letter.receives += 1
             receipt = _receipt(letter)
             queue.hidden[receipt] = letter
-            self._post(queue, letter, now + visibility_ms)
             received.append(Received(letter.message, receipt, letter.receives))
+        # Not before: a message that is visible again at once must not come twice in one answer.
+        for one in received:
+            self._post(queue, queue.hidden[one.receipt], now + visibility_ms)
         return received
 
     def _found(self, received: Received) -> tuple[_Queue, _Letter] | None:
@@ -187,9 +230,16 @@ class LiveQueues:
         firsts = (self._queue(pool, priority).first() for priority in priorities)
         return min((letter.visible_at for letter in firsts if letter is not None), default=None)
 
-    def _pause(self, until: int, now: int) -> None:
-        self._changed.wait(min(max(until - now, 1), LONGEST_PAUSE_MS) / 1000)
+    def _notify(self, pool: str) -> None:
+        if (changed := self._changed.get(pool)) is not None:
+            changed.notify_all()
+
+    def _pause(self, pool: str, until: int, now: int) -> None:
+        changed = self._changed.get(pool)
+        if changed is None:
+            changed = self._changed[pool] = threading.Condition(self._lock)
+        changed.wait(min(max(until - now, 1), LONGEST_PAUSE_MS) / 1000)
 
 
 def _receipt(letter: _Letter) -> str:
-    return f"{id(letter):x}/{letter.receives}"
+    return f"{letter.number}/{letter.receives}"

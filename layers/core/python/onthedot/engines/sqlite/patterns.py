@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from onthedot.domain.ids import event_digest
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Clock, PatternEntry
 
@@ -11,6 +12,9 @@ _PURGED_AT_ONCE: Final = 100
 _FORGET: Final = (
     "DELETE FROM events WHERE (tenant, event_id) IN (SELECT tenant, event_id FROM events WHERE expires_at <= ? LIMIT ?)"
 )
+HASHED: Final = "sha256:"
+"""Stands before the hash of an event's id, if an import stored the event: the id itself is not known then."""
+_IMPORTED: Final = "SELECT time FROM events WHERE tenant = ? AND event_id = ? AND expires_at > ?"
 _REMEMBER: Final = (
     "INSERT INTO events VALUES (?, ?, ?, ?) ON CONFLICT (tenant, event_id) DO UPDATE"
     " SET time = excluded.time, expires_at = excluded.expires_at WHERE events.expires_at <= ?"
@@ -46,6 +50,9 @@ class SqlitePatternStore:
         query = "SELECT time FROM events WHERE tenant = ? AND event_id = ?"
         with self._database.transaction() as connection:
             connection.execute(_FORGET, (self._clock.now() // 1000, _PURGED_AT_ONCE))
+            imported = (tenant, HASHED + event_digest(event_id), self._clock.now() // 1000)
+            if (row := connection.execute(_IMPORTED, imported).fetchone()) is not None:
+                return int(row["time"])
             # _FORGET deletes a limited number of rows, so an expired row of this event may still be there.
             connection.execute(_REMEMBER, (tenant, event_id, time, expires_at, self._clock.now() // 1000))
             return int(connection.execute(query, (tenant, event_id)).fetchone()["time"])

@@ -1,20 +1,18 @@
 """Records in SQLite. Every move is one conditional UPDATE, as every move on AWS is one conditional write."""
 
-import json
 import sqlite3
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from onthedot.codec import Scalar, decode, encode, encode_field, unreadable
 from onthedot.domain.errors import UnreadableRecord
 from onthedot.domain.runs.dead_letters import dead_letter_partitions
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import FIELDS, SETS, Kind, Record
+from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import SlotKind, aside_slot, slot_shard
-from onthedot.engines.entries import gate_entry, read_each, slot_entry
+from onthedot.engines.entries import read_each
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.listing import listed_jobs
+from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, entry_of, insert_of, record_of, update_of
 from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
@@ -23,8 +21,8 @@ PURGE_MS: Final = 50
 _ID_BATCH: Final = 500
 _END_OF_TIME: Final = 2**63 - 1
 
-_COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
-_SELECT: Final = f"SELECT {_COLUMNS} FROM runs"  # noqa: S608 - field names only
+_SELECT: Final = f"SELECT {COLUMNS} FROM runs"  # noqa: S608 - field names only
+_ENTRIES: Final = f"SELECT {ENTRY_COLUMNS} FROM runs"  # noqa: S608 - field names only
 
 
 class SqliteRunStore:
@@ -57,7 +55,7 @@ class SqliteRunStore:
         with self._database.reading() as connection:
             # The id of a stamped run is `job.time`. "/" is the character after ".".
             rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
-        runs, faulty = read_each(rows[:limit], _run)
+        runs, faulty = read_each(rows[:limit], record_of)
         return Page(runs, rows[limit - 1]["run_id"] if len(rows) > limit else None, faulty)
 
     def get(self, run_id: str) -> Record | None:
@@ -68,7 +66,7 @@ class SqliteRunStore:
         with self._database.reading() as connection:
             firsts = range(0, len(run_ids), _ID_BATCH)
             rows = [row for first in firsts for row in _find_all(connection, run_ids[first : first + _ID_BATCH])]
-        runs, faulty = read_each(rows, _run)
+        runs, faulty = read_each(rows, record_of)
         return ReadRecords({run.run_id: run for run in runs}, {one.run_id: one for one in faulty})
 
     def move(self, move: Move) -> Moved | Refused:
@@ -88,6 +86,18 @@ class SqliteRunStore:
                 # Nothing was moved. The other records are moved without the one that cannot be read.
                 faulty[error.record.run_id] = Refused(None, error.record)
 
+    def apply(self, moves: Sequence[Move]) -> Sequence[bool]:
+        """Apply each move whose expectation holds, all in one transaction. Return for each whether it was applied.
+
+        A move that adds to sets, or removes from them, is not applied.
+        """
+        alone = len(moves) == 1
+        with self._database.statement() if alone else self._database.transaction() as connection:
+            return [
+                not (move.adds or move.removes) and bool(connection.execute(*update_of(move, quiet=True)).rowcount)
+                for move in moves
+            ]
+
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         query = (
             "UPDATE runs SET slot = ?, aside_from = slot, aside_since = ?, aside_why = ? WHERE run_id = ? AND slot = ?"
@@ -98,7 +108,7 @@ class SqliteRunStore:
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         size = min(limit or self._page_size, self._page_size)
-        runs = f"{_SELECT} WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
+        runs = f"{_ENTRIES} WHERE slot = ? AND (fire_at, run_id) > (?, ?) ORDER BY fire_at, run_id LIMIT ?"
         gates = (
             "SELECT gate AS run_id, slot, fire_at, 'gate' AS kind FROM gate_states"
             " WHERE slot = ? AND (fire_at, gate) > (?, ?) ORDER BY fire_at, gate LIMIT ?"
@@ -109,17 +119,17 @@ class SqliteRunStore:
             rows = [*connection.execute(runs, bounds), *connection.execute(gates, bounds)]
         rows.sort(key=lambda row: (row["fire_at"], row["run_id"]))
         page = rows[:size]
-        entries, faulty = read_each(page, _entry)
+        entries, faulty = read_each(page, entry_of)
         return Page(entries, _cursor(page[-1]) if len(rows) > len(page) else None, faulty)
 
     def watched(self, after: tuple[str, str] = ("", "")) -> Page[SlotEntry]:
         """Return a page of the runs in all watch slots, by slot. `after` has slot and id of the last one before."""
-        query = f"{_SELECT} WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?) ORDER BY slot, run_id LIMIT ?"
+        query = f"{_ENTRIES} WHERE slot >= ? AND slot < ? AND (slot, run_id) > (?, ?) ORDER BY slot, run_id LIMIT ?"
         # "$" is the character after "#", which ends the kind in the name of a slot.
         first, end = f"{SlotKind.WATCH}#", f"{SlotKind.WATCH}$"
         with self._database.reading() as connection:
             rows = connection.execute(query, (max(first, after[0]), end, *after, self._page_size)).fetchall()
-        entries, faulty = read_each(rows, _entry)
+        entries, faulty = read_each(rows, entry_of)
         last = rows[-1] if len(rows) == self._page_size else None
         return Page(entries, None if last is None else f"{last['slot']}/{last['run_id']}", faulty)
 
@@ -139,7 +149,7 @@ class SqliteRunStore:
             ]
         rows.sort(key=lambda row: (row["finished_at"], row["run_id"]), reverse=True)
         page = rows[:limit]
-        runs, faulty = read_each(page, _run)
+        runs, faulty = read_each(page, record_of)
         return Page(runs, f"{page[-1]['finished_at']}/{page[-1]['run_id']}" if len(rows) > limit else None, faulty)
 
     def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
@@ -148,53 +158,15 @@ class SqliteRunStore:
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
-    record = {field: _as_text(value) for field, value in encode(run).items()}
-    if connection.execute(_insertion(tuple(record)), tuple(record.values())).rowcount:
+    if connection.execute(*insert_of(run)).rowcount:
         return Moved(run)
     return _refused(connection, run.run_id)
 
 
-@lru_cache(maxsize=256)
-def _insertion(names: tuple[str, ...]) -> str:
-    """Return the statement that stores these fields. Records of one kind share it, so that it is prepared once."""
-    columns = ", ".join(f'"{name}"' for name in names)
-    return f"INSERT INTO runs ({columns}) VALUES ({_places(names)}) ON CONFLICT (run_id) DO NOTHING"  # noqa: S608
-
-
 def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
-    expect = move.expect
-    changes = {**move.changes, **_changed_sets(connection, move)} if move.adds or move.removes else move.changes
-    counts = move.counts
-    statement = _update(tuple(changes), tuple(counts), len(expect.status), tuple(expect.equals), tuple(expect.at_most))
-    values = (
-        move.to.value,
-        *(_stored(name, value) for name, value in changes.items()),
-        *counts.values(),
-        move.run_id,
-        *(status.value for status in expect.status),
-        *(_stored(name, value) for name, value in expect.equals.items()),
-        *expect.at_most.values(),
-    )
-    row = connection.execute(statement, values).fetchone()
-    return _refused(connection, move.run_id) if row is None else Moved(_run(row))
-
-
-@lru_cache(maxsize=1024)
-def _update(
-    changed: tuple[str, ...], counted: tuple[str, ...], statuses: int, equal: tuple[str, ...], at_most: tuple[str, ...]
-) -> str:
-    """Return the statement of a move by its shape, so that it is built and prepared once. It compares as DynamoDB does.
-
-    An expected None means that the field is absent, and an absent field fails every `at_most`.
-    """
-    sets = ["status = ?", *(f'"{name}" = ?' for name in changed)]
-    sets += [f'"{name}" = coalesce("{name}", 0) + ?' for name in counted]
-    clauses = ["run_id = ?", f"status IN ({_places('?' * statuses)})"]
-    clauses += [f'"{name}" IS ?' for name in equal]
-    clauses += [f'"{name}" <= ?' for name in at_most]
-    clauses.append("format IS NULL")
-    where = " AND ".join(clauses)
-    return f"UPDATE runs SET {', '.join(sets)} WHERE {where} RETURNING {_COLUMNS}"  # noqa: S608 - field names only
+    sets = _changed_sets(connection, move) if move.adds or move.removes else None
+    row = connection.execute(*update_of(move, sets)).fetchone()
+    return _refused(connection, move.run_id) if row is None else Moved(record_of(row))
 
 
 def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:
@@ -213,47 +185,18 @@ def _changed_sets(connection: sqlite3.Connection, move: Move) -> dict[str, froze
     return {n: getattr(current, n) - move.removes.get(n, nothing) | move.adds.get(n, nothing) for n in names}
 
 
-def _stored(name: str, value: Any) -> Scalar | None:
-    return None if value is None or value == frozenset() else _as_text(encode_field(name, value))
-
-
-def _as_text(value: Scalar | frozenset[str]) -> Scalar:
-    return json.dumps(sorted(value)) if isinstance(value, frozenset) else value
-
-
 def _places(values: Sequence[str]) -> str:
     return ", ".join("?" * len(values))
 
 
 def _find(connection: sqlite3.Connection, run_id: str) -> Record | None:
     rows = _find_all(connection, [run_id])
-    return _run(rows[0]) if rows else None
+    return record_of(rows[0]) if rows else None
 
 
 def _find_all(connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[sqlite3.Row]:
     query = f"{_SELECT} WHERE run_id IN ({_places(run_ids)})"
     return connection.execute(query, list(run_ids)).fetchall()
-
-
-def _plain(row: sqlite3.Row) -> dict[str, Any]:
-    """Return the values of a row of `runs` that are present. Its columns are in the order of the fields."""
-    return {name: value for name, value in zip(FIELDS, row, strict=True) if value is not None}
-
-
-def _run(row: sqlite3.Row) -> Record:
-    """Return the record of a row. Raise UnreadableRecord when this version cannot read it."""
-    record = _plain(row)
-    try:
-        sets = {name: json.loads(record[name]) for name in SETS if name in record}
-    except ValueError as error:
-        raise UnreadableRecord(unreadable(record, error)) from error
-    return decode({**record, **sets} if sets else record)
-
-
-def _entry(row: sqlite3.Row) -> SlotEntry:
-    if row["kind"] == Kind.GATE:
-        return gate_entry(row["run_id"], row["slot"], row["fire_at"])
-    return slot_entry(_plain(row))
 
 
 def _cursor(last: sqlite3.Row) -> str:

@@ -1,6 +1,7 @@
 """The tables of the embedded engine, and the steps that bring a file of an earlier version to them."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -8,13 +9,14 @@ from onthedot import schema
 from onthedot.domain.runs.listing import listed_under
 from onthedot.domain.runs.records import FIELDS, INTEGERS, Kind
 
-FORMAT: Final = 1
-"""The format of the file, as SQLite's `user_version`. Files of the first version have 0, and the same tables."""
+FORMAT: Final = 2
+"""The format of the file, as SQLite's `user_version`: the number of `STEPS`. Files of the first version have 0."""
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS shard_progress (
     shard INTEGER PRIMARY KEY, done TEXT, tick_id TEXT, busy_until INTEGER
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stage (only INTEGER PRIMARY KEY CHECK (only = 1), state TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS shards (only INTEGER PRIMARY KEY CHECK (only = 1), steps TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS api_tokens (
     token_hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL, role TEXT NOT NULL, name TEXT NOT NULL,
@@ -51,16 +53,7 @@ CREATE TABLE IF NOT EXISTS messages (
     sent_at INTEGER NOT NULL, visible_at INTEGER NOT NULL, receives INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS messages_by_time ON messages (queue, visible_at, id);
-CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-_LISTED_BY_KIND: Final = "listed by kind"
-"""The step after which recurring and event jobs are listed apart from one-off jobs."""
-
-# Tokens of an earlier version have no id.
-_OLD_TOKENS: Final = (
-    "INSERT INTO api_tokens"
-    " SELECT token_hash, 'tok_' || lower(hex(randomblob(6))), tenant, role, name, created_at, NULL FROM tokens"
-)
 
 
 class NewerFile(Exception):
@@ -68,15 +61,16 @@ class NewerFile(Exception):
 
 
 def prepare(connection: sqlite3.Connection, path: str | Path) -> None:
-    """Create missing tables, and bring a file of an earlier version to this format. Raise NewerFile."""
-    _refuse_newer(connection, path)
-    _create_missing(connection)
+    """Create missing tables, and bring a file of an earlier version to this format, step by step. Raise NewerFile.
 
-
-def _refuse_newer(connection: sqlite3.Connection, path: str | Path) -> None:
+    The caller has opened a transaction. When a step fails, or the process dies, the file stays as it was.
+    """
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found > FORMAT:
         raise NewerFile(f"{path} has format {found}, and this version of onthedot knows formats up to {FORMAT}")
+    _create_missing(connection)
+    for step in STEPS[found:]:
+        step(connection)
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
@@ -94,22 +88,30 @@ def _create_missing(connection: sqlite3.Connection) -> None:
     connection.execute(_sparse_index("expiry", schema.TTL_ATTRIBUTE))
     for statement in _TABLES.split(";"):
         connection.execute(statement)
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").fetchone():
-        connection.execute(_OLD_TOKENS)
-        connection.execute("DROP TABLE tokens")
-    if not connection.execute("SELECT 1 FROM steps WHERE name = ?", (_LISTED_BY_KIND,)).fetchone():
-        _list_by_kind(connection)
-
-
-def _list_by_kind(connection: sqlite3.Connection) -> None:
-    """List the recurring and event jobs of an earlier version under their kinds, once for each file."""
-    query = "SELECT run_id, tenant, kind FROM runs WHERE kind IN (?, ?) AND listed_under IS NOT NULL"
-    jobs = connection.execute(query, (Kind.RECURRING, Kind.EVENT)).fetchall()
-    moved = [(listed_under(job["tenant"], job["run_id"], Kind(job["kind"])), job["run_id"]) for job in jobs]
-    connection.executemany("UPDATE runs SET listed_under = ? WHERE run_id = ?", moved)
-    connection.execute("INSERT INTO steps VALUES (?)", (_LISTED_BY_KIND,))
 
 
 def _sparse_index(name: str, *columns: str) -> str:
     listed = ", ".join(f'"{column}"' for column in columns)
     return f'CREATE INDEX IF NOT EXISTS "runs_{name}" ON runs ({listed}) WHERE "{columns[0]}" IS NOT NULL'
+
+
+def _give_ids_to_tokens(connection: sqlite3.Connection) -> None:
+    """Move the tokens of the first files, which had no id, into the table of tokens with ids."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").fetchone():
+        connection.execute(
+            "INSERT INTO api_tokens"
+            " SELECT token_hash, 'tok_' || lower(hex(randomblob(6))), tenant, role, name, created_at, NULL FROM tokens"
+        )
+        connection.execute("DROP TABLE tokens")
+
+
+def _list_by_kind(connection: sqlite3.Connection) -> None:
+    """List recurring and event jobs apart from one-off jobs."""
+    query = "SELECT run_id, tenant, kind FROM runs WHERE kind IN (?, ?) AND listed_under IS NOT NULL"
+    jobs = connection.execute(query, (Kind.RECURRING, Kind.EVENT)).fetchall()
+    moved = [(listed_under(job["tenant"], job["run_id"], Kind(job["kind"])), job["run_id"]) for job in jobs]
+    connection.executemany("UPDATE runs SET listed_under = ? WHERE run_id = ?", moved)
+
+
+STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_give_ids_to_tokens, _list_by_kind)
+"""The step at place n brings a file of format n to format n + 1. Missing tables and columns need no step."""

@@ -5,9 +5,7 @@ line names the app's handlers, or says why the app cannot be imported. Then each
 ends this process when the worker dies. The handlers' standard output goes where the worker's standard error goes.
 """
 
-import asyncio
 import importlib
-import inspect
 import json
 import os
 import queue
@@ -16,16 +14,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from onthedot.domain.targets.redaction import redacted
-from onthedot.jobs import Context, Handler, NonRetryable, RetryAfter, handlers
-from onthedot.ports import RESULT_BYTES
+from onthedot.jobs import NonRetryable, RetryAfter, handlers
+from onthedot.targets.processes.handler_calls import run_handler
 from onthedot.targets.processes.private_process import make_private
-
-_MAX_ERROR: Final = 2000
 
 
 def main() -> None:
@@ -37,7 +32,7 @@ def main() -> None:
     runs = _receive_runs(worker)
     _send(worker, _import(app))
     while True:
-        _send(worker, _run(json.loads(runs.get())))
+        _send(worker, run_handler(json.loads(runs.get()), _log))
 
 
 def _take_socket() -> socket.socket:
@@ -87,62 +82,6 @@ def _log(error: BaseException) -> None:
     """
     if not isinstance(error, NonRetryable | RetryAfter):
         sys.stderr.write(redacted(traceback.format_exc()))
-
-
-def _run(run: Mapping[str, Any]) -> Mapping[str, Any]:
-    handler = handlers().get(run["handler"])
-    if handler is None:
-        return _failure(f"the app has no handler {run['handler']!r}", "unknown_handler", retryable=False)
-    try:
-        payload = json.loads(run["payload"] or "null")
-    except ValueError as error:
-        return _failure(f"the payload is not JSON: {error}", "bad_payload", retryable=False)
-    try:
-        value = _call(handler, payload, _context(run["context"]))
-    except BaseException as error:  # noqa: BLE001 - any error of a handler is its answer, sys.exit included
-        _log(error)
-        return _raised(error)
-    try:
-        # The JSON is ASCII, so it has as many bytes as characters.
-        return {"ok": True, "result": None if value is None else json.dumps(value, allow_nan=False)[:RESULT_BYTES]}
-    except (TypeError, ValueError, RecursionError) as error:
-        return _failure(f"the handler's result is not JSON: {error}", "bad_result", retryable=False)
-
-
-def _call(handler: Handler, payload: Any, context: Context) -> Any:
-    value = handler(payload, context) if _wants_context(handler) else handler(payload)
-    return asyncio.run(value) if inspect.iscoroutine(value) else value
-
-
-def _wants_context(handler: Handler) -> bool:
-    """Return whether the handler's second parameter is required, or is named context."""
-    try:
-        parameters = list(inspect.signature(handler).parameters.values())
-    except (TypeError, ValueError):  # not written in Python
-        return False
-    positional = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    return len(positional) > 1 and (positional[1].default is inspect.Parameter.empty or positional[1].name == "context")
-
-
-def _context(fields: Mapping[str, Any]) -> Context:
-    return Context(**{**fields, "fire_time": datetime.fromisoformat(fields["fire_time"])})
-
-
-def _raised(error: BaseException) -> Mapping[str, Any]:
-    name = type(error).__name__
-    failure = _failure(_text(error) or name, name, retryable=not isinstance(error, NonRetryable))
-    return {**failure, "retry_after_ms": int(error.seconds * 1000)} if isinstance(error, RetryAfter) else failure
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the error's own __str__ may fail
-        return ""
-
-
-def _failure(error: str, error_class: str, *, retryable: bool) -> Mapping[str, Any]:
-    return {"ok": False, "error": error[:_MAX_ERROR], "error_class": error_class[:100], "retryable": retryable}
 
 
 if __name__ == "__main__":

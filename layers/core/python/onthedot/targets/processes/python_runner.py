@@ -4,13 +4,13 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final, Self
 
-from onthedot.domain.instants import format_instant
 from onthedot.domain.targets.types import PythonTarget
 from onthedot.ports import Answer, Call, Performer
 from onthedot.stopping import Stop
-from onthedot.targets.answers import MAX_RETRY_AFTER_MS, refused, stopped, timed_out
+from onthedot.targets.answers import refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped
 from onthedot.targets.interruptible import interruptible
+from onthedot.targets.processes.handler_calls import answer_of, message_for
 from onthedot.targets.processes.python_process import AppBroken, HandlerProcess, ProcessDied
 
 _IMPORT_MS: Final = 60_000
@@ -32,7 +32,7 @@ class PythonRunner(Performer):
         """Run the handler within the call's time-out."""
         assert isinstance(call.definition.target, PythonTarget)
         try:
-            message = _message(call, call.definition.target.handler)
+            message = message_for(call, call.definition.target.handler)
         except UnicodeDecodeError:
             return refused("the payload is not UTF-8", "bad_payload")
         countdown = Countdown(call.timeout_ms, call.stop)
@@ -82,7 +82,7 @@ class PythonRunner(Performer):
                 raise
             else:
                 self._give_back(process, usable=countdown.stop.reason is None)
-                return _answer(reply)
+                return answer_of(reply)
 
     def _take_idle(self) -> HandlerProcess | None:
         while True:
@@ -114,42 +114,3 @@ def handlers_of(app: str) -> list[str]:
         raise AppBroken(f"{app} cannot be imported: it takes longer than {_IMPORT_MS} ms") from None
     finally:
         process.end()
-
-
-def _message(call: Call, handler: str) -> Mapping[str, Any]:
-    return {
-        "handler": handler,
-        "payload": call.payload.decode("utf-8"),
-        "context": {
-            "job_id": call.job_id,
-            "run_id": call.run_id,
-            "attempt": call.attempt,
-            "idempotency_key": call.run_id,
-            "fire_time": format_instant(call.nominal_at),
-        },
-    }
-
-
-def _answer(reply: Mapping[str, Any]) -> Answer:
-    """Return the answer that the process sent. A handler's own texts in it stay as they are."""
-    match reply:
-        case {"ok": True, "result": None | str() as result}:
-            return Answer(ok=True, result=result)
-        case {"ok": False, "error": str() as error, "error_class": str() as error_class, "retryable": bool() as again}:
-            wait = reply.get("retry_after_ms")
-            return Answer(
-                ok=False,
-                error=_text(error),
-                error_class=_text(error_class),
-                retryable=again,
-                retry_after_ms=min(wait, MAX_RETRY_AFTER_MS) if isinstance(wait, int) else None,
-            )
-        case _:
-            return Answer(
-                ok=False, error="the handler wrote to the worker's socket", error_class="bad_result", retryable=False
-            )
-
-
-def _text(text: str) -> str:
-    """Replace halves of characters, which JSON allows and UTF-8 cannot store."""
-    return text.encode("utf-8", errors="replace").decode("utf-8")

@@ -21,6 +21,8 @@ from onthedot.use_cases.workflows.notify_children import notify_children
 
 ASK_AGAIN_MS: Final = 1_000
 """When a message is delivered again whose run's gates were too busy to answer."""
+CLOSED_MS: Final = 30_000
+"""When a message is delivered again that came while the stage was closed."""
 LONGEST_CHECK_MS: Final = 5_000
 """The gates that a job named when it was read count for this long."""
 
@@ -77,6 +79,15 @@ def start_run(
     `assigned`: the run is assigned to this worker, so the pool of its job does not count. `near_ms` is how long the
     worker can wait for the rate of a gate. Raise Unavailable.
     """
+    stage = engine.stage.read()
+    if not stage.is_open:
+        return Redeliver(CLOSED_MS, stage.why_closed)
+    return _check_and_start(engine, message, worker_id, check_fit, assigned=assigned, near_ms=near_ms)
+
+
+def _check_and_start(
+    engine: Engine, message: RunMessage, worker_id: str, check_fit: FitCheck | None, *, assigned: bool, near_ms: int
+) -> Started | Verdict:
     began = engine.clock.now()
     checked = check_before_start(engine, message, assigned=assigned)
     if isinstance(checked, Settled):

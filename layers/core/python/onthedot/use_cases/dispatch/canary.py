@@ -35,6 +35,8 @@ class CanaryKeeper:
         if self._done:
             return
         try:
+            if not engine.stage.read().is_open:
+                return
             self._done = ensure_canary(engine) if self._wanted else remove_canary(engine)
         except Exception:  # noqa: BLE001 - whatever is wrong with this job, ticks must go on
             _LOG.exception("canary_not_kept")

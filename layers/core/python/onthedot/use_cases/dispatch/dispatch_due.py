@@ -49,13 +49,16 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
     """Do one tick and return its counts.
 
     With `out_of_time` another tick must follow at once. With `busy` another tick of these shards is under way, and this
-    one does nothing.
+    one does nothing. With `closed` the stage is frozen or imports data, and the tick only notes its time.
     """
     now = engine.clock.now()
     lease = TickLease(tick.shards, tick.tick_id or fresh_generation(), deadline.at + LEASE_SPARE_MS)
     before = progress_store.begin(lease, now)
     if before is None:
         return Counter(busy=1)
+    if not engine.stage.read().is_open:
+        _note_time(engine, progress_store, lease, before)
+        return Counter(closed=1)
     work = Pass(engine, tick, now, deadline, f"{tick.tick_id}/{fresh_generation()}")
     if tick.redelivered:
         _send_claims_again(work)
@@ -68,6 +71,15 @@ def dispatch_due(engine: Engine, progress_store: ProgressStore, tick: Tick, dead
     return work.counts
 
 
+def _note_time(
+    engine: Engine, progress_store: ProgressStore, lease: TickLease, before: Mapping[int, ShardProgress]
+) -> None:
+    """End the tick of a closed stage. No slot was read, so the progress of all passes stays where it is."""
+    now = engine.clock.now()
+    after = {shard: before.get(shard) or _born(engine, shard, now) for shard in lease.shards}
+    progress_store.finish(lease, before, {shard: replace(done, ticked_at=now) for shard, done in after.items()})
+
+
 def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
     """Return whether the queue should deliver the tick again, because runs may be claimed and not sent.
 
@@ -78,7 +90,11 @@ def must_be_redelivered(tick: Tick, counts: Counter[str]) -> bool:
 
 
 def _first_progress(work: Pass, shard: int) -> ShardProgress:
-    return first_progress(shard, work.engine.shards.read().born(shard), bucket_of(work.now))
+    return _born(work.engine, shard, work.now)
+
+
+def _born(engine: Engine, shard: int, now: int) -> ShardProgress:
+    return first_progress(shard, engine.shards.read().born(shard), bucket_of(now))
 
 
 def _do_passes(work: Pass, progress: dict[int, ShardProgress]) -> dict[int, ShardProgress]:
@@ -107,7 +123,7 @@ def _do_passes(work: Pass, progress: dict[int, ShardProgress]) -> dict[int, Shar
             after[shard] = step(work, shard, after[shard], present)
     for shard in shards:
         if is_time_to_look(shard, present) and not work.is_over():
-            _guarded(work, f"aside of shard {shard}", lambda shard=shard: _take_up(work, shard))  # type: ignore[misc]
+            guarded(work, f"aside of shard {shard}", lambda shard=shard: _take_up(work, shard))  # type: ignore[misc]
     return after
 
 
@@ -144,7 +160,7 @@ def _early(work: Pass, shard: int, progress: ShardProgress, present: int) -> Sha
     last = bucket_of(horizon(work.now, work.engine.deployment.lookahead) - 1)
     early = max(min(progress.early, present + CLAIMED_AHEAD), last)
     for bucket in range(early + 1, present + CLAIMED_AHEAD + 1):
-        if work.out_of_time() or not _guarded(work, f"early {bucket}", lambda: _claim_large(work, shard, bucket)):  # noqa: B023
+        if work.out_of_time() or not guarded(work, f"early {bucket}", lambda: _claim_large(work, shard, bucket)):  # noqa: B023
             break
         early = bucket
     return replace(progress, early=early)
@@ -179,17 +195,17 @@ def _visit(work: Pass, kind: SlotKind, shard: int, buckets: Iterable[int]) -> li
     When time runs out, the first bucket that was not visited is among them.
     """
     left: list[int] = []
-    handle = claim_slot if kind is SlotKind.FIRE else _sweep_slot
+    handle = claim_slot if kind is SlotKind.FIRE else sweep_in_pass
     for bucket in buckets:
         if work.out_of_time():
             return [*left, bucket]
         slot = slot_name(kind, shard, bucket)
-        if not _guarded(work, slot, lambda: handle(work, slot)):  # noqa: B023
+        if not guarded(work, slot, lambda: handle(work, slot)):  # noqa: B023
             left.append(bucket)
     return left
 
 
-def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
+def guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
     """Do one step, and return its answer. A step that raises an error is counted and logged, and others follow."""
     try:
         return step()
@@ -201,7 +217,8 @@ def _guarded(work: Pass, what: str, step: Callable[[], bool]) -> bool:
         return False
 
 
-def _sweep_slot(work: Pass, slot: str) -> bool:
+def sweep_in_pass(work: Pass, slot: str) -> bool:
+    """Sweep a watch slot as a part of a tick. Return False if a run or a gate was left in it."""
     swept = sweep_slot(work.engine, slot, work.claim_token, work.deadline, work.queues, work.limits, work.look_until)
     if swept.gates_left:
         work.gates_left.add(slot_shard(slot))
@@ -219,7 +236,7 @@ def _send_claims_again(work: Pass) -> None:
     for slot in (slot_name(SlotKind.WATCH, s, b) for b in range(first, last + 1) for s in tick.shards):
         if work.out_of_time():
             return
-        _guarded(work, slot, lambda: _send_slot_again(work, slot))  # noqa: B023
+        guarded(work, slot, lambda: _send_slot_again(work, slot))  # noqa: B023
 
 
 def _send_slot_again(work: Pass, slot: str) -> bool:

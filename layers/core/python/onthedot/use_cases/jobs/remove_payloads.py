@@ -84,8 +84,10 @@ class _Pass:
 def remove_unused_payloads(engine: Engine, blobs: ListedBlobs, deadline: Deadline) -> Counter[str]:
     """Delete the blobs that the pass before has found unused, and look for others. Return counts. Raise Unavailable."""
     now = engine.clock.now()
-    note = _read_note(blobs)
     counts: Counter[str] = Counter()
+    if not engine.stage.read().is_open:
+        return counts  # an import stores blobs before their jobs
+    note = _read_note(blobs)
     if note.unused and now >= note.found_at + GRACE_MS:
         blobs.delete(note.unused)
         counts["payloads_removed"] = len(note.unused)

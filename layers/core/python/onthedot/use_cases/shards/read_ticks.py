@@ -11,7 +11,10 @@ from onthedot.ports import Engine, KnownTicks
 
 _LOG: Final = logging.getLogger(__name__)
 REMEMBERED_MS: Final = 10_000
-"""A process reads the ticks at most once in this time, however often it is asked, also if the read fails."""
+"""A process reads the ticks at most once in this time, however often it is asked, also if the read fails.
+
+A process that does all ticks itself reads them from its own file, each time that it is asked.
+"""
 
 
 def read_ticks(engine: Engine, *, note_start: bool = False) -> TickReport:
@@ -22,7 +25,7 @@ def read_ticks(engine: Engine, *, note_start: bool = False) -> TickReport:
     """
     now = engine.clock.now()
     known = engine.known_ticks[-1] if engine.known_ticks else None
-    if known is None or not known.at <= now < known.at + REMEMBERED_MS:
+    if known is None or engine.ticking_since is not None or not known.at <= now < known.at + REMEMBERED_MS:
         known = _try_to_read(engine, now, note_start=note_start)
         engine.known_ticks[:] = [known]
     if known.failed:
@@ -45,6 +48,8 @@ def _try_to_read(engine: Engine, now: int, *, note_start: bool) -> KnownTicks:
 
 
 def _read(engine: Engine, now: int, *, note_start: bool) -> KnownTicks:
+    if engine.ticking_since is not None:
+        return _read_own(engine, engine.ticking_since, now)
     history = engine.shards.read()
     if note_start and not history.steps:
         history = _note_start(engine, now)
@@ -52,6 +57,13 @@ def _read(engine: Engine, now: int, *, note_start: bool) -> KnownTicks:
     # The end of the minute: no stage is late within its first three minutes.
     born = {shard: (bucket + 1) * BUCKET_MS for shard in shards if (bucket := history.born(shard)) is not None}
     return KnownTicks(now, engine.tick_times.last_ticks(shards), born)
+
+
+def _read_own(engine: Engine, since: int, now: int) -> KnownTicks:
+    """Read the ticks of this process. Its first one is late when it has not ended some minutes after the start."""
+    shards = range(max(engine.deployment.shards, engine.shards.read().used))
+    ticked = {shard: at for shard, at in engine.tick_times.last_ticks(shards).items() if at >= since}
+    return KnownTicks(now, ticked, dict.fromkeys(shards, since))
 
 
 def _note_start(engine: Engine, now: int) -> ShardHistory:

@@ -13,6 +13,7 @@ from onthedot.domain.workers.pools import Needs, worker_needs
 from onthedot.domain.workers.records import MOST_ASSIGNED, WorkerRecord, WorkerStatus
 from onthedot.ports import Engine, RunMessage
 from onthedot.use_cases.attempts.start_run import definition_of
+from onthedot.use_cases.workers.lease_signals import end_wait
 
 
 class HandOver(Enum):
@@ -51,6 +52,7 @@ class OtherWorkers:
             return HandOver.BUSY
         if not self.engine.registry.assign(least.worker_id, run_id):
             return HandOver.NO_WORKER
+        end_wait(self.engine, least.worker_id)
         told = replace(least, assigned=least.assigned | {run_id})
         self._live = [told if worker is least else worker for worker in self._live or ()]
         return HandOver.ASSIGNED

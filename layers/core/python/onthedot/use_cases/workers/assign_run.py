@@ -17,6 +17,7 @@ from onthedot.ports import Engine, Moved
 from onthedot.use_cases.jobs.read_jobs import read_job
 from onthedot.use_cases.jobs.run_extra import refuse_stopped
 from onthedot.use_cases.workers.able_workers import needs_of_definition
+from onthedot.use_cases.workers.lease_signals import end_wait
 from onthedot.use_cases.workers.worker_registry import see_worker
 
 TRIES: Final = 5
@@ -37,6 +38,7 @@ def assign_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str) -
         if run is not None:
             # An API that dies before this line costs time: the sweep finds the run in its watch slot.
             engine.registry.assign(worker_id, run.run_id)
+            end_wait(engine, worker_id)
             return run
     raise Unavailable(f"{job_id} keeps changing; try again")
 

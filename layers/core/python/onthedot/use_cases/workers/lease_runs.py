@@ -57,9 +57,11 @@ def lease_runs(
     free: Resources | None = None,
     idle: bool = True,
     wait_ms: int = 0,
+    arrived: Sequence[Received] = (),
 ) -> LeasedRuns:
     """Start up to `most` runs for the worker. With `wait_ms`, wait for a first run in the last queue named.
 
+    `arrived` has messages that were received for this worker. They come before those of the queues.
     A queue that fails keeps no runs of the others back. Raise Unavailable when no run was started and all queues fail.
     """
     free = free or worker.resources
@@ -67,6 +69,8 @@ def lease_runs(
     most = min(most, free.concurrency)
     batch = LeaseBatch(engine, worker, most, free, idle, engine.clock.now() + wait_ms + LONGEST_SEARCH_MS)
     _lease_assigned(batch)
+    for received in arrived:
+        _lease(batch, received)
     asked = list(dict.fromkeys(priorities))
     failed: list[Unavailable] = []
     for priority in asked:

@@ -11,14 +11,15 @@ from typing import Final
 
 from onthedot.domain.errors import StaleAttempt, Unavailable
 from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.records import Resources, WorkerStatus
-from onthedot.ports import Answer, Call, Engine
+from onthedot.domain.workers.records import Resources, WorkerRecord
+from onthedot.ports import Answer, Call, Engine, Received
 from onthedot.schema import PRIORITIES
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.call_target import call_for, not_made
-from onthedot.use_cases.workers.lease_batch import LeasedRun
+from onthedot.use_cases.workers.lease_batch import LeasedRun, LeasedRuns
 from onthedot.use_cases.workers.lease_runs import lease_runs
 from onthedot.use_cases.workers.report_run import complete_run
+from onthedot.use_cases.workers.wait_for_runs import lease_or_wait
 from onthedot.use_cases.workers.worker_registry import find_worker
 
 MOST_BYTES: Final = 3 * 1024 * 1024 // 2
@@ -41,6 +42,10 @@ class LeaseRequest:
     """The memory that is free on the worker. None: all that it registered."""
     idle: bool = True
     """No run is running on the worker."""
+    wait_ms: int = 0
+    """How long to wait for a first run, where the engine can wait."""
+    gone: Stop | None = None
+    """Asked when the worker has gone, or must not wait any longer. None: the call must not wait."""
 
 
 @dataclass(slots=True)
@@ -50,26 +55,37 @@ class LeasesForWorker:
     runs: list[tuple[LeasedRun, Call]] = field(default_factory=list)
     alone_waiting: bool = False
     """A run that must be alone found the worker busy."""
+    waited_ms: int = 0
+    """How long the call waited before it started the runs. Their leases count from then."""
 
 
 def lease_to_worker(
     engine: Engine, tenant: str, worker_id: str, request: LeaseRequest, chance: random.Random
 ) -> LeasesForWorker:
     """Lease runs to the worker. A worker that is stopping gets none. Raise WorkerNotFound or Unavailable."""
-    worker = find_worker(engine, tenant, worker_id)
-    if worker.status(engine.clock.now()) in (WorkerStatus.DRAINING, WorkerStatus.STOPPED):
-        return LeasesForWorker()
-    leased = lease_runs(
+
+    def lease_now(worker: WorkerRecord, arrived: Sequence[Received]) -> LeasedRuns:
+        return lease_runs(
+            engine,
+            worker,
+            most=request.most,
+            priorities=request.priorities,
+            free=_free(worker.resources, request),
+            idle=request.idle,
+            arrived=arrived,
+        )
+
+    waited = lease_or_wait(
         engine,
-        worker,
-        most=request.most,
+        lambda: find_worker(engine, tenant, worker_id),
+        lease_now,
         priorities=request.priorities,
-        free=_free(worker.resources, request),
-        idle=request.idle,
+        wait_ms=request.wait_ms,
+        gone=request.gone,
     )
-    leases = LeasesForWorker(alone_waiting=leased.alone_waiting)
+    leases = LeasesForWorker(alone_waiting=waited.leased.alone_waiting, waited_ms=waited.waited_ms)
     room = MOST_BYTES
-    for lease in leased.leases:
+    for lease in waited.leased.leases:
         call = _call(engine, lease, room)
         if isinstance(call, Call):
             room -= len(call.payload)

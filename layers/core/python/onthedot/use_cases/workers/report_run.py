@@ -12,6 +12,7 @@ from onthedot.use_cases.attempts.start_run import definition_of
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.jobs.read_jobs import read_own
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
+from onthedot.use_cases.workers.lease_signals import end_wait
 from onthedot.use_cases.workers.receipts import SealedReceipt
 
 
@@ -68,6 +69,7 @@ def complete_run(
     if (received := _received(run, receipt)) is not None:
         with suppress(Unavailable):  # the message comes again and is dropped, because the attempt is over
             engine.queues.delete(received)
+    end_wait(engine, worker_id)  # the worker has more room than its lease that waits has said
     return current
 
 

@@ -8,6 +8,7 @@ from onthedot.domain.errors import InvalidRequest, Problem, WorkerNotFound
 from onthedot.domain.workers.pools import PoolKind
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord, WorkerStatus
 from onthedot.ports import Engine
+from onthedot.use_cases.workers.lease_signals import end_wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ def beat_worker(engine: Engine, tenant: str | None, worker_id: str, load: Load) 
     worker = engine.registry.beat(worker_id, engine.clock.now(), load)
     if worker is None:
         raise WorkerNotFound(worker_id)
+    if load.stopping or load.stopped:
+        end_wait(engine, worker_id)
     return worker
 
 

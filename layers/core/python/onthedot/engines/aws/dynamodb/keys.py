@@ -1,9 +1,9 @@
 """The keys of every kind of item in the table. No other module builds a key."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from onthedot.domain.ids import event_digest
 from onthedot.schema import PARTITION_KEY, SORT_KEY
 
 JOB_SORT_KEY: Final = "job"
@@ -89,6 +89,11 @@ def shards_key() -> Key:
     return _key(SHARDS_PARTITION, "shards")
 
 
+def stage_key() -> Key:
+    """Return the key of the state of the stage. All parts may read the partition of the number of shards."""
+    return _key(SHARDS_PARTITION, "stage")
+
+
 def worker_key(worker_id: str) -> Key:
     """Return the key of a pull worker. All workers are in one partition, so that one query reads them all."""
     return _key(WORKERS_PARTITION, worker_id)
@@ -111,7 +116,11 @@ def pattern_key(tenant: str, index_key: str, job_id: str, name: str) -> Key:
 
 
 def event_key(tenant: str, event_id: str) -> Key:
-    digest = hashlib.sha256(event_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return key_of_event(tenant, event_digest(event_id))
+
+
+def key_of_event(tenant: str, digest: str) -> Key:
+    """Return the key of a remembered event, from the hash of its id."""
     return _key(f"{EVENT_PREFIX}{len(tenant)}:{tenant}#{digest}", "event")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger(__name__)
 _LIMITS: Final = "limits"
 # Earlier versions stored marks of throttled tenants beside the items that have this prefix.
-_TENANT_PREFIX: Final = "tenant#"
+TENANT_PREFIX: Final = "tenant#"
 
 
 class DynamoLimitsStore:
@@ -33,7 +33,7 @@ class DynamoLimitsStore:
         for item in self._items():
             name = item[SORT_KEY]["S"]
             try:
-                tenants[name.removeprefix(_TENANT_PREFIX)] = registry_codec.limits_of(_text(item) or "")
+                tenants[name.removeprefix(TENANT_PREFIX)] = registry_codec.limits_of(_text(item) or "")
             except registry_codec.DAMAGED as error:
                 # One damaged item must not stop the runs of all tenants.
                 _LOG.error("limits_unreadable", extra={"item": name, "why": repr(error)})
@@ -61,7 +61,7 @@ class DynamoLimitsStore:
                     TableName=self._table,
                     KeyConditionExpression="#pk = :limits AND begins_with(#sk, :tenant)",
                     ExpressionAttributeNames={"#pk": PARTITION_KEY, "#sk": SORT_KEY},
-                    ExpressionAttributeValues={":limits": {"S": LIMITS_PARTITION}, ":tenant": {"S": _TENANT_PREFIX}},
+                    ExpressionAttributeValues={":limits": {"S": LIMITS_PARTITION}, ":tenant": {"S": TENANT_PREFIX}},
                     **start,
                 )
             yield from reply["Items"]
@@ -76,4 +76,4 @@ def _text(item: Mapping[str, Any]) -> str | None:
 
 
 def _key(tenant: str) -> Key:
-    return limits_key(f"{_TENANT_PREFIX}{tenant}")
+    return limits_key(f"{TENANT_PREFIX}{tenant}")

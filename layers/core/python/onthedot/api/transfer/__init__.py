@@ -1,0 +1,1 @@
+"""Transfer: calls by which an admin freezes, exports, imports and releases a stage."""

@@ -1,0 +1,1 @@
+"""Commands that move the data of a stage: export, import, thaw, backup."""

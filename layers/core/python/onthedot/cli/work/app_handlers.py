@@ -1,0 +1,20 @@
+"""Find the handlers of the app that an option names."""
+
+import click
+
+from onthedot.targets.processes.python_process import AppBroken
+
+
+def app_handlers(app: str | None) -> list[str]:
+    """Return the names of the app's handlers. Raise click.ClickException when it cannot be used."""
+    if app is None:
+        return []
+    from onthedot.targets.processes.python_runner import handlers_of  # noqa: PLC0415 - needed with an app only
+
+    try:
+        found = handlers_of(app)
+    except AppBroken as error:
+        raise click.ClickException(str(error)) from error
+    if not found:
+        raise click.ClickException(f'{app} marks no handler; mark one with @job("name")')
+    return found

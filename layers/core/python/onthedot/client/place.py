@@ -1,0 +1,72 @@
+"""Find the API that a client or a command calls: by arguments, by the environment, or the local stack."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from onthedot.client.errors import PlaceError
+
+URL: Final = "ONTHEDOT_URL"
+TOKEN: Final = "ONTHEDOT_TOKEN"  # noqa: S105 - the name of a variable
+HOME: Final = "ONTHEDOT_HOME"
+_FOLDER: Final = ".onthedot"
+_FILE: Final = "local.json"
+
+
+class Place(NamedTuple):
+    """The URL of an API, and a token for it."""
+
+    url: str
+    token: str
+    is_local: bool = False
+    """Whether it is the API of the local stack, or of `onthedot serve` on this machine."""
+
+
+def find_place(url: str | None = None, token: str | None = None) -> Place:
+    """Return the API that the arguments name, else the environment's, else the local stack's. Raise PlaceError."""
+    if named := named_place(url, token):
+        return named
+    file = find_local_file()
+    if file is None:
+        raise PlaceError(f"there is no local stack or server here; give url and token, or set {URL} and {TOKEN}")
+    stack = read_local_file(file)
+    return checked_place(stack.get("api_url") or "", token or stack.get("token"), is_local=True)
+
+
+def named_place(url: str | None, token: str | None) -> Place | None:
+    """Return the API that the arguments or the environment name, or None. Raise PlaceError."""
+    address = url or os.environ.get(URL)
+    return checked_place(address, token or os.environ.get(TOKEN)) if address else None
+
+
+def checked_place(url: str, token: str | None, *, is_local: bool = False) -> Place:
+    """Return the place of an API. Raise PlaceError when no request can be made of the URL or the token."""
+    try:
+        is_url = urlsplit(url).scheme in {"http", "https"} and bool(urlsplit(url).netloc)
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise PlaceError(f"{url!r} is no URL of an API; give one such as https://host/path")
+    if not token:
+        raise PlaceError(f"{url} needs a token; set it as {TOKEN}")
+    if not (token.isascii() and token.isprintable()):
+        raise PlaceError(f"the token for {url} has characters that no token has; set it as {TOKEN}")
+    return Place(url, token, is_local)
+
+
+def find_local_file() -> Path | None:
+    """Return `local.json` in ONTHEDOT_HOME, or in `.onthedot` of this folder or one above it. None: there is none."""
+    here = Path.cwd()
+    chosen = os.environ.get(HOME)
+    homes = [Path(chosen).expanduser()] if chosen else [at / _FOLDER for at in (here, *here.parents)]
+    return next((home / _FILE for home in homes if (home / _FILE).is_file()), None)
+
+
+def read_local_file(file: Path) -> dict[str, Any]:
+    """Return the description of the local stack. Raise PlaceError when it cannot be read."""
+    try:
+        return dict(json.loads(file.read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        raise PlaceError(f"{file} cannot be read; `onthedot serve` and `onthedot up` write it again") from error

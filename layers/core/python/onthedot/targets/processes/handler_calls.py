@@ -1,0 +1,133 @@
+"""Call one handler of an app: the message to it, its call, and its reply. In a process of its own or in this one."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
+
+from onthedot.domain.instants import format_instant
+from onthedot.jobs import Context, Handler, NonRetryable, RetryAfter, handlers
+from onthedot.ports import RESULT_BYTES, Answer, Call
+from onthedot.targets.answers import MAX_RETRY_AFTER_MS
+
+_MAX_ERROR: Final = 2000
+_ANY: Final = (BaseException,)
+OnError = Callable[[BaseException], None]
+"""Gets the error of a handler while it is handled."""
+OnCall = Callable[[Any, Context], None]
+"""Gets the payload and the context just before the handler is called."""
+Await = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def message_for(call: Call, handler: str) -> Mapping[str, Any]:
+    """Return the message that names a handler and has its payload and context. Raise UnicodeDecodeError."""
+    return {
+        "handler": handler,
+        "payload": call.payload.decode("utf-8"),
+        "context": {
+            "job_id": call.job_id,
+            "run_id": call.run_id,
+            "attempt": call.attempt,
+            "idempotency_key": call.run_id,
+            "fire_time": format_instant(call.nominal_at),
+        },
+    }
+
+
+def run_handler(
+    message: Mapping[str, Any],
+    on_error: OnError,
+    caught: tuple[type[BaseException], ...] = _ANY,
+    run: Await = asyncio.run,
+    on_call: OnCall = lambda *_: None,
+) -> Mapping[str, Any]:
+    """Call the handler and return its reply. The errors in `caught` are replies too. `run` awaits a coroutine."""
+    handler = handlers().get(message["handler"])
+    if handler is None:
+        return _failure(f"the app has no handler {message['handler']!r}", "unknown_handler", retryable=False)
+    try:
+        payload = json.loads(message["payload"] or "null")
+    except ValueError as error:
+        return _failure(f"the payload is not JSON: {error}", "bad_payload", retryable=False)
+    context = _context(message["context"])
+    on_call(payload, context)
+    try:
+        value = _call(handler, payload, context, run)
+    except caught as error:
+        on_error(error)
+        return _raised(error)
+    try:
+        # The JSON is ASCII, so it has as many bytes as characters.
+        return {"ok": True, "result": None if value is None else json.dumps(value, allow_nan=False)[:RESULT_BYTES]}
+    except (TypeError, ValueError, RecursionError) as error:
+        return _failure(f"the handler's result is not JSON: {error}", "bad_result", retryable=False)
+
+
+def answer_of(reply: Mapping[str, Any]) -> Answer:
+    """Return the answer that the reply of a handler stands for. A handler's own texts in it stay as they are."""
+    match reply:
+        case {"ok": True, "result": None | str() as result}:
+            return Answer(ok=True, result=result)
+        case {"ok": False, "error": str() as error, "error_class": str() as error_class, "retryable": bool() as again}:
+            wait = reply.get("retry_after_ms")
+            return Answer(
+                ok=False,
+                error=_valid(error),
+                error_class=_valid(error_class),
+                retryable=again,
+                retry_after_ms=min(wait, MAX_RETRY_AFTER_MS) if isinstance(wait, int) else None,
+            )
+        case _:
+            return Answer(
+                ok=False, error="the handler wrote to the worker's socket", error_class="bad_result", retryable=False
+            )
+
+
+def _call(handler: Handler, payload: Any, context: Context, run: Await) -> Any:
+    try:
+        wants_context = _wants_context(handler)
+    except TypeError:  # a callable object that has no hash
+        wants_context = _wants_context.__wrapped__(handler)
+    value = handler(payload, context) if wants_context else handler(payload)
+    return run(value) if inspect.iscoroutine(value) else value
+
+
+# Reading a signature takes longer than everything else here.
+@lru_cache(maxsize=1024)
+def _wants_context(handler: Handler) -> bool:
+    """Return whether the handler's second parameter is required, or is named context."""
+    try:
+        parameters = list(inspect.signature(handler).parameters.values())
+    except (TypeError, ValueError):  # not written in Python
+        return False
+    positional = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    return len(positional) > 1 and (positional[1].default is inspect.Parameter.empty or positional[1].name == "context")
+
+
+def _context(fields: Mapping[str, Any]) -> Context:
+    return Context(**{**fields, "fire_time": datetime.fromisoformat(fields["fire_time"])})
+
+
+def _raised(error: BaseException) -> Mapping[str, Any]:
+    name = type(error).__name__
+    failure = _failure(_text(error) or name, name, retryable=not isinstance(error, NonRetryable))
+    return {**failure, "retry_after_ms": int(error.seconds * 1000)} if isinstance(error, RetryAfter) else failure
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the error's own __str__ may fail
+        return ""
+
+
+def _failure(error: str, error_class: str, *, retryable: bool) -> Mapping[str, Any]:
+    return {"ok": False, "error": error[:_MAX_ERROR], "error_class": error_class[:100], "retryable": retryable}
+
+
+def _valid(text: str) -> str:
+    """Replace halves of characters, which JSON allows and UTF-8 cannot store."""
+    return text.encode("utf-8", errors="replace").decode("utf-8")

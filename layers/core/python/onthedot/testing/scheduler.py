@@ -1,0 +1,184 @@
+"""Play the tick, the queues and the worker of one process in virtual time.
+
+The clock jumps from one moment at which something is due to the next, so that an idle month costs nothing. Everything
+that is due happens at its exact time, in order, in the calling thread.
+"""
+
+import gc
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from onthedot.clock import VirtualClock
+from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
+from onthedot.ports import Deadline, Engine, Performer, Received, RunQueues
+from onthedot.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.stopping import Stop
+from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
+from onthedot.use_cases.attempts.start_run import Done, Verdict
+from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
+from onthedot.use_cases.dispatch.send_runs import message_for
+
+TICK_MS: Final = 80_000
+BATCH: Final = 10
+VISIBILITY_MS: Final = 960_000
+"""A message whose worker died is delivered again after this time, as by the queues of push pools."""
+_NEVER_MS: Final = 2**61
+_COLLECT_AFTER: Final = 100_000
+"""New objects after which Python looks for garbage."""
+WORKER: Final = "test-worker"
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let Python look for garbage in cycles less often: a long simulation keeps most of the objects that it makes."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], _COLLECT_AFTER) if before[0] else 0, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+class NoLeases:
+    """A lease keeper that does nothing: attempts take no virtual time."""
+
+    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:  # noqa: ARG002
+        return nullcontext()
+
+
+@dataclass(frozen=True, slots=True)
+class TickedNow:
+    """The `TickTimes` of a process that always ticks in time."""
+
+    clock: VirtualClock
+
+    def last_ticks(self, shards: Sequence[int]) -> Mapping[int, int]:
+        now = self.clock.now()
+        return dict.fromkeys(shards, now)
+
+
+class Outlook(Protocol):
+    """The slots that have entries."""
+
+    def first_buckets(self) -> tuple[int, int]: ...
+
+    def slots_until(self, kind: SlotKind, bucket: int) -> Sequence[str]: ...
+
+
+class TimedQueues(RunQueues, Protocol):
+    """Run queues that say when their next messages come."""
+
+    def next_at(self, pool: str) -> int | None: ...
+
+
+class WorkerDied(BaseException):
+    """The simulated death of the worker. No code of the scheduler may catch it, so it is no Exception."""
+
+
+class SlotsFailed(AssertionError):
+    """A tick could not handle records. The log has the cause."""
+
+
+@dataclass(slots=True)
+class VirtualScheduler:
+    """A scheduler in virtual time: its tick, its queues and its only worker."""
+
+    clock: VirtualClock
+    engine: Engine
+    queues: TimedQueues
+    outlook: Outlook
+    performer: Performer
+    last_tick: int = -1
+    """The bucket of the last tick. There is at most one tick in a minute."""
+    is_at_work: bool = False
+    before_start: Callable[[Received], None] = lambda _: None
+    """Called with each message before its run starts. It may raise WorkerDied."""
+    _executor: RunExecutor = field(init=False)
+    _first: tuple[int, int] = (0, 0)
+    """The buckets of the first slots, as they were when the present moment was chosen."""
+    _again: list[Received] = field(default_factory=list)
+    """Messages to deliver a second time, after the present attempt."""
+
+    def __post_init__(self) -> None:
+        self.engine = replace(self.engine, queues=self.queues, tick_times=TickedNow(self.clock))
+        chance = random.Random(1)  # noqa: S311 (jitter that is the same in every test)
+        self._executor = RunExecutor(self.engine, self.performer, NoLeases(), WORKER, chance)
+
+    def let_pass(self, until: int) -> None:
+        """Move the clock to this instant, and do everything that is due on the way."""
+        if self.is_at_work:
+            raise RuntimeError("a handler cannot move the clock; move it in the test")
+        self.is_at_work = True
+        try:
+            with _rare_collections():
+                while (moment := self.next_moment()) is not None and moment <= until:
+                    self.clock.sleep_until(moment)
+                    self._do_due()
+            self.clock.sleep_until(until)
+        finally:
+            self.is_at_work = False
+
+    def deliver_twice(self, run_id: str) -> None:
+        """Deliver the message of a running attempt again: now, and as soon as the attempt has ended."""
+        run = self.engine.store.get(run_id)
+        assert run is not None, f"{run_id} runs, so it is stored"
+        again = Received(message_for(run), receipt="again", receive_count=2)
+        execute_run(self._executor, again)
+        self._again.append(again)
+
+    def next_moment(self) -> int | None:
+        """Return when something is due next: a message, or a minute with entries in its slots. None: nothing is."""
+        message_at = self._next_message()
+        self._first = self.outlook.first_buckets()
+        tick_at = max(min(self._first), self.last_tick + 1) * BUCKET_MS
+        moment = min(message_at, tick_at)
+        return max(moment, self.clock.now()) if moment < _NEVER_MS else None
+
+    def _do_due(self) -> None:
+        present = bucket_of(self.clock.now())
+        if self.last_tick < present:
+            self._tick(present)
+        while self._next_message() <= self.clock.now():
+            for priority in PRIORITIES:
+                for received in self.queues.receive(DEFAULT_POOL, priority, BATCH, visibility_ms=VISIBILITY_MS):
+                    self._work(received)
+
+    def _next_message(self) -> int:
+        at = self.queues.next_at(DEFAULT_POOL)
+        return _NEVER_MS if at is None else at
+
+    def _tick(self, present: int) -> None:
+        fire, watch = self._first
+        self.last_tick = present
+        if fire > present and watch > present:
+            return
+        slots = (self._slots(SlotKind.FIRE, fire, present), self._slots(SlotKind.WATCH, watch, present))
+        counts = dispatch_slots(self.engine, *slots, Deadline.after(self.clock.now(), TICK_MS))
+        if counts["slot_failed"]:
+            raise SlotsFailed(f"a tick could not handle {counts['slot_failed']} slots; the log has the cause")
+
+    def _slots(self, kind: SlotKind, first: int, present: int) -> Sequence[str]:
+        """Return the slots that are due. Usually there is one at most, and it need not be looked up."""
+        if first > present:
+            return ()
+        return [slot_name(kind, 0, first)] if first == present else self.outlook.slots_until(kind, present)
+
+    def _work(self, received: Received) -> None:
+        """Execute one message. A worker that dies leaves its message in the queue."""
+        try:
+            self.before_start(received)
+            self._settle(received, execute_run(self._executor, received))
+            while self._again:
+                execute_run(self._executor, self._again.pop())
+        except WorkerDied:
+            self._again.clear()
+
+    def _settle(self, received: Received, verdict: Verdict) -> None:
+        if isinstance(verdict, Done):
+            self.queues.delete(received)
+        else:
+            self.queues.hide(received, max(verdict.after_ms, 1))

@@ -1,0 +1,172 @@
+"""The targets of a test: handlers run in this process, and HTTP calls are captured instead of sent."""
+
+import asyncio
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from onthedot.clock import VirtualClock
+from onthedot.domain.targets.types import HttpTarget, PythonTarget
+from onthedot.jobs import Context
+from onthedot.ports import Answer, Call, Performer
+from onthedot.targets.http.reply import Reply, judge
+from onthedot.targets.http.request import request_for
+from onthedot.targets.processes.handler_calls import answer_of, message_for, run_handler
+
+_CAUGHT: Final = (Exception, SystemExit)
+"""The errors of a handler that fail its attempt. KeyboardInterrupt, and the outcomes of pytest, end the test."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """A request that an HTTP target would have got."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    at: datetime
+    """The virtual time of the call."""
+    job_id: str
+    execution_id: str
+    attempt: int
+
+    def json(self) -> Any:
+        """Return the body as JSON values."""
+        return json.loads(self.body)
+
+
+@dataclass(slots=True)
+class HandlerCall:
+    """A call of a handler."""
+
+    handler: str
+    payload: Any
+    context: Context
+    at: datetime
+    """The virtual time of the call."""
+    error: BaseException | None = None
+    """The error that the handler raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReply:
+    """A reply of an HTTP target, as a test gives it."""
+
+    status: int = 200
+    body: bytes | str | Any = b""
+    """Bytes or text as they are, any other value as JSON."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Scripted = int | HttpReply | Exception | Callable[[HttpCall], "int | HttpReply | Exception"]
+"""A status, a whole reply, an error of the connection, or a function that returns one of these."""
+
+
+@dataclass(slots=True)
+class CapturedTargets(Performer):
+    """A performer that calls handlers, and records HTTP calls and answers them as scripted, or else with 200."""
+
+    clock: VirtualClock
+    workflows: Performer
+    calls: list[HttpCall] = field(default_factory=list)
+    handled: list[HandlerCall] = field(default_factory=list)
+    next_replies: deque[Scripted] = field(default_factory=deque)
+    rules: list[tuple[str, Scripted]] = field(default_factory=list)
+    """Prefixes of URLs and their replies. The latest rule that fits counts."""
+
+    def perform(self, call: Call) -> Answer:
+        target = call.definition.target
+        if isinstance(target, PythonTarget):
+            return self._handle(call, target.handler)
+        if isinstance(target, HttpTarget):
+            return self._call(call, target)
+        return self.workflows.perform(call)
+
+    def _handle(self, call: Call, handler: str) -> Answer:
+        made: list[HandlerCall] = []
+        errors: list[BaseException] = []
+
+        def note(payload: Any, context: Context) -> None:
+            made.append(HandlerCall(handler, payload, context, self._now()))
+            self.handled.append(made[0])
+
+        answer = answer_of(run_handler(message_for(call, handler), errors.append, _CAUGHT, _run, note))
+        if errors:
+            made[0].error = errors[0]
+        return answer
+
+    def _call(self, call: Call, target: HttpTarget) -> Answer:
+        request = request_for(call)
+        made = HttpCall(
+            request.method,
+            target.url,
+            dict(request.fields),
+            request.body or b"",
+            self._now(),
+            call.job_id,
+            call.run_id,
+            call.attempt,
+        )
+        self.calls.append(made)
+        return _judged(self._reply_to(made), self.clock.now())
+
+    def _reply_to(self, made: HttpCall) -> int | HttpReply | Exception:
+        scripted: Scripted = 200
+        if self.next_replies:
+            scripted = self.next_replies.popleft()
+        else:
+            scripted = next((one for prefix, one in reversed(self.rules) if made.url.startswith(prefix)), 200)
+        return scripted(made) if callable(scripted) else scripted
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock.now() / 1000, UTC)
+
+
+def _judged(reply: int | HttpReply | Exception, now: int) -> Answer:
+    """Return the answer that a reply means, by the rules for real replies."""
+    if isinstance(reply, TimeoutError):
+        return Answer(ok=False, error="timed out while reading the answer", error_class="timeout")
+    if isinstance(reply, Exception):
+        return Answer(ok=False, error=f"failed while connecting: {reply}", error_class="connection")
+    if isinstance(reply, int):
+        reply = HttpReply(reply)
+    headers = {name.lower(): value for name, value in reply.headers.items()}
+    return judge(Reply(reply.status, _bytes(reply.body), retry_after=headers.get("retry-after", "")), now)
+
+
+def _bytes(body: Any) -> bytes:
+    if isinstance(body, bytes):
+        return body
+    return (body if isinstance(body, str) else json.dumps(body)).encode()
+
+
+def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Await a handler's coroutine. A test that has an event loop itself cannot start another one in its thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    return _run_in_thread(coroutine)
+
+
+def _run_in_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    values: list[Any] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            values.append(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="onthedot-handler")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return values[0]

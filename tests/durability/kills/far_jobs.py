@@ -1,0 +1,39 @@
+"""Jobs that an earlier process accepted minutes ago. They wait in fire slots, where a tick finds them."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from onthedot.api.core.http import Request
+from onthedot.api.core.router import handle
+from onthedot.clock import SystemClock, VirtualClock
+from onthedot.domain.instants import format_instant
+from onthedot.domain.targets.allow_list import AllowList
+from onthedot.serve.server import LOCAL_USER
+from onthedot.wiring.embedded import embedded, owned_database, server_deployment
+from tests.durability.kills.clients import Acknowledged
+
+AGO_MS: Final = 600_000
+
+
+def accept_far_jobs(path: Path, url: str, numbers: Sequence[int], seconds: float) -> list[Acknowledged]:
+    """Accept jobs by the API at a time ten minutes ago. They are due within the next so many seconds."""
+    now, chance = SystemClock().now(), random.Random(7)
+    with owned_database(path) as database:
+        clock = VirtualClock(now - AGO_MS)
+        parts = embedded(database, clock, server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024))
+
+        def accept(number: int) -> Acknowledged:
+            fire_at = now + round(chance.uniform(2, max(seconds, 3)) * 1000)
+            body = {"callback_url": f"{url}/{number}", "at": format_instant(fire_at), "retry": {"max_retries": 10}}
+            request = Request("POST", "/v1/jobs", body=json.dumps(body).encode(), principal=LOCAL_USER)
+            response = handle(parts.engine, request)
+            assert response.status == 202, response.body
+            assert response.body["status"] == "PENDING", "this job is near"
+            return Acknowledged(number, response.body["job_id"], fire_at, now)
+
+        accepted = parts.writer.run(lambda: [accept(number) for number in numbers])
+        parts.writer.close()
+    return accepted

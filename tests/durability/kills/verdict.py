@@ -1,0 +1,81 @@
+"""Check calls and file after the kills: each acknowledged job ran, none early, and twice only around a kill."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from onthedot.clock import SystemClock
+from onthedot.domain.runs.records import Record, Status
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.ports import Deadline
+from tests.durability.kills.clients import Acknowledged
+from tests.durability.kills.listener import NotedCall
+
+NOTED_LATE_MS: Final = 500
+"""The target of a busy machine may read a call so long after the server sent it, and after the server was killed."""
+
+
+@dataclass
+class Verdict:
+    """The findings about one load with kills."""
+
+    faults: list[str] = field(default_factory=list)
+    duplicates: int = 0
+    lateness_ms: list[int] = field(default_factory=list)
+
+    def judge_calls(self, jobs: Sequence[Acknowledged], calls: Mapping[int, list[NotedCall]], kills: list[int]) -> None:
+        """Compare the calls of the target with the acknowledged jobs. `kills` has the time of each kill, in order."""
+        for job in jobs:
+            noted = sorted(calls.get(job.number, []), key=lambda call: call.at)
+            if not noted:
+                self.faults.append(f"lost: {job}")
+                continue
+            if noted[0].at < job.fire_at:
+                self.faults.append(f"early by {job.fire_at - noted[0].at} ms: {job}")
+            if {call.key for call in noted} != {job.job_id}:
+                self.faults.append(f"other idempotency keys {noted}: {job}")
+            self._judge_repeats(job, noted, kills)
+            self.lateness_ms.append(noted[0].at - max(job.fire_at, job.acknowledged_at))
+
+    def _judge_repeats(self, job: Acknowledged, noted: list[NotedCall], kills: list[int]) -> None:
+        for one, other in pairwise(noted):
+            self.duplicates += 1
+            following = bisect_left(kills, one.at - NOTED_LATE_MS)
+            if following == len(kills) or kills[following] > other.at:
+                self.faults.append(f"twice without a kill, at {one.at} and {other.at}: {job}")
+
+    def judge_file(self, path: Path, jobs: Sequence[Acknowledged], calls: Mapping[int, list[NotedCall]]) -> None:
+        """Open the file, and compare its records with the acknowledged jobs and with their calls."""
+        clock = SystemClock()
+        with Database(path) as database:
+            with database.reading() as connection:
+                (integrity,) = connection.execute("PRAGMA integrity_check").fetchone()
+            if integrity != "ok":
+                self.faults.append(f"integrity_check: {integrity}")
+            ids = [job.job_id for job in jobs]
+            if len(set(ids)) != len(ids):
+                self.faults.append("two jobs have one id")
+            found = SqliteRunStore(database, clock).get_many(ids, Deadline.after(clock.now(), 60_000)).found
+        for job in jobs:
+            fault = fault_of(job, found.get(job.job_id), len(calls.get(job.number, [])))
+            self.faults += [] if fault is None else [fault]
+
+
+def fault_of(job: Acknowledged, run: Record | None, calls: int) -> str | None:
+    """Return the fault of a record, or None. A call is repeated only after an attempt that died with its process."""
+    if run is None:
+        return f"not stored: {job}"
+    if run.status is not Status.SUCCEEDED or run.slot is not None:
+        return f"{run.status} in slot {run.slot} (attempt {run.attempt}, {run.losses} lost, {run.reason}): {job}"
+    if run.started_at is not None and run.started_at < job.fire_at:
+        return f"started {job.fire_at - run.started_at} ms early: {job}"
+    outcomes = [attempt.outcome for attempt in run.attempts]
+    processes = {attempt.worker for attempt in run.attempts}
+    is_right = outcomes == ["lost"] * run.losses + ["succeeded"] and len(processes) == len(outcomes)
+    if not (is_right and calls <= len(outcomes)):
+        return f"{calls} calls, but the attempts {[(x.outcome, x.worker) for x in run.attempts]}: {job}"
+    return None

@@ -1,0 +1,132 @@
+"""The commands of the command line against a server, found by its `local.json`."""
+
+import json
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from onthedot.cli.main import main
+from tests.e2e.homes import Api
+from tests.served import ONTHEDOT, ServerProcess, clean_environment
+
+
+def invoke(home: Path, *arguments: str) -> Any:
+    """Run a command in this process, which knows nothing but the home."""
+    environment = {"ONTHEDOT_HOME": str(home), "ONTHEDOT_URL": "", "ONTHEDOT_TOKEN": ""}
+    return CliRunner().invoke(main, list(arguments), env=environment)
+
+
+def told(home: Path, *arguments: str) -> list[Any]:
+    done = invoke(home, *arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def api_of(server: ServerProcess) -> Api:
+    return Api(server.url, server.token, 0.02)
+
+
+def test_tokens_are_made_listed_and_revoked_within_seconds(shared: ServerProcess) -> None:
+    arguments = ("tokens", "create", "--tenant", "shop", "--role", "operator", "--name", "till")
+    [made] = told(shared.home, *arguments)
+    assert set(made) == {"token", "id", "tenant", "role", "name", "expires_at"}
+    api = Api(shared.url, made["token"])
+    assert api.call("GET", "/v1/jobs/job_x")[0] == 404
+    assert made["id"] in [one["id"] for one in told(shared.home, "tokens", "list", "--tenant", "shop")]
+    assert told(shared.home, "tokens", "revoke", made["id"]) == [{"deleted": True}]
+    began = time.monotonic()
+    while api.call("GET", "/v1/jobs/job_x")[0] != 401:
+        assert time.monotonic() - began < 15, "it is still accepted"
+        time.sleep(0.1)
+
+
+def test_limits_of_a_tenant_are_set_shown_and_cleared(shared: ServerProcess) -> None:
+    [made] = told(shared.home, "limits", "set", "limited", "--in-flight", "2", "--per-second", "3")
+    assert (made["in_flight"], made["per_second"]) == (2, 3)
+    assert "limited" in json.dumps(told(shared.home, "limits", "list"))
+    assert invoke(shared.home, "limits", "clear", "limited").exit_code == 0
+
+
+def test_gates_are_set_shown_paused_resumed_and_deleted(shared: ServerProcess) -> None:
+    [made] = told(shared.home, "gates", "set", "stripe", "--in-flight", "5")
+    assert made["in_flight"] == 5
+    assert told(shared.home, "gates", "pause", "stripe")[0]["paused"] is True
+    assert told(shared.home, "gates", "resume", "stripe")[0]["paused"] is False
+    assert [one["name"] for one in told(shared.home, "gates", "list")] == ["stripe"]
+    assert invoke(shared.home, "gates", "delete", "stripe").exit_code == 0
+    assert invoke(shared.home, "gates", "show", "stripe").exit_code == 4
+
+
+def test_a_job_is_got_explained_and_previewed(shared: ServerProcess) -> None:
+    job = api_of(shared).submit(callback_url="http://127.0.0.1:9/", delay=3_600, name="later")
+    [found] = told(shared.home, "get", job["job_id"])
+    assert found["name"] == "later"
+    [explained] = told(shared.home, "explain", job["job_id"])
+    assert explained["reasons"]
+    assert len(told(shared.home, "preview", "0 9 * * mon-fri")) >= 1
+    assert invoke(shared.home, "get", "job_nobody").exit_code == 4
+
+
+def test_a_listener_shows_the_calls_of_a_server(shared: ServerProcess) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    listen = subprocess.Popen(
+        [ONTHEDOT, "listen", "--port", str(port)],
+        env=clean_environment(shared.home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        _wait_for_port(port)
+        api = api_of(shared)
+        job = api.submit(callback_url=f"http://127.0.0.1:{port}/heard", payload={"n": 1})
+        api.wait_for(job["job_id"], "SUCCEEDED")
+    finally:
+        listen.terminate()
+        said, _ = listen.communicate(timeout=10)
+    assert job["job_id"] in said
+
+
+def _wait_for_port(port: int) -> None:
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        else:
+            return
+
+
+@pytest.mark.parametrize(
+    "arguments", [("audit",), ("worker", "--direct"), ("tokens", "list", "--stage", "local"), ("shards",)]
+)
+def test_a_command_that_needs_aws_says_that_a_server_has_none(
+    shared: ServerProcess, arguments: tuple[str, ...]
+) -> None:
+    done = invoke(shared.home, *arguments)
+    assert done.exit_code != 0
+    assert "`onthedot serve` runs here, without AWS" in done.stderr, done.output
+    assert isinstance(done.exception, SystemExit)
+
+
+def test_without_a_server_a_command_names_both_ways_to_start_one(tmp_path: Path) -> None:
+    done = invoke(tmp_path, "get", "job_x")
+    assert (done.exit_code != 0, "`onthedot serve` or `onthedot up`" in done.stderr) == (True, True)
+
+
+def test_a_server_that_has_ended_is_named_with_the_way_to_start_it(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    (tmp_path / "local.json").write_text(json.dumps({"api_url": url, "token": "a-token-of-a-server"}))
+    for arguments in (("get", "job_x"), ("gates", "list")):
+        done = invoke(tmp_path, *arguments)
+        assert done.exit_code != 0
+        assert "`onthedot serve` or `onthedot up` starts one" in done.stderr

@@ -1,0 +1,107 @@
+"""Connections by themselves: too many, too slow, and without a request."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+
+from onthedot.serve import http_server
+from onthedot.serve.http_server import HttpServer, listen
+
+HEAD_SECONDS = 0.3
+
+
+class InThread(HttpServer):
+    """A server that gets no signals."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def fine(_: Any, __: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(http_server, "HEAD_SECONDS", HEAD_SECONDS)
+    monkeypatch.setattr(http_server, "TICK_SECONDS", 0.05)
+    listener = listen("127.0.0.1", 0)
+    ready = threading.Event()
+    server = InThread(fine, ready.set, lambda: None)
+    thread = threading.Thread(target=server.serve_on, args=(listener,))
+    thread.start()
+    assert ready.wait(10)
+    yield listener.getsockname()[1]
+    server.should_exit = True
+    thread.join(10)
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=10)
+
+
+def status(connection: socket.socket, request: bytes = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n") -> int:
+    """The status of the answer. An error has the form of the API."""
+    connection.sendall(request)
+    return answered(connection)
+
+
+def answered(connection: socket.socket) -> int:
+    head, _, body = connection.recv(4096).partition(b"\r\n\r\n")
+    found = int(head[9:12])
+    assert found == 200 or set(json.loads(body)["error"]) == {"code", "message", "details"}
+    return found
+
+
+def test_connections_above_the_limit_are_refused_and_the_others_go_on(port: int) -> None:
+    with ExitStack() as open_ones:
+        kept = [open_ones.enter_context(connect(port)) for _ in range(5)]
+        assert [status(one) for one in kept] == [200] * 5
+        with connect(port) as refused:
+            assert answered(refused) == 503, "it need not send anything"
+            assert refused.recv(1) == b"", "and is closed"
+        assert [status(one) for one in kept] == [200] * 5
+    with connect(port) as again:
+        assert status(again) == 200
+
+
+def test_a_connection_without_a_request_is_closed(port: int) -> None:
+    with connect(port) as silent:
+        assert answered(silent) == 408
+        assert silent.recv(1) == b""
+
+
+def test_a_head_that_comes_too_slowly_is_refused_also_behind_another_request(port: int) -> None:
+    with connect(port) as slow:
+        assert status(slow) == 200
+        assert status(slow, b"GET / HT") == 408
+
+
+def test_a_connection_that_is_kept_alive_may_be_idle_for_longer(port: int) -> None:
+    with connect(port) as kept:
+        assert status(kept) == 200
+        time.sleep(2 * HEAD_SECONDS)
+        assert status(kept) == 200
+
+
+def test_bytes_that_are_no_request_are_refused_in_the_form_of_the_api(port: int) -> None:
+    for nonsense in (b"nonsense\r\n\r\n", b"GET /\xff HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02"):
+        with connect(port) as connection:
+            assert status(connection, nonsense) == 400
+
+
+def test_a_head_that_is_too_large_is_refused_in_the_form_of_the_api(port: int) -> None:
+    with connect(port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n")
+        for _ in range(http_server.MOST_HEAD // 1000 + 2):
+            connection.sendall(b"x: " + b"y" * 995 + b"\r\n")
+        assert answered(connection) == 431

@@ -1,0 +1,68 @@
+"""Health of a server: its own ticks count, and those of the process before it do not."""
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from onthedot.api.core.http import Request
+from onthedot.api.core.router import handle
+from onthedot.clock import VirtualClock
+from onthedot.domain.targets.allow_list import AllowList
+from onthedot.serve.ticks import Ticks
+from onthedot.wiring.embedded import Embedded, embedded, owned_database, server_deployment
+from tests.e2e.homes import Api
+from tests.served import a_server
+
+MINUTE = 60
+NOW = 1_900_000_000_000
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock(NOW)
+
+
+def health(parts: Embedded) -> tuple[int, str]:
+    answer = handle(parts.engine, Request("GET", "/v1/health"))
+    return answer.status, answer.body["status"]
+
+
+def test_health_is_starting_ok_late_and_starting_again_after_a_restart(tmp_path: Path, clock: VirtualClock) -> None:
+    file = tmp_path / "onthedot.db"
+    deployment = server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024)
+    for _ in range(2):
+        with owned_database(file) as database:
+            parts = embedded(database, clock, deployment)
+            assert health(parts) == (200, "starting")
+            clock.advance(2 * MINUTE)
+            assert health(parts) == (200, "starting")
+            clock.advance(2 * MINUTE)
+            assert health(parts) == (503, "late"), "the first tick has not come"
+            assert Ticks(parts)._turn()
+            assert health(parts) == (200, "ok")
+            clock.advance(4 * MINUTE)
+            assert health(parts) == (503, "late"), "the tick thread hangs"
+            assert Ticks(parts)._turn()
+            assert health(parts) == (200, "ok")
+            parts.writer.close()
+        clock.advance(60 * MINUTE)
+
+
+def test_the_first_tick_of_a_server_comes_at_once(tmp_path: Path) -> None:
+    with a_server(tmp_path) as first:
+        Api(first.url, first.token).submit(callback_url="http://127.0.0.1:9/", delay=3_600)
+        first.kill()
+        with closing(sqlite3.connect(first.data)) as connection, connection:
+            connection.execute("UPDATE shard_progress SET done = json_set(done, '$.ticked_at', 1)")
+    with a_server(tmp_path) as again:
+        api = Api(again.url, None)
+        answers: list[tuple[int, str]] = []
+        deadline = time.monotonic() + 10
+        while not answers or answers[-1] != (200, "ok"):
+            status, body = api.call("GET", "/v1/health")
+            answers.append((status, body["status"]))
+            assert time.monotonic() < deadline, answers
+    assert set(answers) <= {(200, "starting"), (200, "ok")}

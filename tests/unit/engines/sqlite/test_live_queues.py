@@ -1,0 +1,158 @@
+"""The queues of a server beyond the contract: receipts, transactions, and clocks that are set."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from onthedot.clock import VirtualClock
+from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.records import Priority
+from onthedot.engines.sqlite import live_queues
+from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.live_queues import LiveQueues
+from onthedot.ports import Deadline, Received
+from onthedot.schema import DEFAULT_POOL
+from tests.contract.kits.kit import a_message
+from tests.unit.engines.sqlite.kit import a_desk
+
+MEDIUM = Priority.MEDIUM
+
+
+class SettableClock(VirtualClock):
+    """A clock that is set back, too."""
+
+    def set(self, instant: int) -> None:
+        self._now = instant
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock()
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with Database() as made:
+        yield made
+
+
+@pytest.fixture
+def queues(database: Database, clock: SettableClock) -> LiveQueues:
+    return LiveQueues(database, clock)
+
+
+def send(queues: LiveQueues, clock: VirtualClock, due_in: float = 0.0, run_id: str = "job_a") -> None:
+    queues.send([a_message(clock, due_in, run_id)], Deadline.after(clock.now(), 1000))
+
+
+def receive(queues: LiveQueues, visibility_ms: int = 30_000) -> list[Received]:
+    return list(queues.receive(DEFAULT_POOL, MEDIUM, 10, visibility_ms=visibility_ms))
+
+
+def test_no_receipt_is_used_twice(queues: LiveQueues, clock: SettableClock) -> None:
+    """A receipt of a message that is gone must not fit a later one."""
+    receipts = []
+    for _ in range(100):
+        send(queues, clock)
+        (received,) = receive(queues)
+        queues.delete(received)
+        assert receive(queues) == []
+        clock.advance(31)
+        receipts.append(received.receipt)
+
+    assert len(set(receipts)) == 100
+
+
+def test_a_message_of_a_transaction_arrives_when_that_is_on_disk(tmp_path: Path) -> None:
+    clock = VirtualClock()
+    with a_desk(tmp_path) as desk:
+        queues = LiveQueues(desk.database, clock)
+
+        def send_and_look() -> list[Received]:
+            send(queues, clock)
+            return receive(queues)
+
+        assert desk.writer.run(send_and_look) == []
+        assert len(receive(queues)) == 1
+
+
+def test_a_message_of_a_transaction_that_fails_never_arrives(tmp_path: Path) -> None:
+    clock = VirtualClock()
+    with a_desk(tmp_path) as desk:
+        queues = LiveQueues(desk.database, clock)
+        with desk.held_up():
+            sent = desk.submit(lambda: send(queues, clock))
+            desk.submit(lambda: setattr(desk.connection, "failing", "COMMIT"))
+
+        with pytest.raises(Unavailable):
+            sent.result(10)
+        assert receive(queues) == []
+
+
+def test_a_clock_that_is_set_back_brings_no_message_early_and_loses_none(
+    queues: LiveQueues, clock: SettableClock
+) -> None:
+    noon = clock.now()
+    send(queues, clock, due_in=60)
+    clock.set(noon - 3_600_000)
+    assert receive(queues) == []
+    clock.set(noon + 59_999)
+    assert receive(queues) == []
+    clock.set(noon + 60_000)
+    assert len(receive(queues)) == 1
+
+
+def test_a_clock_that_is_set_ahead_makes_messages_due(queues: LiveQueues, clock: SettableClock) -> None:
+    send(queues, clock, due_in=1800)
+    clock.set(clock.now() + 3_600_000)
+    assert len(receive(queues)) == 1
+
+
+def test_a_receiver_looks_at_the_clock_now_and_then(
+    queues: LiveQueues, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for a run in half an hour when the clock is set ahead. No message wakes it."""
+    monkeypatch.setattr(live_queues, "LONGEST_PAUSE_MS", 10)
+    send(queues, clock, due_in=1800)
+    found: list[bool] = []
+    waiting = threading.Thread(target=lambda: found.append(queues.wait(DEFAULT_POOL, clock.now() + 3_600_000)))
+    waiting.start()
+    clock.set(clock.now() + 3_600_000 - 1)
+    waiting.join(10)
+
+    assert found == [True]
+
+
+def test_waiting_ends_when_it_is_over(queues: LiveQueues, clock: SettableClock) -> None:
+    over = threading.Event()
+    found: list[bool] = []
+    waiting = threading.Thread(target=lambda: found.append(queues.wait(DEFAULT_POOL, clock.now() + 10**9, over.is_set)))
+    waiting.start()
+    over.set()
+    queues.wake()
+    waiting.join(10)
+
+    assert found == [False]
+
+
+def test_a_message_wakes_a_receiver_that_waits(queues: LiveQueues, clock: SettableClock) -> None:
+    found: list[bool] = []
+    waiting = threading.Thread(target=lambda: found.append(queues.wait(DEFAULT_POOL, clock.now() + 10**9)))
+    waiting.start()
+    send(queues, clock)
+    waiting.join(10)
+
+    assert found == [True]
+
+
+def test_ten_thousand_messages_leave_nothing_behind(queues: LiveQueues, clock: SettableClock) -> None:
+    for _ in range(1000):
+        queues.send([a_message(clock, run_id=f"job_{n}") for n in range(10)], Deadline.after(clock.now(), 1000))
+        for received in receive(queues):
+            queues.delete(received)
+    clock.advance(31)
+    assert receive(queues) == []
+    (queue,) = queues._queues.values()
+    assert (queue.heap, queue.hidden) == ([], {})

@@ -1,0 +1,62 @@
+"""The timer of a server when the clock is set."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from onthedot.clock import VirtualClock
+from onthedot.domain.targets.allow_list import AllowList
+from onthedot.engines.sqlite.database import Database
+from onthedot.serve import ticks
+from onthedot.serve.ticks import Ticks
+from onthedot.wiring.embedded import Embedded, embedded, server_deployment
+
+MINUTE = 60_000
+
+
+class SettableClock(VirtualClock):
+    def set_by(self, milliseconds: int) -> None:
+        self._now += milliseconds
+
+
+@pytest.fixture
+def parts() -> Iterator[Embedded]:
+    with Database() as database:
+        deployment = server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024)
+        made = embedded(database, SettableClock(), deployment)
+        yield made
+        made.writer.close()
+
+
+def a_wait(parts: Embedded, monkeypatch: pytest.MonkeyPatch) -> tuple[Ticks, threading.Thread]:
+    """Wait for the next minute in a thread that looks at the clock often."""
+    monkeypatch.setattr(ticks, "LONGEST_PAUSE_MS", 5)
+    timer = Ticks(parts)
+    next_minute = parts.engine.clock.now() + MINUTE
+    waiting = threading.Thread(target=timer._wait_until, args=[next_minute])
+    waiting.start()
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    return timer, waiting
+
+
+@pytest.mark.parametrize("milliseconds", [-60 * MINUTE, 60 * MINUTE], ids=["back", "ahead"])
+def test_a_clock_that_is_set_lets_the_next_tick_come_at_once(
+    parts: Embedded, monkeypatch: pytest.MonkeyPatch, milliseconds: int
+) -> None:
+    _, waiting = a_wait(parts, monkeypatch)
+    clock = parts.engine.clock
+    assert isinstance(clock, SettableClock)
+
+    clock.set_by(milliseconds)
+    waiting.join(10)
+
+    assert not waiting.is_alive()
+
+
+def test_a_stop_ends_the_wait(parts: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+    timer, waiting = a_wait(parts, monkeypatch)
+    timer._stopping.set()
+    waiting.join(10)
+    assert not waiting.is_alive()
