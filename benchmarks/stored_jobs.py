@@ -6,12 +6,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.common import TENANT, one_off, recurring
-from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.listing import ONE_OFF_PARTITIONS, STAMPING_PARTITIONS
+from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Engine
-from onthedot.schema import LISTING_SHARDS
 from onthedot.use_cases.jobs.submit_job import submit_job
 
 if TYPE_CHECKING:
@@ -57,7 +57,10 @@ def _sql_of_a_copy(shards: int) -> dict[str, str]:
         "nominal_at": f"nominal_at + {later}",
         "created_at": "created_at + i",
         "slot": f"'fire#' || ((i / {SPREAD_BUCKETS} + i) % {shards}) || '#' || {bucket}",
-        "listed_under": f"tenant || '#' || (i % {LISTING_SHARDS})",
+        "listed_under": (
+            f"tenant || CASE kind WHEN 'recurring' THEN '#r' || (i % {STAMPING_PARTITIONS})"
+            f" ELSE '#' || (i % {ONE_OFF_PARTITIONS}) END"
+        ),
     }
 
 
@@ -83,8 +86,13 @@ def _copy(item: Mapping[str, Any], i: int, shards: int) -> dict[str, Any]:
         "nominal_at": {"N": str(fire_at)},
         "created_at": {"N": str(int(item["created_at"]["N"]) + i)},
         "slot": {"S": f"fire#{(i // SPREAD_BUCKETS + i) % shards}#{fire_at // BUCKET_MS}"},
-        "listed_under": {"S": f"{TENANT}#{i % LISTING_SHARDS}"},
+        "listed_under": {"S": _partition(item, i)},
     }
+
+
+def _partition(item: Mapping[str, Any], i: int) -> str:
+    is_recurring = item["kind"]["S"] == Kind.RECURRING
+    return f"{TENANT}#r{i % STAMPING_PARTITIONS}" if is_recurring else f"{TENANT}#{i % ONE_OFF_PARTITIONS}"
 
 
 def _batches(items: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -72,7 +72,7 @@ def _data_and_queues() -> Iterator[Suppression]:
 
 
 def _functions(config: StageConfig) -> Iterator[Suppression]:
-    besides = {"Dispatcher": _METRICS, "Publisher": _STREAMS}
+    besides = {"Api": _METRICS, "Dispatcher": _METRICS, "Publisher": _STREAMS}
     for stack, names in _FUNCTIONS.items():
         for name in names:
             why = f"{_XRAY if config.xray else ''} {besides.get(name, '')}".strip()
@@ -92,7 +92,8 @@ def _grants(config: StageConfig) -> Iterator[Suppression]:
     queues = f"arn:<AWS::Partition>:sqs:{region}:{account}:{config.name('*-dlq')}"
     why = "The dead-letter queues of this stage, all of them, to count their messages."
     rule = f"AwsSolutions-IAM5[Resource::{queues}]"
-    yield Suppression("dispatch", "PlannerRole/DefaultPolicy/Resource", rule, why)
+    for stack, role in (("dispatch", "PlannerRole"), ("api", "ApiRole")):
+        yield Suppression(stack, f"{role}/DefaultPolicy/Resource", rule, why)
     yield from _blobs(config, "api", "ApiRole/DefaultPolicy/Resource")
     for under in (PAYLOADS, PASSES):
         yield from _blobs(config, "dispatch", "AuditorRole/DefaultPolicy/Resource", under)

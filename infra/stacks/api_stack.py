@@ -101,6 +101,10 @@ class ApiStack(Stack):
         # A token is put and deleted as a whole. The calls that change jobs and runs must not change one.
         changes = ["dynamodb:UpdateItem", "dynamodb:PartiQL*", "dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
         function.add_to_role_policy(no_tokens(self._data, *changes))
+        # `GET /v1/queues` counts the messages, and asks for the age of the oldest one, which has no ARN.
+        dead_letters = self.format_arn(service="sqs", resource=self._config.name("*-dlq"))
+        allow(function, ["sqs:GetQueueAttributes"], [dead_letters])
+        allow(function, ["cloudwatch:GetMetricData"], ["*"])
         for pool in self._config.all_pools:
             # A worker that has only a token gets its runs through the API.
             pulled = CONSUME if pool.kind is PoolKind.PULL else ()

@@ -40,7 +40,8 @@ MAY: dict[str, dict[str, set[str]]] = {
         "dynamodb:PartiQLUpdate": {"Jobs"},
         "dynamodb:BatchWriteItem": {"Jobs"},
         "sqs:SendMessage": RUNS,
-        "sqs:GetQueueAttributes": RUNS,
+        "sqs:GetQueueAttributes": RUNS | {DLQS},
+        "cloudwatch:GetMetricData": {"*"},
         # Workers that have only a token get their runs through it.
         "sqs:ReceiveMessage": PULLED,
         "sqs:DeleteMessage": PULLED,

@@ -187,6 +187,8 @@ def test_a_message_received_too_often_becomes_a_dead_letter(
 
     assert receive(inbox) == []
     assert inbox.dead_letters(DEFAULT_POOL, Priority.MEDIUM) == 1
+    counts = queues.counts(DEFAULT_POOL, Priority.MEDIUM)
+    assert (counts.visible, counts.in_flight, counts.dead) == (0, 0, 1)
 
 
 def test_visible_messages_are_those_that_could_be_received_now(
@@ -202,3 +204,18 @@ def test_visible_messages_are_those_that_could_be_received_now(
 def test_an_empty_queue_is_not_behind(queues: RunQueues) -> None:
     assert queues.visible(DEFAULT_POOL, Priority.HIGH) == 0
     assert not queues.oldest_age_ms(DEFAULT_POOL, Priority.HIGH)
+
+
+def test_messages_are_counted_in_each_state(queues: RunQueues, inbox: Inbox, clock: Clock, soon: Deadline) -> None:
+    def counted(priority: Priority = Priority.MEDIUM) -> tuple[int, int, int, int]:
+        counts = queues.counts(DEFAULT_POOL, priority)
+        return counts.visible, counts.delayed, counts.in_flight, counts.dead
+
+    assert counted() == (0, 0, 0, 0)
+    queues.send([a_message(clock), a_message(clock), a_message(clock, due_in=500)], soon)
+    assert counted() == (2, 1, 0, 0)
+    assert len(inbox.receive(DEFAULT_POOL, Priority.MEDIUM, 1)) == 1
+    assert counted() == (1, 1, 1, 0)
+    assert counted(Priority.HIGH) == (0, 0, 0, 0)
+    names = {queues.counts(DEFAULT_POOL, priority).name for priority in Priority}
+    assert len(names) == 3

@@ -38,6 +38,7 @@ def test_every_call_of_a_queue_that_is_gone_says_so(queues: SqsRunQueues, priori
     message = replace(a_message(SystemClock()), priority=priority)
     calls = (
         lambda: queues.visible("default", priority),
+        lambda: queues.counts("default", priority),
         lambda: queues.receive("default", priority, 10, visibility_ms=30_000),
         lambda: queues.delete(Received(message, "receipt", 1)),
         lambda: queues.hide(Received(message, "receipt", 1), 0),

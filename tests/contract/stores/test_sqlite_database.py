@@ -11,6 +11,8 @@ import pytest
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
+from onthedot.domain.runs.listing import listed_under
+from onthedot.domain.runs.records import Kind
 from onthedot.engines.sqlite import database as database_module
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
@@ -58,6 +60,30 @@ def test_a_file_of_an_earlier_version_gets_the_new_fields(tmp_path: Path) -> Non
         store = SqliteRunStore(database, clock)
         assert store.get(run.run_id) == run
         a_run(clock).having(fingerprint="f").stored_in(store)
+
+
+def test_recurring_jobs_of_an_earlier_version_are_listed_under_their_kind_once(tmp_path: Path) -> None:
+    path, clock = tmp_path / "jobs.db", VirtualClock()
+    under = {"once": "acme#3", "again": "acme#3", "event": "acme#3"}
+    kinds = {"once": Kind.ONE_OFF, "again": Kind.RECURRING, "event": Kind.EVENT}
+
+    def listed() -> dict[str, str]:
+        with Database(path) as database, database.reading() as connection:
+            return {row["run_id"]: row["listed_under"] for row in connection.execute("SELECT * FROM runs")}
+
+    with Database(path) as database:
+        for name, kind in kinds.items():
+            a_run(clock).called(name).having(kind=kind, listed_under=under[name]).stored_in(
+                SqliteRunStore(database, clock)
+            )
+        with database.transaction() as connection:
+            connection.execute("PRAGMA user_version = 1")
+
+    expected = {name: listed_under("acme", name, kind) for name, kind in kinds.items()} | {"once": "acme#3"}
+    assert listed() == expected
+    with Database(path) as database, database.transaction() as connection:
+        connection.execute("UPDATE runs SET listed_under = 'elsewhere'")
+    assert set(listed().values()) == {"elsewhere"}, "the step is done once"
 
 
 def test_two_processes_may_have_the_file_open(tmp_path: Path) -> None:

@@ -16,11 +16,13 @@ from onthedot.ports import (
     Deadline,
     GateAnswer,
     GateStore,
+    ListEntry,
     Moved,
     Page,
     PatternEntry,
     PatternStore,
     ProgressStore,
+    QueueCounts,
     ReadRecords,
     Received,
     Refused,
@@ -125,6 +127,9 @@ class FaultyStore:
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self.inner.failed(tenant, limit, cursor)
 
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        return self.inner.listed(partition, limit, after)
+
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         return self.inner.read_slot(slot, cursor, limit)
 
@@ -150,6 +155,9 @@ class FaultyQueues:
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
         return self.inner.oldest_age_ms(pool, priority)
+
+    def counts(self, pool: str, priority: Priority) -> QueueCounts:
+        return self.inner.counts(pool, priority)
 
     def receive(
         self, pool: str, priority: Priority, maximum: int, *, visibility_ms: int, wait_ms: int = 0

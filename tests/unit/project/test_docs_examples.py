@@ -12,6 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from onthedot.api.events.fields import EventFields
+from onthedot.api.job_lists.fields import BulkFields
 from onthedot.api.jobs.fields import JobFields, PatchFields
 from onthedot.api.targets.fields import TargetFields
 from onthedot.api.workflows.fields import WorkflowFields
@@ -26,6 +27,7 @@ PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 JSON = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BODIES: dict[tuple[str, str], type[BaseModel]] = {
     ("POST", "/v1/jobs"): JobFields,
+    ("POST", "/v1/jobs/bulk"): BulkFields,
     ("POST", "/v1/workflows"): WorkflowFields,
     ("POST", "/v1/events"): EventFields,
     ("PATCH", "/v1/jobs/JOB_ID"): PatchFields,

@@ -8,7 +8,7 @@ import pytest
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Priority
-from onthedot.ports import Deadline, Received, RunMessage, RunQueues
+from onthedot.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
 from onthedot.schema import PRIORITIES
 from onthedot.worker.polling import PolledQueues
 from tests.unit.worker.kit import PATIENCE
@@ -56,6 +56,9 @@ class Queues(RunQueues):
         raise NotImplementedError
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
+        raise NotImplementedError
+
+    def counts(self, pool: str, priority: Priority) -> QueueCounts:
         raise NotImplementedError
 
     def end_polls(self) -> None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from onthedot.domain.runs.records import Priority
-from onthedot.domain.runs.slots import shard_of
 
 PARTITION_KEY: Final = "pk"
 SORT_KEY: Final = "sk"
@@ -27,12 +26,12 @@ class Index:
 # The attributes that routing needs, and none that `start` changes: else every start would cost an index write.
 _ROUTING: Final = ("generation", "claim_token", "tenant", "priority", "pool", "kind", "format", "gates", "start_by")
 DUE: Final = Index("due", "slot", "fire_at", "N", _ROUTING)
-LISTING: Final = Index("listing", "listed_under", "created_at", "N")
+LABEL: Final = "label"
+"""The attribute of a job with its name and tags. Only the listing index needs it."""
+# The facts of a job that no run changes: else runs would cost index writes.
+LISTING: Final = Index("listing", "listed_under", "created_at", "N", ("kind", "priority", "workflow", LABEL, "format"))
 FAILURES: Final = Index("failures", "failed_under", "finished_at", "N")
 INDEXES: Final = (DUE, LISTING, FAILURES)
-
-LISTING_SHARDS: Final = 8
-"""Partitions of the listing index for each tenant, so that no tenant is limited to the 1,000 writes/s of one."""
 
 PAYLOADS: Final = "payloads/"
 """Prefix of the blob keys of jobs' payloads."""
@@ -47,11 +46,6 @@ BLOBS: Final = (PAYLOADS, EVENT_PAYLOADS, RESULTS)
 
 DEFAULT_POOL: Final = "default"
 PRIORITIES: Final = (Priority.HIGH, Priority.MEDIUM, Priority.LOW)
-
-
-def listed_under(tenant: str, job_id: str) -> str:
-    """Return the partition of the listing index that shows this job of the tenant."""
-    return f"{tenant}#{shard_of(job_id, LISTING_SHARDS)}"
 
 
 def blobs_of(tenant: str, prefix: str) -> str:

@@ -56,7 +56,7 @@ def test_an_unknown_path_is_not_found(api: Api, path: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
-    [("GET", "/v1/jobs", "POST"), ("PUT", "/v1/jobs/job_x", "DELETE, GET, PATCH"), ("POST", "/v1/health", "GET")],
+    [("PUT", "/v1/jobs", "GET, POST"), ("PUT", "/v1/jobs/job_x", "DELETE, GET, PATCH"), ("POST", "/v1/health", "GET")],
 )
 def test_a_wrong_method_is_told_the_right_ones(api: Api, method: str, path: str, allowed: str) -> None:
     response = api.call(method, path)

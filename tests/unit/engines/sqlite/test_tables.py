@@ -37,11 +37,12 @@ def old(tmp_path: Path, recorded: dict[str, Any]) -> Path:
 
 
 def rows(path: Path, table: str) -> list[dict[str, Any]]:
-    """Return the rows, without empty columns: a new column is empty."""
+    """Return the rows, without empty columns: a new column is empty. Lists may show a job in another place."""
     with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         found = connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
-    return [{name: row[name] for name in row.keys() if row[name] is not None} for row in found]  # noqa: SIM118
+    columns = [name for name in (found[0].keys() if found else ()) if name != "listed_under"]
+    return [{name: row[name] for name in columns if row[name] is not None} for row in found]
 
 
 def table_names(path: Path) -> list[str]:

@@ -12,6 +12,7 @@ from onthedot.domain.shard_history import OVERDUE_AFTER, RENEWED_AFTER
 from onthedot.ports import (
     Clock,
     Deadline,
+    ListEntry,
     Moved,
     Page,
     ReadRecords,
@@ -89,6 +90,9 @@ class AnnouncingStore:
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self._store.failed(tenant, limit, cursor)
+
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        return self._store.listed(partition, limit, after)
 
     def _announce(self) -> None:
         now = self._clock.now()

@@ -15,7 +15,18 @@ from onthedot.domain.reports.metrics import (
 )
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
-from onthedot.ports import Deadline, Engine, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
+from onthedot.ports import (
+    Deadline,
+    Engine,
+    ListEntry,
+    Moved,
+    Page,
+    ReadRecords,
+    Refused,
+    RunStore,
+    SlotEntry,
+    Undecided,
+)
 from onthedot.ports.metrics import Observer, Where
 
 
@@ -77,6 +88,9 @@ class CountingStore:
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self._store.failed(tenant, limit, cursor)
+
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        return self._store.listed(partition, limit, after)
 
     def _count_move(self, move: Move, run: Record | None) -> None:
         if is_start(move) and run is not None:

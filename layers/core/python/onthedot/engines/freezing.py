@@ -10,6 +10,7 @@ from onthedot.domain.transfer.stage_state import StageState
 from onthedot.ports import (
     Clock,
     Deadline,
+    ListEntry,
     Moved,
     Page,
     ReadRecords,
@@ -116,6 +117,9 @@ class FreezableStore:
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self._store.failed(tenant, limit, cursor)
+
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        return self._store.listed(partition, limit, after)
 
     def _check(self) -> None:
         state = self._stage.read()

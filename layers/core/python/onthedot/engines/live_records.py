@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from onthedot.domain.runs.moves import Move, applied
 from onthedot.domain.runs.records import TERMINAL, Record
-from onthedot.ports import Deadline, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
+from onthedot.ports import Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
 
 MOST_RECORDS: Final = 50_000
 """Most records that are remembered. When there are more, all are forgotten and read again."""
@@ -89,6 +89,9 @@ class LiveRecords:
 
     def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
         return self._store.failed(tenant, limit, cursor)
+
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        return self._store.listed(partition, limit, after)
 
     def forget_all(self) -> None:
         """Forget all records, so that they are read again."""

@@ -10,9 +10,10 @@ from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine, KnownTicks
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
 from onthedot.ports.gates import GateAnswer, GateStore, KnownGate
-from onthedot.ports.queues import LeaseWait, LeaseWaits, Received, RunMessage, RunQueues, Tick, TickQueue
+from onthedot.ports.queues import LeaseWait, LeaseWaits, QueueCounts, Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
+    ListEntry,
     Moved,
     Page,
     ProgressStore,
@@ -48,6 +49,7 @@ __all__ = [
     "LeaseWait",
     "LeaseWaits",
     "LimitsStore",
+    "ListEntry",
     "ListedBlobs",
     "Moved",
     "Page",
@@ -56,6 +58,7 @@ __all__ = [
     "Performer",
     "Principal",
     "ProgressStore",
+    "QueueCounts",
     "ReadRecords",
     "Received",
     "RecordChange",

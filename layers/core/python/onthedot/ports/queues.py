@@ -39,6 +39,18 @@ class Received:
     receive_count: int
 
 
+@dataclass(frozen=True, slots=True)
+class QueueCounts:
+    """The number of messages of a queue in each state. On AWS the numbers are approximate."""
+
+    visible: int
+    delayed: int
+    in_flight: int
+    dead: int
+    name: str = ""
+    """The name of the queue. The priorities of a pool may share one queue."""
+
+
 class RunQueues(Protocol):
     """The queues by pool and priority, in which the messages of runs wait for the last minutes before they are due.
 
@@ -64,6 +76,13 @@ class RunQueues(Protocol):
         """Return the age of the oldest message, or None when it is not known. This never raises Unavailable.
 
         Another service than the queue may have to answer. So a caller asks only when its decision depends on the age.
+        """
+        ...
+
+    def counts(self, pool: str, priority: Priority) -> QueueCounts:
+        """Return the number of messages in each state, dead letters included.
+
+        Raise Unreachable when the stage has no such queue or may not use it. Raise Unavailable when it does not answer.
         """
         ...
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar
 
 from onthedot.domain.errors import Unreadable
+from onthedot.domain.runs.listing import JobFacts
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Kind, Priority, Record
@@ -50,6 +51,16 @@ class SlotEntry:
     claim_token: str | None = None
     gates: tuple[str, ...] = ()
     start_by: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """A job as the listing index shows it: possibly stale."""
+
+    run_id: str
+    created_at: int
+    facts: JobFacts | None
+    """None: the index does not show them, and only the record has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +174,13 @@ class RunStore(Protocol):
         """Return a page of a tenant's dead letters, the latest first, as they are now.
 
         The index may lag: a run that failed just now may be missing, and a page may have fewer runs than `limit`.
+        """
+        ...
+
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        """Return entries of a partition of the listing index, the latest first, and whether there may be more.
+
+        `after` has the time of creation and the id of the last entry before them. Its job may be gone by now.
         """
         ...
 

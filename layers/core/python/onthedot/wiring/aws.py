@@ -104,7 +104,7 @@ def blobs_in(bucket: str) -> "LazyBlobs":
 
 
 def api_engine(settings: "ApiSettings") -> "Engine":
-    return engine_of(settings, blobs=blobs_in(settings.blob_bucket))
+    return engine_of(settings, blobs=blobs_in(settings.blob_bucket), cloudwatch=cache(lambda: client("cloudwatch")))
 
 
 def worker_engine(settings: "WorkerSettings") -> "Engine":

@@ -8,7 +8,7 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Priority
-from onthedot.ports import Deadline, Received, RunMessage, RunQueues
+from onthedot.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 
@@ -134,6 +134,10 @@ class PolledQueues(RunQueues):
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
         """Return the age of the oldest message of a queue, or None when it is not known."""
         return self._queues.oldest_age_ms(pool, priority)
+
+    def counts(self, pool: str, priority: Priority) -> QueueCounts:
+        """Return the number of messages of a queue in each state."""
+        return self._queues.counts(pool, priority)
 
     def delete(self, received: Received) -> None:
         """Delete a message."""

@@ -12,8 +12,10 @@ from onthedot.api.dead_letters import routes as dead_letters
 from onthedot.api.events import routes as events
 from onthedot.api.executions import routes as executions
 from onthedot.api.gates import routes as gates
+from onthedot.api.job_lists import routes as job_lists
 from onthedot.api.jobs import routes as jobs
 from onthedot.api.limits import routes as limits
+from onthedot.api.queues import routes as queues
 from onthedot.api.schedules import routes as schedules
 from onthedot.api.signing_keys import routes as signing_keys
 from onthedot.api.tokens import routes as tokens
@@ -50,12 +52,14 @@ def show_description(context: RequestContext) -> Any:
 
 
 ROUTES: Final[tuple[Route, ...]] = (
+    *job_lists.ROUTES,
     *jobs.ROUTES,
     *executions.ROUTES,
     *events.ROUTES,
     *schedules.ROUTES,
     *workflows.ROUTES,
     *workers.ROUTES,
+    *queues.ROUTES,
     *gates.ROUTES,
     *limits.ROUTES,
     *tokens.ROUTES,

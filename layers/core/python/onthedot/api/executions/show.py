@@ -1,7 +1,6 @@
 """Show runs: executions with their attempts, and ranges of skipped fire times."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from onthedot.api.core.times import show_time
 from onthedot.api.executions.views import (
@@ -16,10 +15,9 @@ from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.explain_gates import name_gate
 from onthedot.domain.runs.records import SCHEDULED, Attempt, Kind, Record, Status
+from onthedot.domain.runs.shown_status import RETRYING
 from onthedot.domain.traces import span_id_of, trace_id_of
 from onthedot.use_cases.attempts.results import ShownResult
-
-RETRYING: Final = "RETRYING"
 
 
 def executions_view(

@@ -159,3 +159,15 @@ class ExecuteFields(Fields):
     """The worker that is to run the job."""
 
     worker_id: WorkerId
+
+
+def _with_null_payload(schema: dict[str, Any]) -> None:
+    describe_nulls(schema, {"payload"})
+
+
+class RunFields(Fields):
+    """A run beside the schedule. Without a payload it gets that of the job."""
+
+    model_config = ConfigDict(json_schema_extra=_with_null_payload)
+
+    payload: Annotated[Any, Field(description="any JSON up to 1 MiB, for this run only")] = None

@@ -12,9 +12,9 @@ from onthedot.api.executions.show import execution_view
 from onthedot.api.executions.views import ExecutionView
 from onthedot.api.jobs import show, views
 from onthedot.api.jobs.batches import read_batch, requests_in
-from onthedot.api.jobs.fields import BackfillFields, BatchFields, ExecuteFields, JobFields, PatchFields
+from onthedot.api.jobs.fields import BackfillFields, BatchFields, ExecuteFields, JobFields, PatchFields, RunFields
 from onthedot.api.jobs.patches import IF_MATCH_HEADER, read_patch, read_version
-from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, read_job_request
+from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, MAX_BODY, check_payload, read_job_request
 from onthedot.domain.errors import JobNotFound, Unreadable
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.use_cases.attempts.results import short_result
@@ -25,7 +25,7 @@ from onthedot.use_cases.jobs.list_runs import next_fire_of, read_outlook
 from onthedot.use_cases.jobs.patch_job import patch_job
 from onthedot.use_cases.jobs.payloads import shown_payload
 from onthedot.use_cases.jobs.read_jobs import read_job
-from onthedot.use_cases.jobs.run_extra import backfill, run_now
+from onthedot.use_cases.jobs.run_extra import OwnPayload, backfill, run_now
 from onthedot.use_cases.jobs.submit_job import JobRequest
 from onthedot.use_cases.workers.assign_run import assign_to_worker
 from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whole
@@ -99,8 +99,10 @@ def cancel(context: RequestContext) -> Response:
 
 def run(context: RequestContext) -> ExecutionView:
     """Run a job now, beside its schedule."""
-    read_no_fields(context.request.body)
-    return _execution(context, run_now(context.engine, context.tenant, context.job_id, context.request.trace))
+    fields = read_body(RunFields, context.request.body, MAX_BODY, nullable={"payload"})
+    check_payload(fields.payload)
+    payload = OwnPayload(fields.payload) if "payload" in fields.model_fields_set else None
+    return _execution(context, run_now(context.engine, context.tenant, context.job_id, context.request.trace, payload))
 
 
 def execute(context: RequestContext) -> ExecutionView:
@@ -198,6 +200,8 @@ ROUTES: Final = (
         "Run a job now, beside its schedule",
         ExecutionView,
         status=202,
+        body=RunFields,
+        body_may_be_left_out=True,
         errors=_CHANGES,
     ),
     Route(

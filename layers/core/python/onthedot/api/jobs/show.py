@@ -7,7 +7,7 @@ from typing import Final
 from onthedot.api.core.errors import response_to
 from onthedot.api.core.times import show_time
 from onthedot.api.core.views import ErrorView
-from onthedot.api.executions.show import RETRYING, lateness_ms, reason_of, retries
+from onthedot.api.executions.show import lateness_ms, reason_of, retries
 from onthedot.api.jobs.views import (
     AcceptedView,
     BackfilledView,
@@ -24,7 +24,8 @@ from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.explain import Reason
 from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Kind, Record, RetryPolicy, Status
+from onthedot.domain.runs.records import STAMPING, Definition, Kind, Record, RetryPolicy
+from onthedot.domain.runs.shown_status import shown_status
 from onthedot.domain.traces import trace_id_of
 from onthedot.use_cases.attempts.results import ShownResult
 from onthedot.use_cases.jobs.list_runs import Outlook
@@ -32,18 +33,6 @@ from onthedot.use_cases.jobs.payloads import ShownPayload
 from onthedot.use_cases.jobs.run_extra import Backfilled
 
 _MAYBE_STORED: Final = "may be stored or not; send it again, with the same idempotency_key if it has one"
-
-
-def shown_status(job: Record, next_at: int | None) -> str:
-    """Return the status as users see it.
-
-    A job that waits after a failed or lost attempt is RETRYING. A recurring job whose last run is stamped and has not
-    fired yet is ACTIVE.
-    """
-    if job.status in SCHEDULED and job.attempt:
-        return RETRYING
-    has_run_to_come = job.status is Status.COMPLETED and next_at is not None
-    return Status.ACTIVE.value if has_run_to_come else job.status.value
 
 
 def accepted_view(job: Record, next_at: int | None) -> AcceptedView:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from onthedot.api.core.times import show_time
-from onthedot.api.jobs.show import accepted_view, shown_status
+from onthedot.api.jobs.show import accepted_view
 from onthedot.api.schedules.show import recurrence_view
 from onthedot.api.workflows.views import AcceptedWorkflowView, MemberIdView, MemberView, ScheduleView, WorkflowView
 from onthedot.domain.ids import node_job_id
 from onthedot.domain.runs.records import Kind, Record
+from onthedot.domain.runs.shown_status import shown_status
 from onthedot.domain.workflows.graph import critical_path
 from onthedot.use_cases.workflows.read_workflow import WorkflowState
 from onthedot.use_cases.workflows.workflow_graph import Member

@@ -13,9 +13,10 @@ from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import start_window
 from onthedot.domain.runs.endings import concluded
 from onthedot.domain.runs.lifecycle import is_redriven
+from onthedot.domain.runs.listing import listed_under
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import Placement, place
-from onthedot.domain.runs.records import SCHEDULED, Definition, Kind, Priority, Record, Status
+from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Kind, Priority, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import fires_between, next_fire
@@ -215,7 +216,11 @@ def _as_read(job: Record, **more: Any) -> Expect:
 
 
 def _touched(job: Record) -> dict[str, Any]:
-    return {"version": (job.version or 1) + 1}
+    """Return the fields that every change of a job writes. A job of an earlier version gets its present partition."""
+    version = {"version": (job.version or 1) + 1}
+    under = listed_under(job.tenant, job.job_id, job.kind)
+    is_listed = job.kind not in STAMPING or job.listed_under in (None, under)
+    return version if is_listed else {**version, "listed_under": under}
 
 
 def _placed_anew(placed: Placement) -> dict[str, Any]:

@@ -27,3 +27,8 @@ def queue_urls(base: str, pools: Iterable[Pool]) -> dict[str, str]:
     return {
         queue_key(pool.name, priority): base + queue_name(pool, priority) for pool in pools for priority in Priority
     }
+
+
+def dead_letters_url(url: str) -> str:
+    """Return the URL of the queue that gets the messages which this queue could not deliver."""
+    return f"{url}-dlq"

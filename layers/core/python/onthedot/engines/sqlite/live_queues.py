@@ -17,8 +17,8 @@ from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.pools import MOST_RECEIVES, PoolKind
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.messages import MAX_HIDE_SECONDS, Counts
-from onthedot.ports import Clock, Deadline, Received, RunMessage
+from onthedot.engines.sqlite.messages import MAX_HIDE_SECONDS
+from onthedot.ports import Clock, Deadline, QueueCounts, Received, RunMessage
 from onthedot.schema import PRIORITIES
 
 MAX_MESSAGES: Final = 10
@@ -175,7 +175,7 @@ class LiveQueues:
         with self._lock:
             return self._next(pool, PRIORITIES)
 
-    def counts(self, pool: str, priority: Priority) -> Counts:
+    def counts(self, pool: str, priority: Priority) -> QueueCounts:
         """Return the number of messages in each state."""
         now = self._clock.now()
         with self._lock:
@@ -183,7 +183,8 @@ class LiveQueues:
             letters = [x for at, _, x in queue.heap if not x.is_gone and x.visible_at == at]
             visible = sum(letter.visible_at <= now for letter in letters)
             delayed = sum(letter.visible_at > now and letter.receives == 0 for letter in letters)
-            return Counts(visible, delayed, len(letters) - visible - delayed, queue.dead)
+            hidden = len(letters) - visible - delayed
+            return QueueCounts(visible, delayed, hidden, queue.dead, queue_key(pool, priority))
 
     def _put(self, messages: Sequence[RunMessage]) -> None:
         with self._lock:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Clock
+from onthedot.ports import Clock, QueueCounts
 
 MAX_HIDE_SECONDS: Final = 12 * 3600
 
@@ -27,16 +27,6 @@ class Delivery:
     body: str
     receipt: str
     receive_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The number of messages of a queue in each state."""
-
-    visible: int
-    delayed: int
-    in_flight: int
-    dead: int
 
 
 class MessageTable:
@@ -102,7 +92,7 @@ class MessageTable:
         first, now = self.next_visible_at(queue), self._clock.now()
         return None if first is None or first > now else now - first
 
-    def counts(self, queue: str) -> Counts:
+    def counts(self, queue: str) -> QueueCounts:
         now = self._clock.now()
         query = (
             "SELECT total(queue = :q AND visible_at <= :now), total(queue = :q AND visible_at > :now AND receives = 0),"
@@ -111,7 +101,8 @@ class MessageTable:
         )
         with self._database.reading() as connection:
             row = connection.execute(query, {"q": queue, "dead": dead_letters_of(queue), "now": now}).fetchone()
-        return Counts(*map(int, row))
+        visible, delayed, in_flight, dead = map(int, row)
+        return QueueCounts(visible, delayed, in_flight, dead, queue)
 
     def next_visible_at(self, queue: str) -> int | None:
         """Return the instant at which the first message of the queue becomes, or became, visible."""

@@ -13,8 +13,8 @@ from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.pools import MOST_RECEIVES, PoolKind
 from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
 from onthedot.engines.sqlite.database import Database
-from onthedot.engines.sqlite.messages import Counts, Delivery, Letter, MessageTable
-from onthedot.ports import Clock, Deadline, Received, RunMessage, Tick
+from onthedot.engines.sqlite.messages import Delivery, Letter, MessageTable
+from onthedot.ports import Clock, Deadline, QueueCounts, Received, RunMessage, Tick
 
 _LOG: Final = logging.getLogger(__name__)
 MAX_DELAY_SECONDS: Final = 900
@@ -74,7 +74,7 @@ class SqliteRunQueues:
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
         return self._messages.oldest_age_ms(queue_key(pool, priority))
 
-    def counts(self, pool: str, priority: Priority) -> Counts:
+    def counts(self, pool: str, priority: Priority) -> QueueCounts:
         return self._messages.counts(queue_key(pool, priority))
 
     def next_visible_at(self, pool: str, priority: Priority) -> int | None:
@@ -120,7 +120,7 @@ class SqliteTickQueue:
     def delete_tick(self, received: ReceivedTick) -> None:
         self._messages.delete(received.receipt)
 
-    def counts(self) -> Counts:
+    def counts(self) -> QueueCounts:
         return self._messages.counts(_TICKS)
 
     def purge(self) -> None:

@@ -11,8 +11,9 @@ from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import SlotKind, aside_slot, slot_shard
 from onthedot.engines.entries import read_each
 from onthedot.engines.sqlite.database import Database
+from onthedot.engines.sqlite.listing import listed_jobs
 from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, entry_of, insert_of, record_of, update_of
-from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry
+from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
 
 PURGED_AT_ONCE: Final = 100
 PURGE_MS: Final = 50
@@ -150,6 +151,10 @@ class SqliteRunStore:
         page = rows[:limit]
         runs, faulty = read_each(page, record_of)
         return Page(runs, f"{page[-1]['finished_at']}/{page[-1]['run_id']}" if len(rows) > limit else None, faulty)
+
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        with self._database.reading() as connection:
+            return listed_jobs(connection, partition, limit, after)
 
 
 def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:

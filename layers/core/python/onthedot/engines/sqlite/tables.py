@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from onthedot import schema
-from onthedot.domain.runs.records import FIELDS, INTEGERS
+from onthedot.domain.runs.listing import listed_under
+from onthedot.domain.runs.records import FIELDS, INTEGERS, Kind
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The format of the file, as SQLite's `user_version`: the number of `STEPS`. Files of the first version have 0."""
 
 _TABLES: Final = """
@@ -104,5 +105,13 @@ def _give_ids_to_tokens(connection: sqlite3.Connection) -> None:
         connection.execute("DROP TABLE tokens")
 
 
-STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_give_ids_to_tokens,)
+def _list_by_kind(connection: sqlite3.Connection) -> None:
+    """List recurring and event jobs apart from one-off jobs."""
+    query = "SELECT run_id, tenant, kind FROM runs WHERE kind IN (?, ?) AND listed_under IS NOT NULL"
+    jobs = connection.execute(query, (Kind.RECURRING, Kind.EVENT)).fetchall()
+    moved = [(listed_under(job["tenant"], job["run_id"], Kind(job["kind"])), job["run_id"]) for job in jobs]
+    connection.executemany("UPDATE runs SET listed_under = ? WHERE run_id = ?", moved)
+
+
+STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_give_ids_to_tokens, _list_by_kind)
 """The step at place n brings a file of format n to format n + 1. Missing tables and columns need no step."""

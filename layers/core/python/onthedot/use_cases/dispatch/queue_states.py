@@ -10,7 +10,7 @@ from onthedot.domain.errors import Unavailable, Unreachable
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.domain.runs.sweep import is_backlogged
-from onthedot.ports import Deadline, Received, RunMessage, RunQueues
+from onthedot.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
 
 _LOG: Final = logging.getLogger(__name__)
 _Queue = tuple[str, Priority]
@@ -91,6 +91,10 @@ class QueueStates(RunQueues):
     ) -> Sequence[Received]:
         """Receive messages."""
         return self.queues.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
+
+    def counts(self, pool: str, priority: Priority) -> QueueCounts:
+        """Return the number of messages of a queue in each state now."""
+        return self.queues.counts(pool, priority)
 
     def delete(self, received: Received) -> None:
         """Delete a message."""

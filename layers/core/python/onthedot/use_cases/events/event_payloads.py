@@ -1,4 +1,8 @@
-"""Make the payload of a run that an event caused: the event, or the values that its job's payload picks from it."""
+"""Make the payloads of single runs.
+
+A run that an event caused gets the event, or the values that its job's payload picks from it. A run that a client made
+may get a payload with the call.
+"""
 
 import hashlib
 import json
@@ -25,9 +29,8 @@ class Payloads:
     A large payload that is the same for many jobs is stored once.
     """
 
-    def __init__(self, blobs: Blobs, tenant: str, event: dict[str, Any]) -> None:
+    def __init__(self, blobs: Blobs, event: dict[str, Any]) -> None:
         self._blobs = blobs
-        self._prefix = blobs_of(tenant, EVENT_PAYLOADS)
         self._event = event
         self._stored: set[str] = set()
 
@@ -36,18 +39,28 @@ class Payloads:
         content = compact_json.to_bytes(self._picked(job.definition))
         if len(content) > LARGEST:
             raise PayloadTooLarge(f"its payload would have {len(content):,} bytes, and {LARGEST:,} are allowed")
-        if len(content) <= INLINE_BYTES:
-            return replace(run, payload=content.decode())
-        key = f"{self._prefix}{hashlib.sha256(content).hexdigest()}"
-        if key not in self._stored:
-            self._blobs.put(key, content)
-            self._stored.add(key)
-        return replace(run, payload_ref=key)
+        return _kept(self._blobs, run, content, self._stored)
 
     def _picked(self, definition: Definition | None) -> Any:
         """Pick the payload. A job without a payload of its own, or with null, gets the whole event."""
         template = None if definition is None else json.loads(load_payload(self._blobs, definition))
         return self._event if template is None else pick(template, self._event)
+
+
+def given_payload(blobs: Blobs, run: Record, payload: Any) -> Record:
+    """Return the run with a payload that a client gave to this run only. Raise Unavailable."""
+    return _kept(blobs, run, compact_json.to_bytes(payload), set())
+
+
+def _kept(blobs: Blobs, run: Record, content: bytes, stored: set[str]) -> Record:
+    """Return the run with its own payload: in the record, or as a blob unless that is stored already."""
+    if len(content) <= INLINE_BYTES:
+        return replace(run, payload=content.decode())
+    key = f"{blobs_of(run.tenant, EVENT_PAYLOADS)}{hashlib.sha256(content).hexdigest()}"
+    if key not in stored:
+        blobs.put(key, content)
+        stored.add(key)
+    return replace(run, payload_ref=key)
 
 
 def with_own_payload(definition: Definition | None, run: Record) -> Definition | None:

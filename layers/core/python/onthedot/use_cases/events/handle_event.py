@@ -83,7 +83,7 @@ def handle_event(engine: Engine, tenant: str, event: Event, deadline: Deadline) 
     handler makes the missing runs.
     """
     handled = Handled()
-    payloads = Payloads(engine.blobs, tenant, event.document)
+    payloads = Payloads(engine.blobs, event.document)
     entries = _matching(engine, tenant, event, handled, deadline)
     while found := dict(islice(entries, JOBS_AT_ONCE)):
         _refuse_late(engine, event, handled, deadline)

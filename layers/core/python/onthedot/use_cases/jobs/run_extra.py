@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from onthedot.domain.errors import InvalidRequest, JobConflict, Problem
 from onthedot.domain.ids import extra_run_id, fresh_generation, stamped_run_id
 from onthedot.domain.runs.records import Kind, Priority, Record, Status
 from onthedot.domain.runs.stamping import new_run
 from onthedot.domain.schedules.schedule import fires_between
+from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Deadline, Engine, Undecided
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.events.event_payloads import given_payload
 from onthedot.use_cases.jobs.read_jobs import read_job
 from onthedot.use_cases.outcomes import is_record_written
 
@@ -35,12 +37,27 @@ class Backfilled:
     """The first of the fire times that are left."""
 
 
-def run_now(engine: Engine, tenant: str, job_id: str, trace: str | None = None) -> Record:
-    """Run the job now, and return the run. Raise JobNotFound, or JobConflict for a job that is stopped."""
+@dataclass(frozen=True, slots=True)
+class OwnPayload:
+    """A payload for one run, which replaces that of the job. It may be None, which is JSON's null."""
+
+    value: Any
+
+
+def run_now(
+    engine: Engine, tenant: str, job_id: str, trace: str | None = None, payload: OwnPayload | None = None
+) -> Record:
+    """Run the job now, and return the run. Raise JobNotFound, or JobConflict for a job that is stopped.
+
+    Raise InvalidRequest when a workflow should get a payload.
+    """
     job = _running_job(engine, tenant, job_id, "run")
+    _refuse_payload(job, payload)
     now = engine.clock.now()
     run_id = extra_run_id(job_id, now, f"manual-{fresh_generation()}")
     run = new_run(job, run_id, now, now, now=now, deployment=engine.deployment, trigger="manual", trace=trace)
+    if payload is not None:
+        run = given_payload(engine.blobs, run, payload.value)
     engine.store.create(run)
     send_runs(engine, [run], Deadline.after(now, patience.REQUEST_MS))
     return run
@@ -83,6 +100,11 @@ def backfill(
     reached = zip(chosen, outcomes, strict=True)
     left = [*(time for time, outcome in reached if isinstance(outcome, Undecided)), *times[len(chosen) :]]
     return Backfilled(created, existing, len(left), left[0] if left else None)
+
+
+def _refuse_payload(job: Record, payload: OwnPayload | None) -> None:
+    if payload is not None and job.definition is not None and isinstance(job.definition.target, WorkflowTarget):
+        raise InvalidRequest(Problem("payload", "is not for a workflow, whose jobs have their own; leave it out"))
 
 
 def _running_job(engine: Engine, tenant: str, job_id: str, what: str) -> Record:

@@ -6,6 +6,7 @@ from typing import Any
 from onthedot.domain.errors import IdempotencyConflict, InvalidRequest
 from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
 from onthedot.domain.runs.dependencies import OnParentFailure, waiting
+from onthedot.domain.runs.listing import listed_under
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
 from onthedot.domain.runs.slots import fire_slot, shard_of
 from onthedot.domain.runs.start_window import last_start
@@ -15,7 +16,6 @@ from onthedot.domain.schedules.spread import plain_expression
 from onthedot.domain.schedules.time_window import no_fire_problem
 from onthedot.domain.targets.types import WorkflowTarget
 from onthedot.ports import Engine
-from onthedot.schema import listed_under
 from onthedot.use_cases.dispatch.schedule_soon import schedule_soon
 from onthedot.use_cases.events import pattern_index
 from onthedot.use_cases.gates.check_gates import GateCheck
@@ -101,6 +101,7 @@ def record_for(
     job_id = request.job_id or id_for(tenant, request)
     definition = store_payload(engine.blobs, tenant, request.definition, Owner(job_id, engine.clock.now()))
     now = engine.clock.now()
+    position = _position(engine, job_id, request, pool=pool, now=now)
     record = Record(
         run_id=job_id,
         job_id=job_id,
@@ -110,10 +111,10 @@ def record_for(
         pool=pool,
         created_at=now,
         version=1,
-        **_position(engine, job_id, request, pool=pool, now=now),
+        **position,
         generation=fresh_generation(),
         fingerprint=request.fingerprint,
-        listed_under=listed_under(tenant, job_id),
+        listed_under=listed_under(tenant, job_id, position.get("kind", Kind.ONE_OFF)),
         workflow=job_id if isinstance(definition.target, WorkflowTarget) else None,
         gates=tuple(sorted(request.gates)),
         start_within_seconds=request.start_within_seconds,

@@ -11,12 +11,12 @@ from onthedot.domain.errors import PayloadGone, Unreadable, UnreadableRecord
 from onthedot.domain.ids import fresh_generation, node_job_id
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.endings import cut
+from onthedot.domain.runs.listing import listed_under
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.runs.start_window import last_start
 from onthedot.domain.traces import trace_of
 from onthedot.domain.workflows.graph import Graph, Node
 from onthedot.ports import Engine
-from onthedot.schema import listed_under
 from onthedot.use_cases.jobs.payloads import load_payload
 from onthedot.use_cases.jobs.place_job import place_run
 

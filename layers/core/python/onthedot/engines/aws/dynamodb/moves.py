@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from onthedot.codec import Stored, encode_field
+from onthedot.domain.runs.listing import label_of
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Status
 from onthedot.engines.aws.dynamodb.keys import run_key
-from onthedot.schema import PARTITION_KEY, SORT_KEY
+from onthedot.schema import LABEL, PARTITION_KEY, SORT_KEY
 
 Attribute = dict[str, Any]
 
@@ -34,11 +35,17 @@ def _attribute(field: str, value: Any) -> Attribute:
 
 
 def _written(move: Move) -> dict[str, Any]:
-    return {"status": move.to, **{f: v for f, v in move.changes.items() if v is not None}}
+    return {"status": move.to, **{f: v for f, v in _changes(move).items() if v is not None}}
 
 
 def _removed(move: Move) -> list[str]:
-    return [field for field, value in move.changes.items() if value is None]
+    return [field for field, value in _changes(move).items() if value is None]
+
+
+def _changes(move: Move) -> Mapping[str, Any]:
+    """Return the changes, with the label that the listing index shows for a new definition."""
+    definition = move.changes.get("definition")
+    return move.changes if definition is None else {**move.changes, LABEL: label_of(definition)}
 
 
 def update_item_arguments(move: Move) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from onthedot.domain.runs.slots import aside_slot, slot_shard
 from onthedot.engines.aws.dynamodb.dead_letters import page_of_failed
 from onthedot.engines.aws.dynamodb.items import to_entry, to_item, to_run
 from onthedot.engines.aws.dynamodb.keys import RUN_PREFIX, may_be_record, run_id_of, run_key
+from onthedot.engines.aws.dynamodb.listing import listed_jobs
 from onthedot.engines.aws.dynamodb.moves import (
     insert_statement,
     partiql_statement,
@@ -25,7 +26,7 @@ from onthedot.engines.aws.dynamodb.moves import (
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
 from onthedot.engines.entries import read_each
-from onthedot.ports import Clock, Deadline, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
+from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
 from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ Outcome = Moved | Refused | Undecided
 
 
 class DynamoRunStore:
-    """A `RunStore` on one table with its index of due runs and its index of failed runs."""
+    """A `RunStore` on one table with its indexes of due runs, of jobs and of failed runs."""
 
     def __init__(self, client: "DynamoDBClient", table: str, clock: Clock, slot_page: int = SLOT_PAGE) -> None:
         self._client = client
@@ -237,6 +238,9 @@ class DynamoRunStore:
         known = [read.found[i] for i in ids if i in read.found]
         runs = [run for run in known if run.status is Status.FAILED and run.tenant == tenant]
         return Page(runs, further, [one for one in read.unreadable.values() if one.tenant == tenant])
+
+    def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
+        return listed_jobs(self._client, self._table, partition, limit, after)
 
     def _current(self, error: ClientError, run_id: str) -> Record | None:
         """Return the record for which the condition failed. Raise any other error again."""

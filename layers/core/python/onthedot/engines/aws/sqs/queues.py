@@ -14,17 +14,18 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from onthedot.domain import compact_json
 from onthedot.domain.errors import Unreachable
-from onthedot.domain.runs.queue_names import queue_key
+from onthedot.domain.runs.queue_names import dead_letters_url, queue_key
 from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH
 from onthedot.engines.aws.sqs.sending import QueueSender
 from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
-from onthedot.ports import Clock, Deadline, Received, RunMessage
+from onthedot.ports import Clock, Deadline, QueueCounts, Received, RunMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
     from mypy_boto3_sqs.client import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
 
 _LOG: Final = logging.getLogger(__name__)
 LONGEST_DELAY_SECONDS: Final = 900
@@ -35,6 +36,9 @@ LONG_POLL_SECONDS: Final = 20
 """The longest wait that SQS allows, for a client that has a longer read time-out."""
 # The message was deleted meanwhile, or another worker received it, so there is nothing to delete or hide.
 _MESSAGE_IS_GONE: Final = frozenset({"ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue"})
+_VISIBLE: Final = "ApproximateNumberOfMessages"
+_DELAYED: Final = "ApproximateNumberOfMessagesDelayed"
+_IN_FLIGHT: Final = "ApproximateNumberOfMessagesNotVisible"
 _GROUP: Final = re.compile(r"[!-~]{1,128}")
 
 
@@ -68,11 +72,18 @@ class SqsRunQueues:
         return self._sender.send(self._queue_urls, by_queue, deadline)
 
     def visible(self, pool: str, priority: Priority) -> int:
+        return self._numbers(pool, priority, self._url(pool, priority), _VISIBLE)[0]
+
+    def counts(self, pool: str, priority: Priority) -> QueueCounts:
+        url = self._url(pool, priority)
+        visible, delayed, in_flight = self._numbers(pool, priority, url, _VISIBLE, _DELAYED, _IN_FLIGHT)
+        [dead] = self._numbers(pool, priority, dead_letters_url(url), _VISIBLE)
+        return QueueCounts(visible, delayed, in_flight, dead, url.rsplit("/", 1)[-1])
+
+    def _numbers(self, pool: str, priority: Priority, url: str, *names: "QueueAttributeNameType") -> list[int]:
         with translated(f"queue {queue_key(pool, priority)}"):
-            reply = self._client.get_queue_attributes(
-                QueueUrl=self._url(pool, priority), AttributeNames=["ApproximateNumberOfMessages"]
-            )
-        return int(reply["Attributes"]["ApproximateNumberOfMessages"])
+            reply = self._client.get_queue_attributes(QueueUrl=url, AttributeNames=names)
+        return [int(reply["Attributes"][name]) for name in names]
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
         """Read the age from CloudWatch, its only source. The value is some minutes old.

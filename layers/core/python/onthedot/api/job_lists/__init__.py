@@ -1,0 +1,1 @@
+"""Lists of jobs: calls that find jobs by filters."""

@@ -1,0 +1,1 @@
+"""Queues: the call that shows how many runs wait for workers."""

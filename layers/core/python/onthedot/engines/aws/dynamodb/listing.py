@@ -1,0 +1,53 @@
+"""Entries of the listing index, with the facts of jobs that it projects."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from onthedot.codec import refuse_newer
+from onthedot.domain.runs.listing import JobFacts, read_label
+from onthedot.domain.runs.records import Kind, Priority
+from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
+from onthedot.engines.aws.dynamodb.moves import from_item
+from onthedot.engines.aws.errors import translated
+from onthedot.ports import ListEntry
+from onthedot.schema import LABEL, LISTING
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+
+def listed_jobs(
+    client: "DynamoDBClient", table: str, partition: str, limit: int, after: tuple[int, str] | None
+) -> tuple[list[ListEntry], bool]:
+    """Return entries of a partition, the latest first, and whether there may be more."""
+    start: dict[str, Any] = {} if after is None else {"ExclusiveStartKey": _start_key(partition, *after)}
+    with translated("listed"):
+        reply = client.query(
+            TableName=table,
+            IndexName=LISTING.name,
+            KeyConditionExpression="#under = :under",
+            ExpressionAttributeNames={"#under": LISTING.partition_key},
+            ExpressionAttributeValues={":under": {"S": partition}},
+            ScanIndexForward=False,
+            Limit=limit,
+            **start,
+        )
+    return [_entry(item) for item in reply["Items"]], "LastEvaluatedKey" in reply
+
+
+def _entry(item: Mapping[str, Any]) -> ListEntry:
+    return ListEntry(run_id_of(item), int(item[LISTING.sort_key]["N"]), _facts(from_item(item)))
+
+
+def _facts(item: Mapping[str, Any]) -> JobFacts | None:
+    """Return the projected facts. None: an earlier or newer version wrote the job, or its label is too long."""
+    try:
+        refuse_newer(item)
+        name, tags = read_label(item[LABEL])
+        return JobFacts(Kind(item["kind"]), Priority(item["priority"]), item.get("workflow"), name, tags)
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def _start_key(partition: str, created_at: int, run_id: str) -> dict[str, Any]:
+    return {**run_key(run_id), LISTING.partition_key: {"S": partition}, LISTING.sort_key: {"N": str(created_at)}}
