@@ -32,6 +32,8 @@ MAY: dict[str, dict[str, set[str]]] = {
     "api": {
         "dynamodb:GetItem": {"Jobs"},
         "dynamodb:BatchGetItem": {"Jobs"},
+        # An export reads the whole table, by pages.
+        "dynamodb:Scan": {"Jobs"},
         "dynamodb:Query": {"Jobs", "Jobs/index/due", "Jobs/index/listing", "Jobs/index/failures"},
         "dynamodb:PutItem": {"Jobs"},
         "dynamodb:DeleteItem": {"Jobs"},
