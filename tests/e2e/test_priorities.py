@@ -15,12 +15,13 @@ class Crowd:
 
     high: int
     hang_seconds: float
-    low_within: float
+    low_within: float | None = None
+    """Seconds. None: the machine may be busy, and only the order counts."""
 
 
 ON_STACK = Crowd(200, hang_seconds=8, low_within=8)
 """HIGH's share is 12 batches of ten here, so 200 runs that hang need a second round. LOW must not wait for it."""
-ON_SERVE = Crowd(160, hang_seconds=0.5, low_within=1.5)
+ON_SERVE = Crowd(160, hang_seconds=0.5)
 """A server has 32 places for all priorities, so HIGH needs five rounds. LOW has its turns in the second one."""
 
 
@@ -42,5 +43,5 @@ def test_low_runs_do_not_wait_for_a_crowd_of_high_ones(home: Home, api: Api, lis
     high = [listener.wait_for(f"/crowd/{n}", seconds=120)[0].at for n in range(case.high)]
     saturated_until = round((at + case.hang_seconds) * 1000)
     assert max(high) >= saturated_until, "HIGH was never saturated: the case shows nothing"
-    assert max(low) < max(high)
-    assert max(low) < round((at + case.low_within) * 1000)
+    assert max(low) < sorted(high)[case.high * 9 // 10], "LOW waited for nearly all of HIGH"
+    assert case.low_within is None or max(low) < round((at + case.low_within) * 1000)

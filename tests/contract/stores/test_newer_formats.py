@@ -16,7 +16,7 @@ from onthedot.domain.shard_history import ShardHistory
 from onthedot.domain.targets.webhooks import SigningKey
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 from onthedot.engines.aws.sqs.ticks import read_tick
-from onthedot.engines.sqlite.database import Database, NewerFile
+from onthedot.engines.sqlite.database import FORMAT, Database, NewerFile
 from onthedot.ports import PatternEntry, Principal, TickLease, Token
 from onthedot.schema import DEFAULT_POOL
 from tests.contract.kits.kit import MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, Kit
@@ -179,8 +179,9 @@ def test_a_tick_of_a_newer_version_is_refused() -> None:
 def test_a_file_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "jobs"
     with Database(path) as database, database.transaction() as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
     before = path.read_bytes()
-    with pytest.raises(NewerFile, match="has format 2, and this version of onthedot knows formats up to 1"):
+    expected = f"has format {FORMAT + 1}, and this version of onthedot knows formats up to {FORMAT}"
+    with pytest.raises(NewerFile, match=expected):
         Database(path)
     assert path.read_bytes() == before
