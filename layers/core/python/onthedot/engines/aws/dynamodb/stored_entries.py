@@ -28,13 +28,15 @@ from onthedot.engines.aws.dynamodb.limits import TENANT_PREFIX
 from onthedot.engines.aws.dynamodb.moves import from_item
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.ports import Page
-from onthedot.schema import PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
+from onthedot.schema import LABEL, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 Item = Mapping[str, Any]
 _KEYS: Final = (PARTITION_KEY, SORT_KEY)
+_NOT_EXPORTED: Final = frozenset({*_KEYS, LABEL})
+"""Attributes of a record's item that are no fields of the record. The label follows from the definition."""
 _FIRST_PAGE: Final = "0"
 
 
@@ -85,7 +87,7 @@ def _entry(item: Item) -> Entry | None:
 
 
 def _record(item: Item) -> Entry:
-    plain = {name: value for name, value in from_item(item).items() if name not in _KEYS}
+    plain = {name: value for name, value in from_item(item).items() if name not in _NOT_EXPORTED}
     numbers = {name: int(plain[name]) for name in INTEGERS & plain.keys() if str(plain[name]).isdecimal()}
     whole = {**plain, **numbers, "run_id": run_id_of(item), "job_id": job_id_of(item)}
     return Entry(EntryKind.RECORD, run_id_of(item), {name: _plain(value) for name, value in whole.items()})
