@@ -60,3 +60,23 @@ def test_a_stop_ends_the_wait(parts: Embedded, monkeypatch: pytest.MonkeyPatch) 
     timer._stopping.set()
     waiting.join(10)
     assert not waiting.is_alive()
+
+
+def test_an_audit_that_hangs_or_fails_stops_no_tick(parts: Embedded, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    def hang(*_: object) -> None:
+        begun.set()
+        end.wait(30)
+        raise RuntimeError("the audit broke")
+
+    monkeypatch.setattr(ticks, "audit_due_jobs", hang)
+    monkeypatch.setattr(ticks, "AUDIT_TURNS", 1)
+    timer = Ticks(parts)
+    assert timer._turn()
+    assert begun.wait(10)
+    assert timer._turn(), "the next tick comes while the audit hangs"
+    assert [thread.name for thread in threading.enumerate()].count("audit") == 1
+    end.set()
+    timer.stop()
+    assert "audit" not in [thread.name for thread in threading.enumerate()]
