@@ -12,11 +12,11 @@ from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.domain.targets.allow_list import AllowList
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Deadline, Received, SlotEntry, Tick, TickLease
+from onthedot.ports import Deadline, Engine, Received, SlotEntry, Tick, TickLease
 from onthedot.schema import DEFAULT_POOL
 from onthedot.serve import recovery
 from onthedot.serve.recovery import Recovery, recover
-from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, start_run
+from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, start_run, take_over
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.wiring.embedded import Embedded, embedded, server_deployment
@@ -203,3 +203,20 @@ def test_a_recovery_that_fails_begins_again(
 
     assert life.received() == [run.run_id]
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == ["not_recovered"] * 2
+
+
+def test_a_dead_attempt_that_cannot_be_handled_stops_no_other(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [life.a_run() for _ in range(7)]
+    for run in runs:
+        assert isinstance(life.start(run, "serve-1"), Started)
+    bad = min(run.run_id for run in runs)
+
+    def broken(engine: Engine, run: Record, now: int) -> Verdict:
+        if run.run_id == bad:
+            raise ValueError("a fault of this record")
+        return take_over(engine, run, now)
+
+    monkeypatch.setattr(recovery, "take_over", broken)
+
+    assert life.die() == {"sent": 0, "taken_back": 6, "left": 1}
+    assert [life.run(run).status for run in runs].count(Status.RUNNING) == 1
