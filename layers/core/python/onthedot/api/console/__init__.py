@@ -1,0 +1,1 @@
+"""The console: the page and its files, the same on both engines."""

@@ -1,0 +1,133 @@
+// The frame: menu, top bar, tab bar of the phone, and the places of dialogs and messages.
+import { cls, html, signal, useEffect, useRef, useSignal } from "../lib/html.js";
+import { compact } from "../lib/format.js";
+import { useKeys } from "../lib/keys.js";
+import { usePoll } from "../lib/poll.js";
+import { Acts, mayAct } from "../lib/roles.js";
+import { go, route } from "../lib/router.js";
+import { hasOverview, overview, signOut } from "../lib/session.js";
+import { toggleTheme } from "../lib/theme.js";
+import { clock, learnClock, ms, now, toggleUtc, utc, utcText, zoneName, wholeDuration } from "../lib/time.js";
+import { TickLine } from "../charts/dots.js";
+import { ButtonLink } from "../components/bits.js";
+import { ConfirmHost } from "../components/dialog.js";
+import { Icon } from "../components/marks.js";
+import { Toasts, announce } from "../components/toast.js";
+import { Help } from "./help.js";
+import { Palette } from "./palette.js";
+
+/** The menu: [view, path, icon, text, key after G]. null: a gap. */
+export const PAGES = [
+  ["overview", "/", "overview", "Overview", "o"], ["jobs", "/jobs", "jobs", "Jobs", "j"], ["workflows", "/workflows", "flow", "Workflows", "f"], ["schedule", "/schedule", "cal", "Schedule", "s"],
+  null,
+  ["dead_letters", "/dead-letters", "dead", "Dead letters", "d"], ["workers", "/workers", "workers", "Workers", "w"], ["queues", "/queues", "queues", "Queues", "q"], ["gates", "/gates", "gates", "Gates", "g"],
+];
+const TABS = [["overview", "/", "overview", "Overview"], ["jobs", "/jobs", "jobs", "Jobs"], ["schedule", "/schedule", "cal", "Schedule"], ["dead_letters", "/dead-letters", "dead", "Dead letters"]];
+
+export function Shell({ children }) {
+  const open = useSignal(null);
+  const main = useRef(null);
+  useLiveOverview();
+  useFocusOnMove(main);
+  const show = (what) => () => { open.value = what; };
+  useKeys({
+    "ctrl+k": show("palette"), "?": show("help"), t: toggleTheme, n: () => mayAct.value && go("/new"), "/": focusFilter, Escape: goBack,
+    u: () => { toggleUtc(); announce(utc.value ? "Times are in UTC" : `Times are of ${zoneName.value}`); },
+    ...Object.fromEntries(PAGES.filter(Boolean).map(([, path, , , key]) => [`g ${key}`, () => go(path)])),
+  });
+  const skip = (event) => { event.preventDefault(); main.current.focus(); };
+  return html`<a class="skip" href="#main" onClick=${skip}>Skip to content</a>
+    <div class="app"><${Side} /><${Top} onFind=${show("palette")} />
+      <main class="main" id="main" tabindex="-1" ref=${main}>${children}</main><${TabBar} onMore=${show("palette")} /></div>
+    ${open.value === "palette" && html`<${Palette} pages=${PAGES} onClose=${show(null)} onHelp=${show("help")} />`}
+    ${open.value === "help" && html`<${Help} onClose=${show(null)} />`}<${ConfirmHost} /><${Toasts} />`;
+}
+
+function useLiveOverview() {
+  const poll = usePoll("overview", {}, { every: 5000 });
+  useEffect(() => {
+    if (!poll.data) return;
+    overview.value = poll.data;
+    hasOverview.value = true;
+    learnClock(poll.data.time);
+  }, [poll.data]);
+  useEffect(() => {
+    if (poll.error?.status === 404) hasOverview.value = false;
+  }, [poll.error]);
+  useEffect(() => { live.value = poll; }, [poll.data, poll.error, poll.at, poll.nextTry]);
+}
+
+/** The poll of GET /v1/overview that the shell runs, for the view *Overview*. */
+export const live = signal({});
+
+/** After a move to another page, focus starts at its content, as after a load. */
+function useFocusOnMove(main) {
+  const before = useRef(route.value.path);
+  const path = route.value.path;
+  useEffect(() => {
+    if (before.current !== path) {
+      main.current?.focus({ preventScroll: true });
+      scrollTo(0, 0);
+    }
+    before.current = path;
+  }, [path]);
+}
+
+function focusFilter() {
+  const field = document.querySelector("#main [data-filter]");
+  field?.focus();
+  return Boolean(field);
+}
+
+function goBack() {
+  if (document.activeElement?.matches("input, textarea, select")) {
+    document.activeElement.blur();
+    return true;
+  }
+  const up = route.value.path.split("/").slice(0, -1).join("/") || "/";
+  if (Object.keys(route.value.params).length) go(up);
+  return true;
+}
+
+const current = (view) => (route.value.menu === view ? "page" : null);
+
+function Brand({ narrow }) {
+  return html`<a class=${cls("brand", narrow && "narrow")} href="#/"><svg viewBox="0 0 26 16" aria-hidden="true"><path class="ln" d="M1 8h6.500M18.500 8H25M4 5.500v5M22 5.500v5" /><circle class="dt" cx="13" cy="8" r="4.600" /></svg>onthedot</a>`;
+}
+
+function Side() {
+  const data = overview.value;
+  const bad = data?.hour?.failed ?? 0;
+  const entry = ([view, path, icon, text]) => html`<li><a href=${`#${path}`} aria-current=${current(view)} title=${text}><${Icon} name=${icon} /><span class="t">${text}</span>
+    ${view === "dead_letters" && bad > 0 && html`<span class="count bad">${compact(bad)}<span class="vh"> failed in the last hour</span></span>`}</a></li>`;
+  return html`<nav class="side" aria-label="Main"><${Brand} />
+    <div class="stage"><span><strong>${data?.stage ?? "…"}</strong></span></div>
+    <ul class="nav">${PAGES.map((page) => (page ? entry(page) : html`<li class="gap" aria-hidden="true"></li>`))}</ul>
+    <div class="foot"><dl><dt>Tenant</dt><dd class="cut">${data?.tenant ?? "–"}</dd><dt>Role</dt><dd>${data?.role ?? "–"}</dd><dt>Engine</dt><dd>${data ? `${data.engine} ${data.version}` : "–"}</dd></dl>
+      <button type="button" class="btn quiet small signout" onClick=${() => signOut()}><${Icon} name="key" />Forget the token</button></div></nav>`;
+}
+
+/** Seconds since the last tick, by the clock of the server; null when there was none. */
+export function tickAge() {
+  const last = overview.value?.last_tick;
+  return last ? Math.max(0, (now.value - ms(last)) / 1000) : null;
+}
+
+const LATE_SECONDS = 180;
+const isLate = (age) => age === null || age >= LATE_SECONDS;
+
+function Top({ onFind }) {
+  const age = tickAge();
+  return html`<header class="top"><${Brand} narrow />
+    <button class="find" type="button" onClick=${onFind}><${Icon} name="search" /><span>Search jobs, pages and actions</span><kbd aria-hidden="true">Ctrl K</kbd></button>
+    <div class="right">${overview.value && html`<span class=${cls("pulse", isLate(age) && "t-fail")}><${TickLine} age=${age ?? NaN} /><span>${age === null ? "no tick yet" : `tick ${wholeDuration(age * 1000)} ago`}</span></span>`}
+      <span class="clock" title=${utcText(now.value)}><strong>${clock(now.value)}</strong> ${zoneName.value}</span>
+      <button type="button" class="btn quiet icon themed" aria-label="Light or dark" title="Light or dark (T)" onClick=${toggleTheme}><${Icon} name="theme" /></button>
+      <${Acts}><${ButtonLink} href="#/new" icon="plus" hotkey="N"><span class="t">New job</span><//><//></div></header>`;
+}
+
+function TabBar({ onMore }) {
+  return html`<nav class="tabbar" aria-label="Main, phone"><ul>
+    ${TABS.map(([view, path, icon, text]) => html`<li><a href=${`#${path}`} aria-current=${current(view)}><${Icon} name=${icon} />${text}</a></li>`)}
+    <li><button type="button" onClick=${onMore}><${Icon} name="menu" />More</button></li></ul></nav>`;
+}

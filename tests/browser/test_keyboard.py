@@ -1,0 +1,129 @@
+"""The keyboard does everything: palette, help, moves between pages, theme, and focus that is never lost."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Opens
+
+PAGES = {
+    "o": "/",
+    "j": "/jobs",
+    "f": "/workflows",
+    "s": "/schedule",
+    "d": "/dead-letters",
+    "w": "/workers",
+    "q": "/queues",
+    "g": "/gates",
+}
+
+
+def focused(page: Page) -> str:
+    """Return the text or the name of the element that has the focus."""
+    found = page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent")
+    return str(found).strip()
+
+
+def test_the_palette_finds_a_job_as_one_types_and_opens_it(console: Opens) -> None:
+    opened = console("/gates")
+    page = opened.page
+    page.keyboard.press("Control+k")
+    search = page.get_by_role("combobox", name="Search jobs, pages and actions")
+    expect(search).to_be_focused()
+    page.keyboard.type("settle-p")
+    expect(page.get_by_role("option", name="settle-payouts").first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("settle-payouts")
+    assert re.match(r"/jobs/job_\w+", opened.route)
+
+
+def test_a_fast_hand_types_into_the_palette_before_the_next_paint(console: Opens) -> None:
+    page = console("/gates").page
+    paints_late = "() => { window.requestAnimationFrame = (act) => setTimeout(act, 2000); }"
+    presses = """async () => {
+      const pressed = new KeyboardEvent("keydown", {key: "k", ctrlKey: true, bubbles: true, cancelable: true});
+      document.body.dispatchEvent(pressed);
+      await new Promise((go) => setTimeout(go, 0));
+      return document.activeElement.getAttribute("role");
+    }"""
+    page.evaluate(paints_late)
+    assert page.evaluate(presses) == "combobox"
+    page.keyboard.type("queues")
+    expect(page.get_by_role("combobox")).to_have_value("queues")
+
+
+def test_the_palette_leads_to_pages_and_gives_the_focus_back(console: Opens) -> None:
+    opened = console("/gates")
+    page = opened.page
+    find = page.get_by_role("button", name="Search jobs, pages and actions")
+    find.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(find).to_be_focused()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("queues")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("Queues"))
+
+
+def test_help_shows_the_keys_and_can_switch_single_keys_off(console: Opens) -> None:
+    opened = console("/gates")
+    page = opened.page
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard")
+    expect(dialog).to_contain_text("dead letters")
+    dialog.get_by_role("checkbox").uncheck()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("?")
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+@pytest.mark.parametrize("role", ["operator", "viewer"])
+def test_two_keys_lead_to_each_page(console: Opens, role: str) -> None:
+    opened = console("/gates", role=role)
+    for key, path in PAGES.items():
+        opened.page.keyboard.press("g")
+        opened.page.keyboard.press(key)
+        expect(opened.page).to_have_url(re.compile(rf"#{path}(\?.*)?$"))
+        opened.settle()
+
+
+def test_the_first_tab_skips_to_the_content(console: Opens) -> None:
+    page = console("/gates").page
+    page.keyboard.press("Tab")
+    assert focused(page) == "Skip to content"
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_t_switches_the_theme_and_the_choice_is_kept(console: Opens) -> None:
+    page = console("/gates").page
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.keyboard.press("t")
+    dark = page.evaluate(background)
+    assert dark != light
+    page.reload()
+    assert page.evaluate(background) == dark
+
+
+def test_u_switches_to_utc(console: Opens) -> None:
+    page = console("/gates").page
+    page.keyboard.press("u")
+    expect(page.get_by_role("banner")).to_contain_text("UTC")
+
+
+def test_n_opens_a_new_job_for_an_operator_and_nothing_for_a_viewer(console: Opens) -> None:
+    operator = console("/gates")
+    operator.page.keyboard.press("n")
+    expect(operator.page).to_have_url(re.compile("#/new"))
+    viewer = console("/gates", role="viewer")
+    viewer.page.keyboard.press("n")
+    expect(viewer.page.get_by_role("link", name="New job")).to_have_count(0)
+    assert viewer.route == "/gates"

@@ -1,0 +1,58 @@
+"""Live figures: asked for with a tag, not while the tab is hidden, and kept when the API is gone."""
+
+from playwright.sync_api import Request, expect
+
+from tests.browser.conftest import Opens
+
+EVERY_MS = 5_000
+OVERVIEW = "GET /v1/overview"
+
+
+def test_a_view_polls_with_the_tag_of_the_last_answer(console: Opens) -> None:
+    opened = console(None)
+    opened.page.clock.install()
+    tags: list[str | None] = []
+
+    def see(request: Request) -> None:
+        if request.url.endswith("/v1/gates"):
+            tags.append(request.headers.get("if-none-match"))
+
+    opened.page.on("request", see)
+    opened.go("/gates")
+    statuses = []
+    for _ in range(2):
+        with opened.page.expect_response(lambda answer: "/v1/gates" in answer.url) as answered:
+            opened.page.clock.run_for(EVERY_MS + 500)
+        statuses.append(answered.value.status)
+    assert tags[0] is None
+    assert all(tags[1:]), "each further request has a tag"
+    assert set(statuses) <= {200, 304}
+
+
+def test_a_hidden_tab_asks_for_nothing_and_asks_at_once_when_it_is_seen(console: Opens) -> None:
+    opened = console(None)
+    opened.page.clock.install()
+    opened.go("/")
+    opened.hide()
+    opened.page.wait_for_load_state("networkidle")
+    opened.watch.forget()
+    opened.page.clock.run_for(10 * EVERY_MS)
+    opened.page.wait_for_load_state("networkidle")
+    assert opened.watch.count("GET /v1/") == 0, opened.watch.requests
+    with opened.page.expect_request(lambda request: "/v1/overview" in request.url):
+        opened.hide(hidden=False)
+
+
+def test_figures_stay_and_say_their_age_when_the_api_does_not_answer(console: Opens) -> None:
+    opened = console(None)
+    opened.page.clock.install()
+    opened.go("/")
+    opened.watch.allow("net::ERR_FAILED", "Failed to load resource")
+    opened.page.route("**/v1/overview", lambda route: route.abort())
+    opened.page.clock.run_for(EVERY_MS + 1_000)
+    alert = opened.page.get_by_role("alert")
+    expect(alert).to_contain_text("The API does not answer")
+    expect(opened.page.get_by_role("heading", name="Throughput")).to_be_visible()
+    opened.page.unroute("**/v1/overview")
+    alert.get_by_role("button", name="Try now").click()
+    expect(alert).to_have_count(0)

@@ -1,0 +1,37 @@
+"""The console in each home, in a real browser: below API Gateway's stage path, and on `onthedot serve`."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.kits.console import open_console
+from tests.e2e.homes import Home
+
+pytestmark = pytest.mark.browser
+LONGEST_ANSWER_MS = 40_000
+"""API Gateway gives up after 29 seconds. The forecast of a day takes most of it on a busy machine."""
+PAGES = ("Overview", "Jobs", "Workflows", "Schedule", "Dead letters", "Workers", "Queues", "Gates")
+
+
+def test_each_page_of_the_console_opens_without_an_error(home: Home) -> None:
+    with open_console(home.api.url, home.api.token, "/") as console:
+        menu = console.page.get_by_role("navigation", name="Main", exact=True)
+        for name in PAGES:
+            menu.get_by_role("link", name=name).click()
+            expect(menu.get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
+            console.settle(LONGEST_ANSWER_MS)
+        expect(console.page.get_by_role("alert")).to_have_count(0)
+        expect(menu).to_contain_text("admin")
+        path = urlsplit(home.api.url).path
+        calls = [one for one in console.watch.requests if "/v1/" in one]
+        assert calls
+        assert all(re.match(rf"GET {re.escape(path)}/v1/", one) for one in calls), "calls go below the stage path"
+
+
+def test_the_console_asks_for_a_token_in_each_home(home: Home) -> None:
+    with open_console(home.api.url, None, "/queues") as console:
+        console.page.get_by_label("Token").fill(home.api.token or "")
+        console.page.get_by_role("button", name="Continue").click()
+        expect(console.page.get_by_role("heading", level=1)).to_have_text(re.compile("Queues"))

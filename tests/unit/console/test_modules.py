@@ -1,0 +1,35 @@
+"""The pure modules of the console, run by Node: each file with tests is one test here."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+HERE: Final = Path(__file__).parent
+NODE: Final = Path(sys.executable).parent / "node"
+SECONDS: Final = 120
+
+
+def node(*arguments: str | Path, typed: str = "") -> "subprocess.CompletedProcess[str]":
+    """Run Node in the zone of the tests, with a text as its standard input."""
+    environment = {**os.environ, "TZ": "Europe/Berlin"}
+    return subprocess.run(
+        [NODE, *arguments],
+        cwd=HERE,
+        env=environment,
+        input=typed,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+
+
+@pytest.mark.parametrize("file", sorted(HERE.glob("*.test.mjs")), ids=lambda file: file.name)
+def test_a_module(file: Path) -> None:
+    done = node("--test", "--test-reporter=spec", file)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert "tests 0" not in done.stdout
