@@ -1,0 +1,71 @@
+"""Collect the pages of the site in one folder: docs/ and the pages beside it, with links that work there.
+
+The pages are written for GitHub: a link is a path from the page's own folder. `make docs` calls this before mkdocs.
+"""
+
+import posixpath
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+OUTSIDE: Final = {
+    "ARCHITECTURE.md": "ARCHITECTURE.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "localstack/README.md": "local-aws.md",
+    "benchmarks/README.md": "all-benchmarks.md",
+    "tests/model/gates/README.md": "model-of-gates.md",
+}
+"""The pages outside of docs/ by their paths in the repository, with their paths in the site."""
+_IN_SITE: Final = {site: path for path, site in OUTSIDE.items()}
+_LINK: Final = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<path>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
+_FENCE: Final = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
+
+
+def collect(into: Path) -> None:
+    """Write all pages and images of the site into a folder, which is emptied first."""
+    shutil.rmtree(into, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", into, ignore=shutil.ignore_patterns("generator", "theme"))
+    for path, place in OUTSIDE.items():
+        shutil.copy(ROOT / path, into / place)
+    for page in into.rglob("*.md"):
+        parts = _FENCE.split(page.read_text())
+        parts[::2] = [rewritten(part, page.relative_to(into).as_posix()) for part in parts[::2]]
+        page.write_text("".join(parts))
+
+
+def rewritten(text: str, place: str) -> str:
+    """Return the text of the page at this place of the site with links that work there."""
+
+    def lead(found: re.Match[str]) -> str:
+        if not found["path"] or ":" in found["path"]:
+            return found[0]
+        target = place_of(posixpath.normpath(posixpath.join(posixpath.dirname(path_of(place)), found["path"])))
+        if target is None:
+            # Sources are not part of the site. The text names them.
+            return found["text"]
+        way = posixpath.relpath(target, posixpath.dirname(place) or ".")
+        return f"{found['image']}[{found['text']}]({way}{found['anchor'] or ''})"
+
+    return _LINK.sub(lead, text)
+
+
+def path_of(place: str) -> str:
+    """Return the path in the repository of a page of the site."""
+    return _IN_SITE.get(place, f"docs/{place}")
+
+
+def place_of(path: str) -> str | None:
+    """Return the path in the site of a file of the repository, or None when it is not there."""
+    if path == "README.md":
+        return "README.md"
+    if path in OUTSIDE:
+        return OUTSIDE[path]
+    return path.removeprefix("docs/") if path.startswith("docs/") else None
+
+
+if __name__ == "__main__":
+    collect(Path(sys.argv[1]))
