@@ -1,9 +1,10 @@
-"""Set up all tests: the order of the tiers, the marks `stack` and `slow`, and tests that run side by side.
+"""Set up all tests: the order of the tiers, the marks that follow from fixtures, and tests that run side by side.
 
 In one process the tiers run in the order of `TIERS`. The end-to-end stack comes up meanwhile, with its slow jobs.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,13 @@ settings.register_profile(
 settings.load_profile("onthedot")
 
 TESTS = Path(__file__).parent
-TIERS = ("unit", "model", "contract", "handlers", "infra", "scenarios", "durability", "serve", "e2e")
-TOGETHER = ("tests/infra/",)
+TIERS = (
+    *("unit", "model", "contract", "handlers", "infra", "scenarios", "durability"),
+    *("serve", "pages", "browser", "e2e"),
+)
+SERVED = ("serve", "pages", "e2e")
+"""Tiers that start servers and mostly wait for them."""
+TOGETHER = ("tests/infra/", "tests/browser/")
 """Folders whose fixtures take seconds. Side by side, one process runs all of their tests."""
 
 
@@ -32,11 +38,34 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests by tier, and mark the tests that need a stack."""
+    """Sort the tests by tier, and mark the tests that need a stack or a browser."""
     items.sort(key=lambda item: TIERS.index(tier_of(item)))
     for item in items:
         if needs_stack(item):
             item.add_marker("stack")
+        if needs_deployment(item):
+            item.add_marker("deployed")
+        if tier_of(item) in SERVED and not needs_stack(item):
+            item.add_marker("served")
+        if tier_of(item) == "browser":
+            item.add_marker("browser")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close the browser when the next test uses none: until then its event loop runs in this thread."""
+    yield
+    if item.get_closest_marker("browser") and not (nextitem and nextitem.get_closest_marker("browser")):
+        from tests.browser.kits.chromium import CHROMIUM  # most tests need no browser
+
+        CHROMIUM.close()
+
+
+@pytest.fixture
+def caplog(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """Capture the project's own records only: a package may log at any time, also in a thread of an earlier test."""
+    caplog.handler.addFilter(lambda record: "site-packages" not in record.pathname)
+    return caplog
 
 
 def tier_of(item: pytest.Item) -> str:
@@ -51,6 +80,13 @@ def needs_stack(item: pytest.Item) -> bool:
     lanes = {params.get("kit"), params.get("clients"), *item.fixturenames}
     on_stack = tier_of(item) == "e2e" and params.get("home", "stack") == "stack"
     return on_stack or not lanes.isdisjoint({"ministack", "dynamodb"})
+
+
+def needs_deployment(item: pytest.Item) -> bool:
+    """Say whether the test uses the stack that is deployed once for all end-to-end tests."""
+    assert isinstance(item, pytest.Function)
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return "deployment" in item.fixturenames or params.get("home") == "stack"
 
 
 class Schedule(LoadScopeScheduling):  # type: ignore[misc] # the base class has no types
