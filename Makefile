@@ -10,13 +10,15 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 FUNCTION_ENV := build/function-env
-SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks tests
+SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks docs/generator tests
 
-# Bytecode halves the start of every process, and tests start many.
+# Bytecode halves the start of every process, and tests start many. The installation makes that of the product, for
+# shells that let Python write none.
 unexport PYTHONDONTWRITEBYTECODE
 # The environment's Node and tools are found before those of the machine.
 export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 uv := $(VENV)/bin/uv --quiet
+bytecode := $(VENV)/bin/python -m compileall -q layers/core/python/onthedot
 # Tests that need a stack are left out here by tests/conftest.py: they run in one process.
 # One process more than cores: some tests wait for programs and time-outs.
 side_by_side := pytest --numprocesses=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
@@ -57,12 +59,29 @@ quick: install ## Check, and run the tests that need no stack, side by side on a
 
 .PHONY: quick-tests
 quick-tests:
-	$(side_by_side) -q -m "not slow"
+	$(side_by_side) -q -m "not slow and not browser"
 
 .PHONY: test
-test: install check ## Check, then run every test that a laptop can run
-	$(side_by_side)
-	pytest -m stack
+test: install check build/.chromium ## Check, then run every test that a laptop can run
+	$(side_by_side) -m "not served"
+	@$(MAKE) --jobs=2 --output-sync=target deployed-tests waiting-tests
+
+# Tests of servers mostly wait, so two processes share the machine. Tests that measure times on the deployed stack are
+# the last ones of the longer process (tests/e2e/conftest.py).
+.PHONY: deployed-tests waiting-tests
+deployed-tests:
+	pytest -m deployed
+
+waiting-tests:
+	pytest -m "not deployed and (served or stack)"
+
+.PHONY: browser
+browser: install build/.chromium ## Run the tests of the console in a real browser (ARGS="-k palette" for some only)
+	pytest -m "browser and not stack" $(ARGS)
+
+.PHONY: screenshots
+screenshots: install build/.chromium ## Take the pictures of the console: the chosen ones in docs/images, all in build/screenshots
+	$(VENV)/bin/python -m tests.browser.screenshots $(ARGS)
 
 .PHONY: model
 model: install ## Explore the large instances of the gates' model (ARGS="--list", or names); see tests/model/gates/README.md
@@ -84,7 +103,7 @@ powerloss: install ## Rebuild the file of the embedded engine as power losses le
 check: install ## Formatting, lint, types, layers of the code, packages
 	@$(MAKE) --jobs --keep-going $(CHECKS)
 
-CHECKS := check-format check-lint check-types check-imports check-packages
+CHECKS := check-format check-lint check-types check-imports check-packages check-docs
 .PHONY: $(CHECKS)
 check-format:
 	ruff format --check $(SOURCES)
@@ -141,17 +160,18 @@ $(VENV)/.synced: requirements.lock pyproject.toml | $(VENV)/bin/uv
 	@echo "installing the pinned packages"
 	@$(uv) pip sync --python $(VENV)/bin/python --require-hashes requirements.lock
 	@$(uv) pip install --python $(VENV)/bin/python --no-deps -e .
+	@$(bytecode)
 	@touch $@
 
 # `make serve` alone needs few packages. After `make install` they are there.
 $(VENV)/.serve: serve.lock pyproject.toml | $(VENV)/bin/uv
 	@[ -e $(VENV)/.synced ] || { echo "installing the packages of the server"; \
 		$(uv) pip install --python $(VENV)/bin/python --require-hashes -r serve.lock; \
-		$(uv) pip install --python $(VENV)/bin/python --no-deps -e .; }
+		$(uv) pip install --python $(VENV)/bin/python --no-deps -e .; $(bytecode); }
 	@touch $@
 
 node_modules/.synced: package.json package-lock.json | $(VENV)/.synced
-	@echo "installing the CDK command line and DynamoDB Local"
+	@echo "installing the CDK command line, DynamoDB Local and axe"
 	@npm ci --silent --no-audit --no-fund
 	@touch $@
 
@@ -160,6 +180,30 @@ $(FUNCTION_ENV)/.synced: Makefile | $(VENV)/.synced
 	@echo "creating the functions' environment"
 	@$(uv) venv --clear --python $(VENV)/bin/python $(FUNCTION_ENV)
 	@touch $@
+
+# Tests drive the system's own chromium: a browser that Playwright would download is one more thing to trust.
+build/.chromium: tests/browser/install-chromium
+	@mkdir -p build
+	@tests/browser/install-chromium
+	@touch $@
+
+# --- documentation -----------------------------------------------------------------------------------------
+
+# The theme announces its successor at each start. With --quiet, --strict would not see warnings.
+docs check-docs: export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: docs
+docs: install ## Build the documentation's site: build/site/index.html
+	@$(MAKE) check-docs
+	@echo "open build/site/index.html"
+
+check-docs:
+	$(VENV)/bin/python -m docs.generator.site build/pages
+	mkdocs build --strict
+
+.PHONY: reference
+reference: install ## Write docs/reference from the routes, the commands, the context values and the events
+	PYTHONPATH=infra:layers/core/python:. $(VENV)/bin/python -m docs.generator
 
 # --- speed and cost ----------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from benchmarks.stubbed_aws import StubbedAws
 from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.pass_progress import first_progress
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.queue_names import queue_urls
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
@@ -157,7 +158,7 @@ class NoOp:
 
 
 class NoLeases:
-    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:  # noqa: ARG002
+    def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()
 
 

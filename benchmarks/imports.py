@@ -48,7 +48,7 @@ SHOWN: Final = 12
 COMMAND_LINE: Final = {
     "onthedot --help": ("from onthedot.cli.main import main; main(['--help'], standalone_mode=False)", 100),
     "import onthedot": ("import onthedot", 60),
-    "from onthedot import Client": ("from onthedot import Client", 60),
+    "from onthedot import Client, AsyncClient": ("from onthedot import Client, AsyncClient", 60),
 }
 """The code of each start and its bar in milliseconds. Users have the bytecode; installers write it."""
 

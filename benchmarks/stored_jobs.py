@@ -32,22 +32,29 @@ def submit_templates(engine: Engine) -> tuple[Record, Record]:
 
 
 def fill_sqlite(database: Database, engine: Engine, count: int) -> None:
-    """Store this many jobs. SQLite itself makes the copies."""
+    """Store this many jobs."""
     for template, share, first in zip(submit_templates(engine), (EVERY_FIFTH - 1, 1), (0, count), strict=True):
-        with database.transaction() as connection:
-            columns = [row["name"] for row in connection.execute("PRAGMA table_info(runs)")]
-            changed = _sql_of_a_copy(engine.deployment.shards)
-            values = ", ".join(changed.get(name, f'"{name}"') for name in columns)
-            names = ", ".join(f'"{name}"' for name in columns)
-            connection.execute(
-                f"INSERT INTO runs ({names}) WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n"  # noqa: S608 - names of columns only
-                f" WHERE i + 1 < :end) SELECT {values} FROM n, runs WHERE run_id = :template",
-                {"first": first, "end": first + count * share // EVERY_FIFTH, "template": template.run_id},
-            )
+        copy_rows(database, template, first, count * share // EVERY_FIFTH, sql_of_a_copy(engine.deployment.shards))
 
 
-def _sql_of_a_copy(shards: int) -> dict[str, str]:
-    job_id = f"printf('job_%08x%018x', (i * {_SCATTER}) % 4294967296, i)"
+def copy_rows(database: Database, template: Record, first: int, count: int, changed: Mapping[str, str]) -> None:
+    """Copy a stored record. SQLite itself makes the copies. `changed` has SQL for columns, with `i` from `first` on."""
+    if not count:
+        return
+    with database.transaction() as connection:
+        columns = [row["name"] for row in connection.execute("PRAGMA table_info(runs)")]
+        values = ", ".join(changed.get(name, f'"{name}"') for name in columns)
+        names = ", ".join(f'"{name}"' for name in columns)
+        connection.execute(
+            f"INSERT INTO runs ({names}) WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n"  # noqa: S608 - names of columns only
+            f" WHERE i + 1 < :end) SELECT {values} FROM n, runs WHERE run_id = :template",
+            {"first": first, "end": first + count, "template": template.run_id},
+        )
+
+
+def sql_of_a_copy(shards: int, number: str = "i") -> dict[str, str]:
+    """Return the SQL of the columns in which a copy differs. `number` is the SQL of the number in its id."""
+    job_id = f"printf('job_%08x%018x', ({number} * {_SCATTER}) % 4294967296, {number})"
     later = f"(i % {SPREAD_BUCKETS}) * {BUCKET_MS} + i % {BUCKET_MS}"
     bucket = f"((fire_at + {later}) / {BUCKET_MS})"
     return {

@@ -128,6 +128,9 @@ class Seconds:
     submit: float = 0.05
     publish: float = 0.05
     """A batch of changes of the stream."""
+    window: float = 0.005
+    count: float = 0.05
+    """A batch of ends, for the statistics."""
 
 
 TICK: Final = IdleTick()
@@ -140,6 +143,10 @@ KEY_USERS: Final = ("planner", "dispatcher", "worker", "auditor")
 """The functions whose calls use the table's key on an idle stage."""
 KEY_MINUTES: Final = 5
 """DynamoDB keeps the key for each caller, and asks for it after five minutes without a call (assumed: every five)."""
+STREAM_SHARDS: Final = 4
+WINDOWS_AN_HOUR: Final = 4
+"""Shards of the stream of an idle table (assumed), and tumbling windows of each. Lambda may call the statistics
+function at the end of each window, also without records (assumed: it does)."""
 POOL_METRICS: Final = 17
 """Metrics of the alarms by which a Fargate pool is scaled."""
 POOL_QUEUES: Final = 3
@@ -191,6 +198,8 @@ def idle(shape: Shape) -> Bill:
     _add_ticks(bill, shape)
     _add_audits(bill, shape)
     _add_canary(bill, shape)
+    windows = HOURS * WINDOWS_AN_HOUR * STREAM_SHARDS
+    _add_calls(bill, shape, "statistics", windows, SECONDS.window, "statistics at the end of each window")
     calls = len(KEY_USERS) * MINUTES / KEY_MINUTES
     bill.add("kms", calls, f"key `aws/dynamodb`: a call every {KEY_MINUTES} minutes for {', '.join(KEY_USERS)}")
     return bill
@@ -294,7 +303,17 @@ def per_million(load: Load, memory_mb: Mapping[str, int]) -> Bill:
     bill.add("gb_second", changes * SECONDS.publish * memory_mb["publisher"] / 1024, "publisher: 50 ms")
     bill.add("event", million, "one event for the end of each run")
     bill.add("log_gb", changes * 700 / 1e9, "publisher")
+    _add_counting(bill, load, memory_mb)
     return bill
+
+
+def _add_counting(bill: Bill, load: Load, memory_mb: Mapping[str, int]) -> None:
+    """Add the counting of a million ends. Those of one batch, tenant and minute share a write."""
+    batches = 1e6 / load.together
+    bill.add("write", batches, f"{1 / load.together:g} for the statistics")
+    bill.add("request", batches, "statistics")
+    bill.add("gb_second", batches * SECONDS.count * memory_mb["statistics"] / 1024, "statistics: 50 ms")
+    bill.add("log_gb", batches * 600 / 1e9, "statistics")
 
 
 def shape_of(templates: Iterable[Mapping[str, Any]], shards: int, groups: int) -> Shape:

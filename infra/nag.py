@@ -21,9 +21,9 @@ _FUNCTIONS: Final = {
     "dispatch": ("Planner", "Dispatcher", "Auditor"),
     "workers": ("Worker",),
     "api": ("Api", "Authorizer"),
-    "events": ("Events", "Publisher"),
+    "events": ("Events", "Publisher", "Statistics"),
 }
-_OPEN: Final = ("v1/health/GET", "openapi.json/GET", "console/GET")
+_OPEN: Final = ("v1/health/GET", "openapi.json/GET", "console/GET", "console/{proxy+}/GET")
 _GUARDED: Final = ("v1/{proxy+}/ANY", "{proxy+}/ANY")
 _BLOBS: Final = "ExportsOutputFnGetAttBlobsF0F01DC6Arn220BCD82"
 _LOGS_POLICY: Final = "arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
@@ -72,7 +72,7 @@ def _data_and_queues() -> Iterator[Suppression]:
 
 
 def _functions(config: StageConfig) -> Iterator[Suppression]:
-    besides = {"Api": _METRICS, "Dispatcher": _METRICS, "Publisher": _STREAMS}
+    besides = {"Api": _METRICS, "Dispatcher": _METRICS, "Publisher": _STREAMS, "Statistics": _STREAMS}
     for stack, names in _FUNCTIONS.items():
         for name in names:
             why = f"{_XRAY if config.xray else ''} {besides.get(name, '')}".strip()
@@ -127,7 +127,11 @@ def _calls(config: StageConfig, stack: str, path: str) -> Iterator[Suppression]:
 
 
 def _events(config: StageConfig) -> Iterator[Suppression]:
-    for queue, whose in (("EventsDlqQueue", "the events' rules and function"), ("PublisherDlqQueue", "the publisher")):
+    for queue, whose in (
+        ("EventsDlqQueue", "the events' rules and function"),
+        ("PublisherDlqQueue", "the publisher"),
+        ("StatisticsDlqQueue", "the statistics function"),
+    ):
         why = f"It is itself the dead-letter queue of {whose}, which the rule cannot see."
         yield Suppression("events", f"{queue}/Resource", "AwsSolutions-SQS3", why)
     yield from _blobs(config, "events", "EventsRole/DefaultPolicy/Resource")
@@ -176,11 +180,11 @@ def _api(config: StageConfig) -> Iterator[Suppression]:
         "api",
         f"Api/DeploymentStage.{config.stage}/Resource",
         "AwsSolutions-APIG3",
-        "A web ACL costs several times the idle system. Everything but three GETs needs a token, the stage is "
+        "A web ACL costs several times the idle system. Everything but four GETs needs a token, the stage is "
         "throttled. An operator who faces the open internet associates an ACL with the stage.",
     )
     for path in _OPEN:
-        why = "Open by contract: health check, API description and the console's page contain no data of a tenant."
+        why = "Open by contract: health check, API description and the console's files contain no data of a tenant."
         yield Suppression("api", f"Api/Default/{path}/Resource", "AwsSolutions-APIG4", why)
     for path in (*_OPEN, *_GUARDED):
         why = "Programs call this API, by bearer tokens that the Lambda authorizer checks. There are no user pools."

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, AliasChoices, Field, StrictBool, field_vali
 
 from context_values import ContextModel
 from onthedot.domain.targets import types as targets
-from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, Pool, PoolKind
+from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind
 
 SHELL: Final = "shell"
 PYTHON: Final = "python"
@@ -16,6 +16,8 @@ AWS_CALLS: Final = frozenset({"lambda", "aws"})
 TYPES: Final = frozenset(targets.TYPES)
 # The memory that the worker itself needs in its task.
 WORKER_MEMORY_MB: Final = 128
+# The disk that each task of Fargate has. The image is on it too.
+TASK_STORAGE_MB: Final = 20 * 1024
 # The sizes of Fargate: CPU units -> the least and the most memory in MiB, and the step between.
 _MEMORY: Final = {
     256: (512, 2048, 512),
@@ -36,9 +38,11 @@ class Fargate(ContextModel):
     """The size and the number of the tasks of a pool."""
 
     cpu: int = Field(strict=True)
-    """In units: 1024 are one virtual CPU."""
+    """The CPU of a task in units: 1024 are one virtual CPU."""
     memory_mb: int = Field(strict=True)
+    """In MiB, as Fargate offers it for the CPU units. 128 MiB are for the worker itself."""
     max_tasks: int = Field(default=10, strict=True, ge=1, le=MOST_TASKS)
+    """The most tasks at a time."""
     concurrency: int = Field(
         default=4, strict=True, ge=1, le=1000, validation_alias=AliasChoices("concurrency", "slots")
     )
@@ -84,11 +88,19 @@ class StagePool(ContextModel):
     """One entry of `pools`: a pull pool, and its tasks on Fargate if onthedot starts its workers."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,19}$")
+    """The name of the pool."""
     capabilities: frozenset[Capability] = Field(min_length=1)
+    """The types of targets that its workers perform, and names of your own."""
     cpu: float = Field(strict=True, ge=0.1, le=192)
+    """The most CPUs that one run may ask for."""
     memory_mb: int = Field(strict=True, ge=16, le=2_000_000)
+    """The most MiB that one run may ask for."""
+    storage_mb: int | None = Field(default=None, strict=True, ge=0, le=100_000_000)
+    """The most that one run may ask for. None: as much as a task of Fargate has, or 1,000,000 without tasks."""
     longest_seconds: int = Field(default=LONGEST_PULL, strict=True, ge=1, le=LONGEST_PULL)
+    """The longest attempt."""
     fargate: Fargate | None = None
+    """The tasks of its workers. Without it, the operator starts the workers."""
     min_workers: int = Field(default=0, strict=True, ge=0, le=MOST_TASKS)
     """The live workers below which the alarm `workers` goes off."""
 
@@ -124,7 +136,14 @@ class StagePool(ContextModel):
             cpu=self.cpu,
             memory_mb=self.memory_mb,
             longest_seconds=self.longest_seconds,
+            storage_mb=self._storage_mb,
         )
+
+    @property
+    def _storage_mb(self) -> int:
+        if self.storage_mb is not None:
+            return self.storage_mb
+        return PULL_STORAGE_MB if self.fargate is None else TASK_STORAGE_MB
 
 
 def _problems(pool: StagePool, task: Fargate) -> list[str]:
@@ -133,6 +152,9 @@ def _problems(pool: StagePool, task: Fargate) -> list[str]:
         f"cpu is {pool.cpu:g}, more than the {task.cpu / 1024:g} of a task": pool.cpu > task.cpu / 1024,
         f"memory_mb is {pool.memory_mb}, more than the {task.free_memory_mb} that a task has for its runs": (
             pool.memory_mb > task.free_memory_mb
+        ),
+        f"storage_mb is {pool.storage_mb}, more than the {TASK_STORAGE_MB} of a task": (
+            (pool.storage_mb or 0) > TASK_STORAGE_MB
         ),
         "capabilities has shell if, and only if, fargate.shell is true": task.shell != (SHELL in pool.capabilities),
         "capabilities has python if, and only if, fargate.app names the module of its handlers": (

@@ -73,10 +73,15 @@ class StageConfig(ContextModel):
     """One deployment. Build it with `from_context`, which also checks the values together."""
 
     stage: str = Field(pattern=r"^[a-z][a-z0-9-]{0,19}$")
+    """The name of the deployment, which is part of all names."""
     region: str | None = Field(default=None, pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")
+    """The region to deploy to. Without it, that of the credentials."""
     account: str | None = Field(default=None, pattern=r"^[0-9]{12}$")
+    """The account to deploy to. Without it, that of the credentials."""
     shards: Number = Field(default=4, ge=1, le=1024)
+    """The partitions of a minute in the index, each for 1,000 writes a second."""
     shards_per_group: Number = Field(default=4, ge=1, le=1024)
+    """The shards of one dispatcher."""
     lookahead: Number = Field(default=3, ge=1, le=10)
     """The buckets (minutes) before its fire time in which a run is sent to SQS."""
     worker_concurrency: Number = Field(
@@ -91,7 +96,9 @@ class StageConfig(ContextModel):
     """The number of waiting messages of a queue above which no more runs are claimed for it."""
     # The tombstone of a deleted job lives 14 days. A shorter history would forget a key that is still promised.
     history_days: Number = Field(default=30, ge=14, le=3650)
+    """The days that ended runs and their results are kept."""
     log_retention_days: Number = 30
+    """The days that logs are kept: 1, 3, 7, 14, 30, 60, 90, 180 or 365."""
     api_rate: Number = Field(default=200, ge=1, le=10_000)
     """The requests a second that the API accepts."""
     api_burst: Number = Field(default=400, ge=1, le=10_000)
@@ -105,6 +112,7 @@ class StageConfig(ContextModel):
     hosted_zone: Annotated[HostedZone, parts("ID:NAME, e.g. Z0123456789ABC:example.com")] | None = None
     """The zone that gets the record of the domain. Without it, the operator makes the record."""
     warm_throughput: Annotated[WarmThroughput, parts("READS:WRITES a second, e.g. 12000:40000")] | None = None
+    """The request units a second that the table can take at once, as `READS:WRITES`. Without it, it grows on demand."""
     table_name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.-]{3,255}$")
     """A table that `onthedot restore` has made. Without it, the stage uses its own."""
     table_stream_arn: str | None = Field(

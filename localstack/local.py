@@ -1,11 +1,12 @@
 """`make up`, `make down` and `make reset`: the stacks on an AWS that runs on this machine.
 
-    python -m localstack.local up | down | reset
+    python -m localstack.local up | down | reset [--json]
 
 `up` and `down` are also Python functions. The end-to-end tests start their own stack with them.
 """
 
 import argparse
+import json
 import os
 import shutil
 import signal
@@ -13,9 +14,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.panel import Panel
@@ -32,6 +34,7 @@ from localstack.stack import (
     warm,
     write_description,
 )
+from onthedot.cli.common.result import steps
 
 console = Console()
 
@@ -127,7 +130,7 @@ def _demonstrate(stack: LocalStack) -> None:
 def _show(stack: LocalStack) -> None:
     lines = Text("\n").join(
         Text.assemble((f"{name:<9}", "bold"), (value, "cyan"))
-        for name, value in (("API", stack.api_url), ("Token", stack.token))
+        for name, value in (("API", stack.api_url), ("Console", stack.console_url), ("Token", stack.token))
     )
     # A frame if the lines fit into it. A value that a frame breaks into two lines cannot be copied.
     panel = Panel(lines, title="onthedot is up", border_style="green", expand=False)
@@ -148,16 +151,20 @@ def _clock(milliseconds: float) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone().strftime("%H:%M:%S.%f")[:-3]
 
 
-def run(command: str) -> None:
-    """Execute one of the three commands on the stack that the environment names."""
+def run(command: str) -> dict[str, Any]:
+    """Execute one of the three commands on the stack that the environment names. Return what it did."""
     home = home_from(os.environ)
+    done = {"action": command, "home": str(home.path)}
     if command == "up":
-        up(home.path, home.port, shards_from(os.environ), demo=True)
-    elif command == "down":
-        console.print("Stopped." if down(home.path) else "It was not running.")
-    else:
-        reset(home.path)
-        console.print("Forgotten.")
+        stack = up(home.path, home.port, shards_from(os.environ), demo=True)
+        return {**done, "file": str(home.description), **asdict(stack)}
+    if command == "down":
+        was_running = down(home.path)
+        console.print("Stopped." if was_running else "It was not running.")
+        return {**done, "was_running": was_running}
+    reset(home.path)
+    console.print("Forgotten.")
+    return done
 
 
 def _point_at_log() -> None:
@@ -168,12 +175,21 @@ def _point_at_log() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="local", description=__doc__)
     parser.add_argument("command", choices=["up", "down", "reset"])
-    command = parser.parse_args().command
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON document")
+    arguments = parser.parse_args()
+    command = arguments.command
     # A signal other than Ctrl-C cleans up in the same way.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(143))
+    with steps(as_json=arguments.json):
+        done = _run_or_exit(command)
+    if arguments.json:
+        print(json.dumps(done))
+
+
+def _run_or_exit(command: str) -> dict[str, Any]:
     try:
-        run(command)
+        return run(command)
     except LocalStackError as error:
         console.print(Text(f"✗ {command} failed: {error}", style="red"), soft_wrap=True)
         _point_at_log()

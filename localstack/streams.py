@@ -1,7 +1,8 @@
 """The stream of the table as in DynamoDB: it includes writes by PartiQL, and reading it delays no queue.
 
 MiniStack writes no stream record for a PartiQL statement. It also invokes the function of a stream in the thread that
-polls the queues, so every run would wait for the publisher.
+polls the queues, so every run would wait for the publisher. And it knows no tumbling windows, whose events name their
+shard.
 """
 
 import threading
@@ -12,6 +13,8 @@ from typing import Any
 
 POLL_SECONDS = 0.1
 _PAUSE_SECONDS = 1.0
+_SHARD = "shardId-00000000000000000000-00000000"
+"""The id of the one shard that each stream of MiniStack has."""
 
 
 def adjust_streams(with_parameters: Any, replace_value: Any) -> None:
@@ -61,6 +64,12 @@ def adjust_streams(with_parameters: Any, replace_value: Any) -> None:
 def _poll_beside(with_parameters: Any, replace_value: Any) -> None:
     lambda_svc = import_module("ministack.services.lambda_svc")
     poll = with_parameters(lambda_svc, "_poll_dynamodb_streams", [])
+    execute = with_parameters(lambda_svc, "_execute_function", ["func", "event"])
+
+    def execute_function(func: Any, event: Any) -> Any:
+        return execute(func, with_window(event))
+
+    replace_value(lambda_svc, "_execute_function", execute_function)
 
     def keep_polling() -> None:
         while True:
@@ -78,3 +87,14 @@ def _poll_beside(with_parameters: Any, replace_value: Any) -> None:
 
     replace_value(lambda_svc, "_poll_dynamodb_streams", nothing_here)
     threading.Thread(target=keep_polling, daemon=True, name="onthedot-streams").start()
+
+
+def with_window(event: Any) -> Any:
+    """Return the event as a source with a tumbling window sends it, if it is a batch of a stream of a table.
+
+    MiniStack does not keep which source has a window, so each batch of a stream gets the fields. Others ignore them.
+    """
+    records = event.get("Records") if isinstance(event, dict) else None
+    if not records or not isinstance(records[0], dict) or records[0].get("eventSource") != "aws:dynamodb":
+        return event
+    return {**event, "shardId": _SHARD, "state": {}, "isFinalInvokeForWindow": False, "isWindowTerminatedEarly": False}

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,11 +82,13 @@ class ServerProcess:
             return {str(row[0]) for row in connection.execute("SELECT run_id FROM runs")}
 
 
-def start_server(home: Path, *options: str, **environment: str) -> ServerProcess:
-    """Start a server, and return when it answers."""
+def start_server(
+    home: Path, *options: str, program: Sequence[str] = (str(ONTHEDOT),), **environment: str
+) -> ServerProcess:
+    """Start a server, and return when it answers. `program` is another form of the command `onthedot`."""
     home.mkdir(parents=True, exist_ok=True)
     log = home / f"serve-{time.time_ns()}.log"
-    arguments = [str(ONTHEDOT), "serve", "--port", "0", *options]
+    arguments = [*program, "serve", "--port", "0", *options]
     began = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -110,9 +112,11 @@ def _place(home: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def a_server(home: Path, *options: str, **environment: str) -> Iterator[ServerProcess]:
+def a_server(
+    home: Path, *options: str, program: Sequence[str] = (str(ONTHEDOT),), **environment: str
+) -> Iterator[ServerProcess]:
     """A server that is killed at the end, if it still runs: no test waits for its grace."""
-    server = start_server(home, *options, **environment)
+    server = start_server(home, *options, program=program, **environment)
     try:
         yield server
     finally:

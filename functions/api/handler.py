@@ -39,6 +39,7 @@ def _request(event: dict[str, Any], context: Any) -> Request:
         method=event["httpMethod"],
         path=_path(event),
         query=event.get("queryStringParameters") or {},
+        repeated_query=_repeated(event.get("multiValueQueryStringParameters") or {}),
         headers=event.get("headers") or {},
         body=base64.b64decode(body) if event.get("isBase64Encoded") else body.encode("utf-8", "surrogatepass"),
         principal=_principal(authorizer),
@@ -46,6 +47,11 @@ def _request(event: dict[str, Any], context: Any) -> Request:
         public_url=_settings.public_url,
         own_trace=read_xray(os.environ.get("_X_AMZN_TRACE_ID")) or fresh_trace(),
     )
+
+
+def _repeated(values: dict[str, list[str]]) -> tuple[str, ...]:
+    """Return the parameters that have more than one value."""
+    return tuple(name for name, given in values.items() if len(given) > 1)
 
 
 def _path(event: dict[str, Any]) -> str:

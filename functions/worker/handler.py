@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.traces import span_id_of, trace_id_of
+from onthedot.domain.workers.records import LAMBDA_WORKER
 from onthedot.engines.aws.sqs.queues import read_message
 from onthedot.engines.counting import counted
 from onthedot.observability import Metrics, logger
@@ -47,7 +48,7 @@ _executor = RunExecutor(
     engine=_engine,
     performer=push_targets(_settings, _engine),
     leases=StoreLeases(_engine.store, _engine.clock),
-    worker_id=f"lambda-{uuid.uuid4().hex[:8]}",
+    worker_id=f"{LAMBDA_WORKER}{uuid.uuid4().hex[:8]}",
     chance=random.Random(),  # noqa: S311 (jitter of retries, not a secret)
     on_next=_log_next,
 )

@@ -36,4 +36,5 @@ def dead_letter_keys(config: StageConfig) -> list[str]:
         for pool in config.all_pools
         for priority in schema.PRIORITIES
     ]
-    return [*(f"{key}-dlq" for key in dict.fromkeys(pools)), "tick-dlq", "schedule-dlq", "events-dlq", "publisher-dlq"]
+    others = ("tick", "schedule", "events", "publisher", "statistics")
+    return [f"{key}-dlq" for key in (*dict.fromkeys(pools), *others)]

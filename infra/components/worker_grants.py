@@ -13,6 +13,7 @@ from onthedot.engines.aws.dynamodb.keys import (
     PATTERN_PREFIX,
     SHARDS_PARTITION,
     SIGNING_PREFIX,
+    STATISTICS_PREFIX,
     TOKEN_PREFIX,
     TOKENS_PARTITION,
     WORKERS_PARTITION,
@@ -74,6 +75,11 @@ def reading_shards(data: DataStack, *, and_gates: bool = False) -> iam.PolicySta
 def reading_workers(data: DataStack) -> iam.PolicyStatement:
     """Allow to list the workers."""
     return _allow(["dynamodb:Query"], [data.table.table_arn], _only_under([WORKERS_PARTITION]))
+
+
+def counting_ends(data: DataStack) -> iam.PolicyStatement:
+    """Allow to write the counters of ended runs."""
+    return _allow(["dynamodb:UpdateItem"], [data.table.table_arn], _only_under([f"{STATISTICS_PREFIX}*"]))
 
 
 def no_tokens(data: DataStack, *actions: str) -> iam.PolicyStatement:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from aws_cdk import CfnOutput, Duration, Environment, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, Duration, Environment, RemovalPolicy, Size, Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -29,8 +29,12 @@ from stage_config import StageConfig
 API: Final = FunctionShape(memory_mb=1024, timeout=Duration.seconds(28))
 AUTHORIZER: Final = FunctionShape(memory_mb=512, timeout=Duration.seconds(5))
 OPEN_PATHS: Final = ("/v1/health", "/openapi.json", "/console")
+CONSOLE_FILES: Final = "/console/{proxy+}"
 # Anyone may call them, so a flood of them must cost little, and leave the function to callers with a token.
 OPEN_RATE, OPEN_BURST = 20, 40
+# The console's first load asks for some 50 files. A browser keeps them for ever.
+FILES_RATE, FILES_BURST = 50, 200
+LEAST_COMPRESSED: Final = Size.bytes(1024)
 # The caller, the request and the outcome. Never a header or a body, which may contain secrets.
 ACCESS_LOG: Final = {
     "request_id": "$context.requestId",
@@ -88,8 +92,9 @@ class ApiStack(Stack):
             public_url=self._config.public_url,
         )
         function = self._functions.make("api", settings, API)
-        # An export scans the table.
-        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan"]
+        # An export scans the table, and shows about how many items there are.
+        exports = ["dynamodb:Scan", "dynamodb:DescribeTable"]
+        reads = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", *exports]
         writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"]
         allow(function, [*reads, *writes], [self._data.table.table_arn])
         function.add_to_role_policy(indexing_patterns(self._data))
@@ -143,25 +148,30 @@ class ApiStack(Stack):
             cloud_watch_role=True,
             cloud_watch_role_removal_policy=RemovalPolicy.RETAIN,
             deploy_options=self._stage_options(),
+            min_compression_size=LEAST_COMPRESSED,
         )
 
     def _stage_options(self) -> apigateway.StageOptions:
         access_logs = log_group(self, "AccessLogs", f"/onthedot/{self._config.stage}/api-access", self._config)
         # API Gateway counts each method by itself. The settings of one method take the place of all the others.
-        few = apigateway.MethodDeploymentOptions(
-            throttling_rate_limit=min(OPEN_RATE, self._config.api_rate),
-            throttling_burst_limit=min(OPEN_BURST, self._config.api_burst),
-            logging_level=apigateway.MethodLoggingLevel.ERROR,
-        )
+        few = self._at_most(OPEN_RATE, OPEN_BURST)
+        files = self._at_most(FILES_RATE, FILES_BURST)
         return apigateway.StageOptions(
             stage_name=self._config.stage,
             throttling_rate_limit=self._config.api_rate,
             throttling_burst_limit=self._config.api_burst,
             tracing_enabled=self._config.xray,
             logging_level=apigateway.MethodLoggingLevel.ERROR,
-            method_options={f"{path}/GET": few for path in OPEN_PATHS},
+            method_options={**{f"{path}/GET": few for path in OPEN_PATHS}, f"{CONSOLE_FILES}/GET": files},
             access_log_destination=apigateway.LogGroupLogDestination(access_logs),
             access_log_format=apigateway.AccessLogFormat.custom(json.dumps(ACCESS_LOG)),
+        )
+
+    def _at_most(self, rate: int, burst: int) -> apigateway.MethodDeploymentOptions:
+        return apigateway.MethodDeploymentOptions(
+            throttling_rate_limit=min(rate, self._config.api_rate),
+            throttling_burst_limit=min(burst, self._config.api_burst),
+            logging_level=apigateway.MethodLoggingLevel.ERROR,
         )
 
     def _add_routes(self, function: lambda_.Function, authorizer: apigateway.TokenAuthorizer) -> None:
@@ -170,7 +180,7 @@ class ApiStack(Stack):
             scope_permission_to_method=False,
         )
         root = self.rest_api.root
-        for path in OPEN_PATHS:
+        for path in (*OPEN_PATHS, CONSOLE_FILES):
             root.resource_for_path(path).add_method("GET", integration)
         # `/v1` exists as the parent of the health check, so it needs its own catch-all beside the one of the root.
         for parent in (root, root.resource_for_path("/v1")):

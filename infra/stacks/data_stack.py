@@ -48,7 +48,8 @@ class DataStack(Stack):
             partition_key=_key(schema.PARTITION_KEY, "S"),
             sort_key=_key(schema.SORT_KEY, "S"),
             time_to_live_attribute=schema.TTL_ATTRIBUTE,
-            # The publisher reads changes of jobs and runs from the stream, so publishing costs no write.
+            # The publisher and the statistics function read the stream, so publishing and counting cost a run no
+            # write. DynamoDB allows two readers of a shard at a time: there is no room for a third one.
             stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
             warm_throughput=self._warm_throughput(),

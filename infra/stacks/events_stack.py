@@ -1,4 +1,4 @@
-"""The bus of the stage, the function that receives its events, and the publisher of changes of jobs and runs."""
+"""The bus of the stage, the function that receives its events, and the two consumers of the table's stream."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,7 @@ from constructs import Construct
 
 from components.dead_letters import dead_letter_queue
 from components.scheduler_function import FunctionFactory, FunctionShape, allow
+from components.statistics_function import statistics_function
 from components.store_settings import store_settings
 from components.worker_grants import SEND, indexing_patterns, no_tokens
 from onthedot import schema
@@ -63,7 +64,8 @@ class EventsStack(Stack):
         self._subscribe_to_bus(receiver)
         if config.s3_event_buckets:
             self._subscribe_to_uploads(receiver, config.s3_event_buckets)
-        for function in (receiver, publisher):
+        statistics = statistics_function(self, config, data, self._functions)
+        for function in (receiver, publisher, statistics):
             function.add_to_role_policy(no_tokens(data))
         CfnOutput(self, "BusName", value=self.bus.event_bus_name)
         CfnOutput(self, "EventsDeadLettersUrl", value=self._dead_letters.queue_url)

@@ -24,9 +24,14 @@ from tests.e2e.serve_home import Served
 from tests.e2e.worker_process import APP, begin_murderer, end_of_murderer
 from tests.served import a_server
 
-HOME = Path(__file__).parents[2] / ".onthedot-e2e"
+HERE = Path(__file__).parent
+HOME = HERE.parents[1] / ".onthedot-e2e"
 SERVE_HOME = HOME.with_name(".onthedot-e2e-serve")
 SHARDS = 4
+TIMED = ("test_gates.py", "test_gates_of_pull_workers.py", "test_priorities.py", "test_pull_workers.py")
+"""Files that measure times on the stack. They run last, when the tests beside them have ended."""
+DISTURBING = ("test_health.py", "test_upgrade.py")
+"""Files that stop the ticks or replace the functions of the stack. The stories of minutes end before."""
 _background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="e2e-stack")
 _state: dict[str, "Future[Deployment]"] = {}
 
@@ -58,14 +63,30 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("home", homes, indirect=True, scope="session")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the walk along the page last: it has a stack of its own, and would make the others wait for the machine."""
-    items.sort(key=lambda item: item.path.name == "test_deploy_page.py")
+    """Order this tier, also after pytest has grouped the tests by their home: the page first, timed tests last."""
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Return 0 for other tiers. The walk along the page has a stack of its own, which takes time from the others.
+
+    Tests that need the pull pool for themselves wait for a story of minutes, so the others run meanwhile.
+    """
+    assert isinstance(item, pytest.Function)
+    if item.path.parent != HERE:
+        return 0
+    if item.path.name == "test_deploy_page.py":
+        return 1
+    if item.path.name in TIMED or "quiet_pool" in item.fixturenames:
+        return 4
+    return 3 if item.path.name in DISTURBING else 2
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """The slow stories begin now; the other tiers run while they take their minutes."""
-    chosen = any(_needs_deployment(item) for item in session.items)
+    chosen = any(item.get_closest_marker("deployed") for item in session.items)
     if chosen and not session.config.option.collectonly:
         cleanup = ExitStack()
         session.config.add_cleanup(cleanup.close)
@@ -133,9 +154,3 @@ def quiet_pool(home: Home) -> None:
     """A pull pool in which only a test's own workers are."""
     if isinstance(home, Deployment):
         end_of_murderer(home)
-
-
-def _needs_deployment(item: pytest.Item) -> bool:
-    names = getattr(item, "fixturenames", ())
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    return "deployment" in names or params.get("home") == STACK

@@ -162,7 +162,7 @@ def test_the_worker_itself_may_not_make_the_calls_of_jobs(deployment: Deployment
     worker = clients_of(deployment, function_role(deployment, "worker"))
     assert outcome(lambda: worker("sqs").send_message(QueueUrl=queue, MessageBody="x")) in DENIED
     assert outcome(lambda: worker("sts").assume_role(RoleArn=calls_role(), RoleSessionName="e2e")) == "done"
-    for name in ("api", "dispatcher", "authorizer", "publisher", "events"):
+    for name in ("api", "dispatcher", "authorizer", "publisher", "statistics", "events"):
         other = clients_of(deployment, function_role(deployment, name))("sts")
         assuming = partial(other.assume_role, RoleArn=calls_role(), RoleSessionName="e2e")
         assert outcome(assuming) in DENIED, name

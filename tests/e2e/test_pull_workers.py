@@ -1,5 +1,6 @@
 """Pull workers with only a URL and a token: killed, stopped, cancelled, murdered by their jobs, saturated."""
 
+import os
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,9 @@ from tests.e2e.worker_process import APP, a_pull_worker, start_worker
 
 pytestmark = pytest.mark.usefixtures("quiet_pool")
 LEASE_SECONDS, RECOVERY_SECONDS = 30, 15
-SHELL = {"type": "shell", "argv": ["sleep", "30"]}
+SLEEP = ["sleep", f"15.{os.getpid()}"]
+"""Another process may run these tests on another home at the same time, and has programs of its own."""
+SHELL = {"type": "shell", "argv": SLEEP}
 
 
 def instant(text: str) -> float:
@@ -29,11 +32,11 @@ def execution(api: Api, run_id: str) -> dict[str, Any]:
 
 
 def sleepers() -> set[int]:
-    """Processes of `sleep 30`."""
+    """Processes of `SLEEP`."""
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if (process / "cmdline").read_bytes() == b"sleep\x0030\x00":
+            if (process / "cmdline").read_bytes() == "".join(f"{word}\0" for word in SLEEP).encode():
                 found.add(int(process.name))
         except (FileNotFoundError, ProcessLookupError):
             continue

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from onthedot import NonRetryable, job
+from onthedot import Context, NonRetryable, job
 
 
 @job("echo")
@@ -18,6 +18,15 @@ def echo(payload: Any, context: Any) -> Any:
 def nap(payload: Any) -> str:
     time.sleep(float(payload))
     return "rested"
+
+
+@job("report")
+def report(_payload: Any, context: Context) -> str:
+    """Report half of the work, and wait to be cancelled."""
+    context.progress(0.5, "half")
+    while not context.cancelled:
+        time.sleep(0.05)
+    return "stopped in order"
 
 
 @job("fail-once")

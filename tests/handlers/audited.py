@@ -1,4 +1,4 @@
-"""A recurring job with two hours of history, in the table of the handler tests."""
+"""A recurring job with two hours of history, in the table of the handler tests, or in another store."""
 
 from dataclasses import replace
 
@@ -9,6 +9,7 @@ from onthedot.domain.runs.slots import fire_slot, shard_of
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
+from onthedot.ports import RunStore
 from tests.builders import a_run
 from tests.handlers.conftest import TABLE, Cloud
 
@@ -20,8 +21,13 @@ AUDITED = RUNS - 1
 
 def a_job_with_history(cloud: Cloud, *, without: int | None = None) -> Record:
     """Every ten minutes for two hours, all runs succeeded; one of them may be missing."""
+    store = DynamoRunStore(cloud.client("dynamodb"), TABLE, SystemClock())
+    return a_job_with_history_in(store, shards=2, without=without)
+
+
+def a_job_with_history_in(store: RunStore, *, shards: int, without: int | None = None) -> Record:
+    """Store the same job and its runs."""
     clock = SystemClock()
-    store = DynamoRunStore(cloud.client("dynamodb"), TABLE, clock)
     now = clock.now()
     first = now - RUNS * PERIOD_MS + PERIOD_MS // 2
     job = replace(
@@ -34,7 +40,7 @@ def a_job_with_history(cloud: Cloud, *, without: int | None = None) -> Record:
         recurrence=Recurrence(Schedule(EverySchedule(PERIOD_MS // 1000, first))),
         scheduled_since=first,
     )
-    job = replace(job, slot=fire_slot(shard_of(job.job_id, 2), job.fire_at, now))
+    job = replace(job, slot=fire_slot(shard_of(job.job_id, shards), job.fire_at, now))
     store.create(job)
     for number in range(RUNS):
         if number != without:

@@ -61,6 +61,16 @@ def test_a_body_that_is_no_text_is_a_bad_request(handler: ModuleType) -> None:
     assert answer["statusCode"] == 400
 
 
+def test_a_parameter_that_is_given_twice_is_refused_by_name(handler: ModuleType) -> None:
+    given: dict[str, Any] = {
+        "queryStringParameters": {"limit": "2"},
+        "multiValueQueryStringParameters": {"limit": ["1", "2"]},
+    }
+    answer = handler.handle(event("GET", "/v1/jobs", **given), Context())
+    assert answer["statusCode"] == 422
+    assert [one["field"] for one in json.loads(answer["body"])["error"]["details"]] == ["limit"]
+
+
 def test_a_request_can_be_found_again_by_its_id(handler: ModuleType) -> None:
     answer = handler.handle(event("GET", "/v1/health"), Context())
     assert answer["headers"]["X-Request-Id"] == "request-1"

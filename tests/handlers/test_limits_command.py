@@ -62,7 +62,7 @@ def test_limits_are_set_shown_and_lifted(limits: Callable[..., Result]) -> None:
     assert made.exit_code == 0, made.stderr
     document = json.loads(made.stdout)
     assert (document["tenant"], document["in_flight"], document["weight"], document["waiting"]) == ("acme", 5, 3, 0)
-    assert json.loads(limits("list", "--json").stdout)["tenants"] == {"acme": document}
+    assert json.loads(limits("list", "--json").stdout) == document
     assert json.loads(limits("show", "acme", "--json").stdout) == document
     assert limits("show").stdout.splitlines()[1].startswith("acme\t0 of 5\t")
     assert limits("clear", "acme").stdout == "Tenant acme has no limits.\n"
@@ -80,7 +80,7 @@ def test_a_limit_that_makes_no_sense_is_refused_by_its_option() -> None:
         by_table("set", "acme", "--burst", "2").stderr
         == "Error: burst: works only with per_second; add it, or remove burst\n"
     )
-    assert json.loads(by_table("list", "--json").stdout)["tenants"] == {}
+    assert by_table("list", "--json").stdout == ""
 
 
 @pytest.mark.usefixtures("cloud")

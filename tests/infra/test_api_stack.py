@@ -7,7 +7,7 @@ import pytest
 
 from tests.infra.kit import Assembly, resolve, synthesize
 
-OPEN = {("GET", "/v1/health"), ("GET", "/openapi.json"), ("GET", "/console")}
+OPEN = {("GET", "/v1/health"), ("GET", "/openapi.json"), ("GET", "/console"), ("GET", "/console/{proxy+}")}
 GUARDED = {("ANY", "/{proxy+}"), ("ANY", "/v1/{proxy+}")}
 
 
@@ -34,7 +34,7 @@ def test_there_are_these_routes_and_no_others(prod: Assembly) -> None:
     assert set(methods(prod)) == OPEN | GUARDED
 
 
-def test_only_three_gets_do_without_a_token(prod: Assembly) -> None:
+def test_only_four_gets_do_without_a_token(prod: Assembly) -> None:
     open_ = {route for route, method in methods(prod).items() if method["AuthorizationType"] == "NONE"}
     assert open_ == OPEN
     guarded = [method for route, method in methods(prod).items() if route in GUARDED]
@@ -52,6 +52,7 @@ def test_the_authorizer_sees_the_header_and_a_revoked_token_is_refused_within_a_
 def test_the_api_is_regional_and_its_stage_is_the_stage(prod: Assembly) -> None:
     [api] = prod.properties("AWS::ApiGateway::RestApi")
     assert api["EndpointConfiguration"] == {"Types": ["REGIONAL"]}
+    assert api["MinimumCompressionSize"] == 1024
     assert stage(prod)["StageName"] == "prod"
 
 
@@ -59,6 +60,7 @@ def test_the_stage_is_throttled(prod: Assembly) -> None:
     settings = {one["ResourcePath"] + " " + one["HttpMethod"]: one for one in stage(prod)["MethodSettings"]}
     limits = {name: (one["ThrottlingRateLimit"], one["ThrottlingBurstLimit"]) for name, one in settings.items()}
     assert limits.pop("/* *") == (200, 400)
+    assert limits.pop("/~1console~1{proxy+} GET") == (50, 200), "the console's first load asks for some 50 files"
     assert limits == dict.fromkeys(("/~1v1~1health GET", "/~1openapi.json GET", "/~1console GET"), (20, 40)), (
         "a flood of calls without a token costs little"
     )

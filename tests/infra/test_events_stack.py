@@ -18,8 +18,13 @@ def rule(assembly: Assembly, name: str) -> dict[str, Any]:
 
 
 def publishing(assembly: Assembly) -> dict[str, Any]:
-    [source] = assembly.properties("AWS::Lambda::EventSourceMapping", "events")
-    return source
+    return _source(assembly, "<PublisherFunction")
+
+
+def _source(assembly: Assembly, function: str) -> dict[str, Any]:
+    sources = assembly.properties("AWS::Lambda::EventSourceMapping", "events")
+    [found] = [source for source in sources if resolve(source["FunctionName"]).startswith(function)]
+    return found
 
 
 def environment(assembly: Assembly, name: str) -> dict[str, str]:

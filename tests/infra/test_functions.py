@@ -19,6 +19,7 @@ SETTINGS: dict[str, type[settings.Settings]] = {
     "worker": settings.WorkerSettings,
     "events": settings.EventsSettings,
     "publisher": settings.PublisherSettings,
+    "statistics": settings.StatisticsSettings,
 }
 NAMES = sorted(SETTINGS)
 DLQS = "arn:<AWS::Partition>:sqs:eu-west-1:123456789012:onthedot-prod-*-dlq"
@@ -32,8 +33,9 @@ MAY: dict[str, dict[str, set[str]]] = {
     "api": {
         "dynamodb:GetItem": {"Jobs"},
         "dynamodb:BatchGetItem": {"Jobs"},
-        # An export reads the whole table, by pages.
+        # An export reads the whole table, by pages, and first about how many items it has.
         "dynamodb:Scan": {"Jobs"},
+        "dynamodb:DescribeTable": {"Jobs"},
         "dynamodb:Query": {"Jobs", "Jobs/index/due", "Jobs/index/listing", "Jobs/index/failures"},
         "dynamodb:PutItem": {"Jobs"},
         "dynamodb:DeleteItem": {"Jobs"},
@@ -128,6 +130,17 @@ MAY: dict[str, dict[str, set[str]]] = {
         "sqs:SendMessage": {"PublisherDlqQueue"},
         "sqs:GetQueueAttributes": {"PublisherDlqQueue"},
         "sqs:GetQueueUrl": {"PublisherDlqQueue"},
+    },
+    # Only items of counters: see `test_the_statistics_function_may_write_counters_only`.
+    "statistics": {
+        "dynamodb:UpdateItem": {"Jobs"},
+        "dynamodb:DescribeStream": {"Jobs/stream"},
+        "dynamodb:GetRecords": {"Jobs/stream"},
+        "dynamodb:GetShardIterator": {"Jobs/stream"},
+        "dynamodb:ListStreams": {"*"},
+        "sqs:SendMessage": {"StatisticsDlqQueue"},
+        "sqs:GetQueueAttributes": {"StatisticsDlqQueue"},
+        "sqs:GetQueueUrl": {"StatisticsDlqQueue"},
     },
 }
 

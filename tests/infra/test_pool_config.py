@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from context_values import BadContext
-from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, Pool, PoolKind
+from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind
 from onthedot.wiring.workers import aws_factories
-from pool_config import AWS_CALLS, Fargate
+from pool_config import AWS_CALLS, TASK_STORAGE_MB, Fargate
 from stage_config import StageConfig
 from tests.builders import a_world
 
@@ -34,7 +34,13 @@ def test_pools_that_make_aws_calls_are_those_with_a_performer_for_them() -> None
 
 def test_a_pool_is_added_to_them() -> None:
     added = Pool(
-        "render", PoolKind.PULL, frozenset({"http", "chromium"}), cpu=2, memory_mb=3900, longest_seconds=LONGEST_PULL
+        "render",
+        PoolKind.PULL,
+        frozenset({"http", "chromium"}),
+        cpu=2,
+        memory_mb=3900,
+        longest_seconds=LONGEST_PULL,
+        storage_mb=PULL_STORAGE_MB,
     )
     assert config(RENDER).all_pools == (*DEFAULT_POOLS, added)
 
@@ -44,6 +50,11 @@ def test_the_pull_pool_can_be_changed_and_keeps_what_is_not_said() -> None:
     [_, _, before] = DEFAULT_POOLS
     assert (changed.memory_mb, changed.longest_seconds) == (512, 60)
     assert (changed.cpu, changed.capabilities) == (before.cpu, before.capabilities)
+
+
+def test_a_run_may_ask_for_the_storage_that_a_pool_says_or_its_tasks_have() -> None:
+    pools = ({"storage_mb": 500}, {"fargate": TASKS}, {"fargate": TASKS, "storage_mb": 0})
+    assert [config({**RENDER, **pool}).all_pools[-1].storage_mb for pool in pools] == [500, TASK_STORAGE_MB, 0]
 
 
 def test_a_pool_says_how_its_tasks_are() -> None:
@@ -70,6 +81,7 @@ def test_text_and_typed_values_mean_the_same() -> None:
         ("name: String should match", {**RENDER, "name": "r" * 21}),
         ("name: is a pool on Lambda", {**RENDER, "name": "default"}),
         ("name: is a pool on Lambda", {**RENDER, "name": "long"}),
+        ("storage_mb is 20481, more than the 20480", {**RENDER, "fargate": TASKS, "storage_mb": 20_481}),
         ("speed: Extra inputs are not permitted", {**RENDER, "speed": 1}),
         ("kind: Extra inputs are not permitted", {**RENDER, "kind": "push"}),
         ("capabilities: Field required", {"name": "render", "cpu": 1, "memory_mb": 100}),

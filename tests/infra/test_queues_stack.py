@@ -19,7 +19,7 @@ PULLED = ["pull-high", "pull-medium", "pull-low"]
 RUN_QUEUES = [*PUSHED, *PULLED]
 SOURCES = [*RUN_QUEUES, TICK]
 DLQS = [*(f"{key}-dlq" for key in SOURCES), SCHEDULE_DLQ]
-DLQS_OF_EVENTS = ["events-dlq", "publisher-dlq"]
+DLQS_OF_EVENTS = ["events-dlq", "publisher-dlq", "statistics-dlq"]
 """They stand beside the rules that may write to them."""
 FOURTEEN_DAYS = 14 * 24 * 3600
 

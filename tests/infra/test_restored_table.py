@@ -30,7 +30,7 @@ def test_every_part_uses_the_restored_table_and_none_the_old_one(restored: Assem
         variables: dict[str, Any] = function["Environment"]["Variables"]
         assert variables.get("ONTHEDOT_TABLE", NAME) == NAME
     sources = restored.properties("AWS::Lambda::EventSourceMapping")
-    assert [one["EventSourceArn"] for one in sources if "StartingPosition" in one] == [STREAM]
+    assert [one["EventSourceArn"] for one in sources if "StartingPosition" in one] == [STREAM, STREAM]
     others = {stack: json.dumps(restored.template(stack)) for stack in STACKS if stack != "data"}
     assert [stack for stack, text in others.items() if "onthedot-prod-data:ExportsOutputRefJobs" in text] == []
 

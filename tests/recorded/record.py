@@ -24,6 +24,7 @@ from onthedot.api.core.http import Request
 from onthedot.api.core.router import handle
 from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.workers.pools import DEFAULT_POOLS
@@ -68,7 +69,7 @@ PATTERN = {"source": ["shop"], "detail-type": [{"prefix": "Order"}]}
 class NoLeases:
     """Attempts take no time here, so no lease is kept."""
 
-    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:
+    def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> AbstractContextManager[None]:
         return nullcontext()
 
 

@@ -105,3 +105,26 @@ def test_a_head_that_is_too_large_is_refused_in_the_form_of_the_api(port: int) -
         for _ in range(http_server.MOST_HEAD // 1000 + 2):
             connection.sendall(b"x: " + b"y" * 995 + b"\r\n")
         assert answered(connection) == 431
+
+
+def a_head(size: int) -> bytes:
+    """The head of a request with so many bytes."""
+    start, end = b"GET / HTTP/1.1\r\nhost: x\r\nx: ", b"\r\n\r\n"
+    return start + b"y" * (size - len(start) - len(end)) + end
+
+
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"], ids=["alone", "behind another"])
+def test_a_head_that_comes_at_once_has_the_same_limit(port: int, before: bytes) -> None:
+    with connect(port) as connection:
+        assert status(connection, a_head(http_server.MOST_HEAD)) == 200
+    with connect(port) as connection:
+        if before:
+            assert status(connection, before) == 200
+        assert status(connection, a_head(http_server.MOST_HEAD + 1)) == 431
+        assert connection.recv(1) == b"", "and is closed"
+
+
+def test_a_head_that_is_too_large_is_refused_before_its_body(port: int) -> None:
+    head = a_head(70_000).replace(b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\ncontent-length: 5\r\n")
+    with connect(port) as connection:
+        assert status(connection, head + b"12345") == 431

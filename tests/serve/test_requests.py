@@ -77,6 +77,9 @@ def test_requests_that_are_sent_together_are_answered_in_order(shared: ServerPro
         ("GET", "/v1/workers?status=%ff", 422, "invalid_request"),
         ("GET", "/v1/workers?status=ACTIVE&status=nothing", 422, "invalid_request"),
         ("GET", "/v1/workers?unknown=1", 422, "invalid_request"),
+        ("GET", "/v1/jobs?limit=1&limit=2", 422, "invalid_request"),
+        ("GET", "/v1/queues?unknown=1", 422, "invalid_request"),
+        ("POST", "/v1/jobs?unknown=1", 422, "invalid_request"),
     ],
 )
 def test_a_bad_request_has_the_form_of_the_api(

@@ -106,6 +106,7 @@ def test_logs_are_json_lines_without_the_token_of_a_request_or_a_payload(tmp_pat
         lines = [json.loads(line) for line in server.said().splitlines()]
     [ready] = [line for line in lines if line.get("action") == "ready"]
     assert (ready["api_url"], ready["token"], ready["pid"]) == (server.url, server.token, server.process.pid)
+    assert ready["console"] == f"{server.url}/console"
     others = [line for line in lines if line is not ready]
     assert {"recovered", "executed"} <= {line["message"] for line in others}
     assert all({"time", "level", "message"} <= set(line) for line in others)

@@ -1,5 +1,6 @@
 """A run in which every field has a value."""
 
+from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.runs.records import Attempt, Definition, Priority, Record, RetryPolicy
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
 from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, Gap, Overlap, Schedule
@@ -70,6 +71,7 @@ def a_run_with_every_field(clock: Clock) -> Record:
             claim_token="tick/nonce",
             recurrence=RECURRENCE,
             version=5,
+            changes="19c8f0a1b2c,5,p0,;19c8f0a1b00,4,c-,nt\nops",
             schedule_version=2,
             scheduled_since=clock.now() - 3_600_000,
             stamped=17,
@@ -105,11 +107,16 @@ def a_run_with_every_field(clock: Clock) -> Record:
             gates=("customer:ключ/#:1", "stripe"),
             held=("0#@tenant", "12#stripe"),
             woken="customer:ключ/#:1",
+            waited_at="customer:ключ/#:1",
+            waited_since=clock.now() - 9,
+            waited_why="1 of 1 place was in use, the longest by job_ключ",
             start_within_seconds=60,
             start_by=clock.now() + 60_000,
             lease_until=clock.now() + 30_000,
             worker="worker-1",
             started_at=clock.now() - 5,
+            timeout_seconds=90,
+            progress=ProgressReport(0.42, "grüße: 420 of 1,000 🎉", clock.now() - 2),
             finished_at=clock.now(),
             reason="because",
             result="200 OK",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from onthedot.domain.gates.names import GateId
-from onthedot.domain.runs.records import Priority
+from onthedot.domain.runs.records import Priority, Record
 from onthedot.engines.freezing import StoredStage
 from onthedot.ports import (
     Clock,
@@ -20,6 +20,7 @@ from onthedot.ports import (
     RunStore,
     ShardStore,
     SigningStore,
+    StatisticsStore,
     StoredEntries,
     TenantData,
     Tick,
@@ -143,5 +144,11 @@ class Kit(Protocol):
     def signing(self) -> SigningStore: ...
 
     def patterns(self) -> PatternStore: ...
+
+    def statistics(self) -> StatisticsStore: ...
+
+    def count(self, old: Record | None, new: Record | None) -> None:
+        """Let the consumer of the stream count a change. An engine that counts in its own commits does nothing."""
+        ...
 
     def ticks(self) -> tuple[TickQueue, TickInbox]: ...

@@ -12,7 +12,7 @@ from onthedot import schema
 from onthedot.clock import SystemClock
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Priority
+from onthedot.domain.runs.records import Priority, Record
 from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
 from onthedot.engines.aws.dynamodb.keys import gate_key, gate_limits_key, limits_key, progress_key, run_key, stage_key
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
@@ -22,6 +22,7 @@ from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.stage import DynamoStage
+from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsStore, DynamoStatisticsWriter
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.dynamodb.stored_entries import DynamoStoredEntries
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
@@ -29,6 +30,8 @@ from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue, read_tick
 from onthedot.engines.aws.tenant_data import AwsTenantData
+from onthedot.ports import Deadline, RecordChange
+from onthedot.use_cases.statistics.count_changes import count_changes
 from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, TickWithReceipt
 
 if TYPE_CHECKING:
@@ -53,6 +56,7 @@ class MiniStackKit:
         self._clients = clients
         self._name = f"contract-{secrets.token_hex(4)}"
         self.clock = SystemClock()
+        self._changes = 0
         clients.dynamodb.create_table(**table_arguments(self._name))
 
     def let_pass(self, seconds: float) -> None:
@@ -129,6 +133,19 @@ class MiniStackKit:
 
     def patterns(self) -> DynamoPatternStore:
         return DynamoPatternStore(self._clients.dynamodb, self._name, self.clock, PAGE_SIZE)
+
+    def statistics(self) -> DynamoStatisticsStore:
+        return DynamoStatisticsStore(self._clients.dynamodb, self._name)
+
+    def counter(self) -> DynamoStatisticsWriter:
+        return DynamoStatisticsWriter(self._clients.dynamodb, self._name)
+
+    def count(self, old: Record | None, new: Record | None) -> None:
+        self._changes += 1
+        change = RecordChange(str(self._changes), old, new, self.clock.now())
+        deadline = Deadline.after(self.clock.now(), 30_000)
+        result = count_changes(self.counter(), "shard", [change], self.clock, deadline)
+        assert (result.faulty, result.unwritten) == (0, 0)
 
     def ticks(self) -> tuple[SqsTickQueue, "SqsTickInbox"]:
         url = self._queue_with_dead_letters("ticks")

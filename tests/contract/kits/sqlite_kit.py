@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Priority
+from onthedot.domain.runs.records import Priority, Record
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.gates import SqliteGateStore
@@ -16,6 +16,7 @@ from onthedot.engines.sqlite.queues import ReceivedTick, SqliteRunQueues, Sqlite
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.engines.sqlite.shards import SqliteShardStore
 from onthedot.engines.sqlite.stage import SqliteStage
+from onthedot.engines.sqlite.statistics import SqliteStatistics
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.engines.sqlite.stored_entries import SqliteStoredEntries
 from onthedot.engines.sqlite.tenant_data import SqliteTenantData
@@ -100,6 +101,12 @@ class SqliteKit:
 
     def patterns(self) -> SqlitePatternStore:
         return SqlitePatternStore(self._database, self.clock, PAGE_SIZE)
+
+    def statistics(self) -> SqliteStatistics:
+        return SqliteStatistics(self._database)
+
+    def count(self, old: Record | None, new: Record | None) -> None:
+        """Do nothing: the transaction of the write has counted it."""
 
     def ticks(self) -> tuple[SqliteTickQueue, "SqliteTickInbox"]:
         ticks = SqliteTickQueue(self._database, self.clock, VISIBILITY_SECONDS * 1000, MAX_RECEIVES)

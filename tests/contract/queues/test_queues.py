@@ -212,7 +212,7 @@ def test_messages_are_counted_in_each_state(queues: RunQueues, inbox: Inbox, clo
         return counts.visible, counts.delayed, counts.in_flight, counts.dead
 
     assert counted() == (0, 0, 0, 0)
-    queues.send([a_message(clock), a_message(clock), a_message(clock, due_in=500)], soon)
+    queues.send([a_message(clock), a_message(clock, run_id="job_b"), a_message(clock, 500, "job_c")], soon)
     assert counted() == (2, 1, 0, 0)
     assert len(inbox.receive(DEFAULT_POOL, Priority.MEDIUM, 1)) == 1
     assert counted() == (1, 1, 1, 0)

@@ -11,6 +11,7 @@ from localstack.write_units import computed_units, counted_units
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.progress import MAX_TEXT, ProgressReport
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
@@ -200,6 +201,23 @@ def test_the_computed_units_are_those_that_update_item_reports(life: Life) -> No
         with counted_units(life.clients.dynamodb) as units:
             assert isinstance(life.store.move(move), Moved)
         assert [computed_units(before, life.store.item(move.run_id))] == units, move
+
+
+def test_a_heartbeat_with_the_longest_report_costs_one_unit_and_the_end_no_more_than_without(life: Life) -> None:
+    run = life.submit(0)
+    start = lifecycle.start(run.run_id, run.generation, now=life.clock.now(), worker="w" * 20, attempt_token="t" * 8)
+    running = life.store.move(start)
+    assert isinstance(running, Moved)
+    assert running.run is not None
+    report = ProgressReport(0.123456789, "x" * MAX_TEXT)
+    moves = [
+        lifecycle.extend_lease(running.run, life.clock.now() + 1, report),
+        lifecycle.succeed(running.run, life.clock.now() + 2, '{"ok":true}', DEPLOYMENT),
+    ]
+    with counted_units(life.clients.dynamodb) as units:
+        for move in moves:
+            assert isinstance(life.store.move(move), Moved)
+    assert units == [1, 2]
 
 
 def test_messages_are_sent_ten_to_a_request(life: Life) -> None:

@@ -9,16 +9,17 @@ from tests.builders import a_run
 
 
 def stamps(clock: Clock, count: int) -> list[Record]:
-    job = a_run(clock).build()
+    job_id = a_run(clock).build().job_id
+    runs = [a_run(clock).due_in(n).dispatched().build() for n in range(count)]
     return [
         replace(
-            a_run(clock).due_in(n).dispatched().build(),
-            run_id=stamped_run_id(job.job_id, clock.now() + n * 1000),
-            job_id=job.job_id,
+            run,
+            run_id=stamped_run_id(job_id, run.nominal_at),
+            job_id=job_id,
             definition=None,
             kind=Kind.STAMPED,
         )
-        for n in range(count)
+        for run in runs
     ]
 
 
@@ -53,6 +54,17 @@ def test_the_runs_of_a_job_come_latest_first_in_pages(store: RunStore, clock: Cl
     third = store.runs_of(job.job_id, 3, second.cursor)
     assert [*first.items, *second.items, *third.items] == records[::-1]
     assert third.cursor is None
+
+
+def test_runs_that_are_stamped_ahead_can_be_left_out(store: RunStore, clock: Clock, soon: Deadline) -> None:
+    records = stamps(clock, 7)
+    store.create_many(records, soon)
+    until = records[4].nominal_at
+    first = store.runs_of(records[0].job_id, 3, until=until)
+    second = store.runs_of(records[0].job_id, 3, first.cursor, until=until)
+    assert [*first.items, *second.items] == records[4::-1]
+    assert second.cursor is None
+    assert list(store.runs_of(records[0].job_id, 3, until=records[0].nominal_at - 1).items) == []
 
 
 def test_a_job_without_runs_has_an_empty_page(store: RunStore, clock: Clock) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from onthedot.domain.ids import fresh_job_id
 from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.dead_letters import PARTITIONS, failed_under
+from onthedot.domain.runs.dead_letters import ALWAYS, PARTITIONS, Window, failed_under
 from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Clock, Moved, RunStore
@@ -34,10 +34,10 @@ def a_dead_letter(
     return moved(store.move(ended))
 
 
-def every_page(store: RunStore, tenant: str, limit: int) -> list[list[Record]]:
+def every_page(store: RunStore, tenant: str, limit: int, window: Window = ALWAYS) -> list[list[Record]]:
     pages, cursor = [], None
     while True:
-        page = store.failed(tenant, limit, cursor)
+        page = store.failed(tenant, limit, cursor, window)
         pages.append(list(page.items))
         cursor = page.cursor
         if cursor is None:
@@ -92,6 +92,27 @@ def test_pages_follow_each_other_without_gap_or_overlap(store: RunStore, clock: 
     assert sorted(run.run_id for run in shown) == sorted(run.run_id for run in dead)
     ended = [run.finished_at or 0 for run in shown]
     assert ended == sorted(ended, reverse=True)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 20])
+def test_a_window_has_its_first_time_and_not_its_end(store: RunStore, clock: Clock, limit: int) -> None:
+    now = clock.now()
+    dead = [a_dead_letter(store, clock, at=now + number // 2) for number in range(10)]
+
+    shown = [run for page in every_page(store, "acme", limit, Window(now + 1, now + 4)) for run in page]
+
+    assert sorted(run.run_id for run in shown) == sorted(run.run_id for run in dead[2:8])
+    assert [run.finished_at for run in shown] == [now + 3, now + 3, now + 2, now + 2, now + 1, now + 1]
+
+
+@pytest.mark.parametrize(("since", "until"), [(5, 5), (9, 5), (10, 100), (-100, 0)])
+def test_a_window_without_dead_letters(store: RunStore, clock: Clock, since: int, until: int) -> None:
+    now = clock.now()
+    a_dead_letter(store, clock, at=now + 5)
+
+    page = store.failed("acme", 10, None, Window(now + since, now + until))
+
+    assert (list(page.items), page.cursor) == ([], None)
 
 
 def test_more_than_one_batch_of_reads_takes_are_shown(store: RunStore, clock: Clock) -> None:

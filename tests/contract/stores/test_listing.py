@@ -7,7 +7,7 @@ import pytest
 
 from onthedot.domain.runs import changes, lifecycle
 from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.listing import JobFacts, facts_of, listing_partitions
+from onthedot.domain.runs.listing import FactFilter, JobFacts, facts_of, listing_partitions
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Clock, ListEntry, Moved, RunStore
@@ -54,6 +54,18 @@ def test_an_entry_has_the_facts_of_its_job(store: RunStore, clock: Clock) -> Non
         ListEntry(job.run_id, job.created_at, facts_of(job)),
     ]
     assert facts_of(job) == JobFacts(Kind.ONE_OFF, Priority.LOW, "job_w", "käse", {"team": "a#=b"})
+
+
+def test_an_entry_tells_a_workflow_from_its_jobs(store: RunStore, clock: Clock) -> None:
+    whole = a_run(clock).due_in(400).having(listed_under=UNDER, definition=Definition(HOOK)).build()
+    whole = replace(whole, workflow=whole.run_id)
+    assert store.create(whole) is None
+    part = a_job(store, clock, workflow=whole.run_id)
+
+    found = {entry.run_id: entry.facts for entry in store.listed(UNDER, 10)[0]}
+
+    assert found == {whole.run_id: facts_of(whole), part.run_id: facts_of(part)}
+    assert [FactFilter(is_workflow=True).passes(facts_of(job)) for job in (whole, part)] == [True, False]
 
 
 def test_jobs_of_a_batch_have_facts_too(store: RunStore, clock: Clock, soon: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from onthedot.domain.workers.records import FORGOTTEN_MS, MOST_ASSIGNED, Load, Resources, WorkerRecord, WorkerStatus
 from onthedot.ports import Clock, WorkerRegistry
 
-BUSY = Load(("job_a", "job_b.1"), Resources(2, 1.5, 300), stopping=True)
+BUSY = Load(("job_a", "job_b.1"), Resources(2, 1.5, 300), stopping=True, recent=("job_c.1", "job_d"))
 
 
 def a_worker(clock: Clock, worker_id: str = "worker_a") -> WorkerRecord:

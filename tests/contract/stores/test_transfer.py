@@ -181,6 +181,20 @@ def test_pages_follow_each_other_without_gap_and_overlap(kit: Kit) -> None:
         assert sorted(found) == ["acme", *(f"job_{number}" for number in range(7))]
 
 
+def test_pages_say_how_much_they_have_read_of_about_how_much(kit: Kit) -> None:
+    engine = engine_of(kit)
+    fill(engine)
+    entries = kit.stored_entries()
+    page = entries.page(5)
+    read, found = page.read, len(page.items)
+    while page.cursor is not None:
+        page = entries.page(5, page.cursor)
+        assert 5 >= page.read >= len(page.items)
+        read, found = read + page.read, found + len(page.items)
+    assert read >= found > 5
+    assert entries.about() == read, "no stage of the tests counts late"
+
+
 def test_a_page_may_begin_after_any_entry(kit: Kit) -> None:
     for number in range(4):
         kit.limits().put(f"tenant-{number}", TenantLimits(in_flight=1))

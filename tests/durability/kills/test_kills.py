@@ -85,6 +85,16 @@ def test_a_repeated_call_needs_an_attempt_that_died_with_another_process() -> No
     assert "FAILED" in (fault_of(JOB, replace(once, status=Status.FAILED), calls=1) or "")
 
 
+def test_a_run_fails_only_if_five_processes_died_with_it() -> None:
+    def failed(*workers: str) -> str | None:
+        run = an_ended_run(*(("lost", worker) for worker in workers))
+        return fault_of(JOB, replace(run, status=Status.FAILED), calls=len(workers))
+
+    assert failed("1", "2", "3", "4", "5") is None
+    assert "FAILED" in (failed("1", "2", "3", "4", "4") or "")
+    assert "FAILED" in (failed("1", "2", "3", "4") or "")
+
+
 def test_a_job_that_the_file_does_not_have_is_found(tmp_path: Path) -> None:
     verdict = Verdict()
     verdict.judge_file(tmp_path / "empty.db", [JOB], {})

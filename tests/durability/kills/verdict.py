@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from onthedot.clock import SystemClock
+from onthedot.domain.runs.lifecycle import MAX_LOSSES
 from onthedot.domain.runs.records import Record, Status
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
@@ -69,6 +70,8 @@ def fault_of(job: Acknowledged, run: Record | None, calls: int) -> str | None:
     """Return the fault of a record, or None. A call is repeated only after an attempt that died with its process."""
     if run is None:
         return f"not stored: {job}"
+    if is_given_up(run):
+        return None
     if run.status is not Status.SUCCEEDED or run.slot is not None:
         return f"{run.status} in slot {run.slot} (attempt {run.attempt}, {run.losses} lost, {run.reason}): {job}"
     if run.started_at is not None and run.started_at < job.fire_at:
@@ -79,3 +82,12 @@ def fault_of(job: Acknowledged, run: Record | None, calls: int) -> str | None:
     if not (is_right and calls <= len(outcomes)):
         return f"{calls} calls, but the attempts {[(x.outcome, x.worker) for x in run.attempts]}: {job}"
     return None
+
+
+def is_given_up(run: Record) -> bool:
+    """Say whether the run failed as it must: five processes in turn had it, and each was killed.
+
+    On a busy machine an attempt takes as long as a process lives.
+    """
+    killed = {attempt.worker for attempt in run.attempts if attempt.outcome == "lost"}
+    return run.status is Status.FAILED and run.slot is None and len(killed) == len(run.attempts) == MAX_LOSSES

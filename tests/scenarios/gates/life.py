@@ -22,7 +22,7 @@ from onthedot.use_cases.gates.put_gate import put_gate
 from onthedot.use_cases.gates.put_limits import clear_limits, put_limits
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
 from onthedot.use_cases.jobs.patch_job import JobPatch, patch_job
-from onthedot.use_cases.jobs.redrive import redrive_all
+from onthedot.use_cases.jobs.redrive import redrive_matching
 from onthedot.use_cases.jobs.run_extra import run_now
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.use_cases.workers.assign_run import assign_to_worker
@@ -261,7 +261,7 @@ class Life:
 
     def _redrive(self) -> None:
         self.acts["redrive"] += 1
-        redrive_all(self.api(), self.chance.choice(TENANTS))
+        redrive_matching(self.api(), self.chance.choice(TENANTS))
 
     # The end
 

@@ -14,9 +14,9 @@ from onthedot.domain.runs.slots import ASIDE, aside_slot, slot_shard
 from onthedot.ports import Answer, Deadline
 from onthedot.use_cases.dispatch.audit_jobs import audit_job
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, take_up
+from onthedot.use_cases.forecast.forecast import forecast
 from onthedot.use_cases.gates.give_back_places import give_back
 from onthedot.use_cases.gates.put_gate import put_gate
-from onthedot.use_cases.jobs.forecast import forecast
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.gates.kit import hold

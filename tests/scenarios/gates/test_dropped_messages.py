@@ -47,7 +47,9 @@ def park_late(world: World, run_id: str) -> Record:
     """
     run = stored(world, run_id)
     slot = waiting_slot(STRIPE, Priority.MEDIUM, 0)
-    world.store.move(lifecycle.wait(run_id, run.generation, slot, fresh_generation=fresh_generation()))
+    now = world.clock.now()
+    move = lifecycle.wait(run_id, run.generation, slot, now, gate=STRIPE.named, fresh_generation=fresh_generation())
+    world.store.move(move)
     assert not world.gates.read(STRIPE).is_flagged
     return stored(world, run_id)
 

@@ -5,7 +5,7 @@ import pytest
 from tests.scenarios.gates.chaos import live_through
 
 QUICK = 8
-SEEDS = [*range(QUICK), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(QUICK, 36))]
+SEEDS = [*range(QUICK), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(QUICK, 24))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

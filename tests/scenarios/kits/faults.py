@@ -9,6 +9,7 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.gates.limits import GateLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import GateChange, GateState, Holder
+from onthedot.domain.runs.dead_letters import ALWAYS, Window
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Priority, Record
@@ -104,8 +105,8 @@ class FaultyStore:
             lambda: self.inner.create_many(half, deadline),
         )
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        return self.inner.runs_of(job_id, limit, cursor)
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
+        return self.inner.runs_of(job_id, limit, cursor, until=until)
 
     def get(self, run_id: str) -> Record | None:
         return self.inner.get(run_id)
@@ -124,8 +125,8 @@ class FaultyStore:
             lambda: self.inner.move_many(half, deadline),
         )
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        return self.inner.failed(tenant, limit, cursor)
+    def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
+        return self.inner.failed(tenant, limit, cursor, window)
 
     def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
         return self.inner.listed(partition, limit, after)

@@ -13,6 +13,7 @@ from onthedot.domain import ids
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import OnthedotError, StaleAttempt, Unavailable
 from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS
@@ -82,7 +83,7 @@ class _Target:
     engine: Engine
     run: Record | None = None
 
-    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:
+    def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> AbstractContextManager[None]:
         self.run = run
         return nullcontext()
 

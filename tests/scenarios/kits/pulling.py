@@ -73,7 +73,7 @@ class PullWorker:
             answer,
             receipt=None if lease.received is None else lease.received.receipt,
             chance=random.Random(1),
-        )
+        ).run
 
     def beat(self, *running: str) -> None:
         """Report that the worker lives, and the runs that it has."""

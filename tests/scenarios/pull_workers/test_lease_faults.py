@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.targets.types import LambdaTarget, ShellTarget
@@ -18,7 +19,7 @@ from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.stop_reasons import NOT_EXTENDED
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
 from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.redrive import dead_letters, redrive, redrive_all
+from onthedot.use_cases.jobs.redrive import redrive, redrive_matching
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
 from onthedot.use_cases.workers.assign_run import assign_to_worker
 from onthedot.use_cases.workers.lease_runs import lease_runs
@@ -131,7 +132,7 @@ def test_an_attempt_that_we_broke_off_ourselves_is_not_counted_as_a_failure() ->
 
         class Unkept:
             @contextmanager
-            def keeping(self, run: Record, stop: Stop) -> Iterator[None]:
+            def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> Iterator[None]:
                 stop.ask(NOT_EXTENDED)
                 yield
 
@@ -155,7 +156,7 @@ def a_dead_letter(simulation: Simulation) -> tuple[Record, Record]:
     simulation.plan_ticks()
     simulation.target.answers = [Answer(ok=False, error="broken", retryable=False)]
     simulation.let_pass(61)
-    [dead] = dead_letters(simulation.world.engine, "acme", 10).items
+    [dead] = simulation.world.engine.store.failed("acme", 10).items
     return job, dead
 
 
@@ -167,7 +168,7 @@ def test_a_dead_letter_whose_job_is_stopped_stays_one(stop: Callable[..., object
         simulation = Simulation(world)
         job, dead = a_dead_letter(simulation)
         stop(world.engine, "acme", job.run_id)
-        for redriven in (redrive(world.engine, "acme", [dead.run_id]), redrive_all(world.engine, "acme")):
+        for redriven in (redrive(world.engine, "acme", [dead.run_id]), redrive_matching(world.engine, "acme")):
             assert (redriven.runs, redriven.refused) == ([], [(dead.run_id, f"it would be skipped: {why}")])
         assert simulation.stored(dead) == dead
 

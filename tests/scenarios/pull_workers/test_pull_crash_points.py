@@ -7,7 +7,7 @@ import pytest
 from onthedot.domain.errors import StaleAttempt, Unavailable
 from onthedot.domain.runs.records import Record, Status
 from onthedot.ports import Answer
-from onthedot.use_cases.jobs.redrive import redrive, redrive_all
+from onthedot.use_cases.jobs.redrive import redrive, redrive_matching
 from onthedot.use_cases.workers.assign_run import assign_to_worker
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
@@ -103,13 +103,13 @@ def test_a_redrive_that_dies_loses_no_dead_letter(at: int, fault: Fault, way: st
         engine = simulation.engine(faults)
         try:
             if way == "all":
-                redrive_all(engine, "acme")
+                redrive_matching(engine, "acme")
             else:
                 redrive(engine, "acme", [run.run_id for run in runs])
         except (Crash, Unavailable):
             pass
         assert len(faults.seen) > at, "the fault was never reached"
-        redrive_all(world.engine, "acme")  # the operator asks again
+        redrive_matching(world.engine, "acme")  # the operator asks again
         minutes_pass(simulation, [worker])
         for run in runs:
             stored = simulation.stored(run)

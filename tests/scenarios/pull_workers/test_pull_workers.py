@@ -11,7 +11,7 @@ from onthedot.domain.workers.pools import Requirements
 from onthedot.domain.workers.records import Resources
 from onthedot.ports import Answer
 from onthedot.use_cases.jobs.change_job import cancel_job
-from onthedot.use_cases.jobs.redrive import dead_letters, redrive_all
+from onthedot.use_cases.jobs.redrive import redrive_matching
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 from onthedot.use_cases.workers.report_run import keep_lease
 from onthedot.use_cases.workers.worker_registry import find_worker
@@ -162,7 +162,7 @@ def test_a_run_that_takes_every_worker_with_it_ends_failed_and_the_worker_goes_o
         stored = simulation.stored(run)
         assert (stored.status, stored.losses, stored.failures) == (Status.FAILED, 5, 0)
         assert "5 attempts were lost" in (stored.reason or "")
-        assert [letter.run_id for letter in dead_letters(world.engine, "acme", 10).items] == [run.run_id]
+        assert [letter.run_id for letter in world.engine.store.failed("acme", 10).items] == [run.run_id]
         other = a_shell_job(simulation)
         assert worker.work_until_idle() == [other.run_id]
 
@@ -310,7 +310,7 @@ def test_dead_letters_are_run_again_at_a_bounded_rate() -> None:
         for _ in runs:
             worker.complete(worker.lease_one(), Answer(ok=False, error="bad", retryable=False))
         assert {simulation.status(run) for run in runs} == {Status.FAILED}
-        again = redrive_all(world.engine, "acme")
+        again = redrive_matching(world.engine, "acme")
         assert (len(again.runs), again.refused, again.left) == (12, [], False)
         times = sorted(run.fire_at for run in again.runs)
         assert all(later - earlier == 100 for earlier, later in pairwise(times))
@@ -319,7 +319,7 @@ def test_dead_letters_are_run_again_at_a_bounded_rate() -> None:
         stored = simulation.stored(runs[0])
         assert (stored.status, stored.failures) == (Status.SUCCEEDED, 0)
         assert [attempt.outcome for attempt in stored.attempts] == ["failed", "succeeded"], "its history stays"
-        assert dead_letters(world.engine, "acme", 20).items == []
+        assert world.engine.store.failed("acme", 20).items == []
 
 
 def test_a_run_whose_pool_has_no_worker_for_days_waits_cheaply_and_runs_when_one_comes() -> None:

@@ -59,9 +59,9 @@ def test_auditing_costs_the_same_however_much_is_stored(
     asked: list[str] = []
     runs_of_job = simulation.world.store.runs_of
 
-    def counted(job_id: str, limit: int, cursor: str | None = None) -> Any:
+    def counted(job_id: str, *page: Any, **window: Any) -> Any:
         asked.append(job_id)
-        return runs_of_job(job_id, limit, cursor)
+        return runs_of_job(job_id, *page, **window)
 
     monkeypatch.setattr(simulation.world.store, "runs_of", counted)
     assert audit_all(simulation)["jobs"] == 1

@@ -15,7 +15,7 @@ from onthedot.use_cases.attempts.check_before_start import MayStart, check_befor
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
 from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.redrive import dead_letters, redrive
+from onthedot.use_cases.jobs.redrive import redrive
 from tests.scenarios.kits.recurring import changed_to, cron, every, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation
 
@@ -78,7 +78,7 @@ def test_a_redriven_run_that_may_not_start_is_a_dead_letter_again(simulation: Si
     assert again.status is Status.FAILED
     assert again.reason == f"redriven from the dead letters, but not started: {why}"
     assert [attempt.error for attempt in again.attempts] == ["boom"]
-    assert [run.run_id for run in dead_letters(simulation.world.engine, "acme", 10).items] == [dead.run_id]
+    assert [run.run_id for run in simulation.world.engine.store.failed("acme", 10).items] == [dead.run_id]
 
 
 def test_a_run_that_waits_for_a_retry_is_skipped_when_its_job_stops(simulation: Simulation) -> None:

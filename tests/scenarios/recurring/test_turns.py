@@ -12,7 +12,7 @@ from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.schedules.recurrence import OverlapPolicy
 from onthedot.ports import Answer, Call
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.gates.explain_gates import explain_at_gate
+from onthedot.use_cases.gates.explain_gates import explain_at_gate, read_gate_facts
 from onthedot.use_cases.jobs.change_job import change_job, pause_job
 from onthedot.use_cases.jobs.release_runs import release_runs
 from tests.builders import a_world
@@ -182,7 +182,8 @@ def test_explain_says_that_a_run_waits_for_its_turn(simulation: Simulation) -> N
         simulation.clock.advance(SECONDS * 2 + 5)
         simulation.work()
         last = runs_of(simulation, job)[2]
-        reason = explain_at_gate(simulation.world.engine, last, simulation.clock.now())
+        now = simulation.clock.now()
+        reason = explain_at_gate(last, read_gate_facts(simulation.world.engine, last, now), now)
         assert reason is not None
         said.append((reason.code, reason.message))
 

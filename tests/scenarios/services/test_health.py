@@ -188,7 +188,7 @@ def test_explain_says_that_the_scheduler_is_late(world: World, simulation: Simul
     world.clock.advance(360)
     assert codes(api, job_id) == ["scheduler_late", "not_due"]
     first = api.get(f"/v1/jobs/{job_id}/explain").body["reasons"][0]
-    assert first["message"] == "the scheduler itself is late: the last tick ended 360 s ago"
+    assert first["message"] == "the scheduler itself is late: the last tick ended 6 min ago"
 
 
 def test_explain_does_not_speak_of_ticks_where_none_is_needed(world: World, simulation: Simulation) -> None:

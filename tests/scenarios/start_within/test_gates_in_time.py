@@ -10,9 +10,10 @@ from onthedot.domain.runs.records import Record, Status
 from onthedot.ports import Deadline
 from onthedot.use_cases.gates.wake import wake_waiting
 from tests.scenarios.kits.simulation import Simulation
-from tests.scenarios.kits.start_within import JUST_LATE, WITHIN, assert_skipped, submit_within
+from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, assert_skipped, submit_within
 
 STRIPE = GateId("acme", "stripe")
+AT_GATE = f"{WHY}; it waited at gate stripe, because the gate was paused"
 
 
 def put(simulation: Simulation, limits: GateLimits | None) -> None:
@@ -53,7 +54,7 @@ def test_runs_that_waited_too_long_are_skipped_and_the_next_ones_go_on(
     wakes(simulation)
     simulation.let_pass(5)
     for run in late:
-        assert_skipped(simulation, run)
+        assert_skipped(simulation, run, AT_GATE)
     assert simulation.status(free) is Status.SUCCEEDED
 
 
@@ -66,7 +67,7 @@ def test_a_run_that_waited_too_long_and_cannot_be_read_stops_no_other(simulation
     put(simulation, GateLimits(in_flight=1))
     wakes(simulation)
     simulation.let_pass(5)
-    assert_skipped(simulation, late)
+    assert_skipped(simulation, late, AT_GATE)
     assert simulation.status(free) is Status.SUCCEEDED
 
 
@@ -81,5 +82,5 @@ def test_a_run_that_is_woken_in_time_and_started_late_is_skipped_and_the_next_on
     simulation.clock.advance(0.001)
     simulation.work()
     simulation.work()
-    assert_skipped(simulation, late)
+    assert_skipped(simulation, late, AT_GATE)
     assert simulation.status(free) is Status.SUCCEEDED

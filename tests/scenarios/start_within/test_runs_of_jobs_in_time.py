@@ -81,7 +81,8 @@ def test_a_run_that_waits_for_its_turn_too_long_is_skipped(simulation: Simulatio
     simulation.world.store.move(ended)
     simulation.let_pass(240)
     stored = simulation.stored(second)
-    assert (stored.status, stored.reason) == (Status.SKIPPED, WHY)
+    why = f"{WHY}; it waited for its turn among the runs of job {job.job_id}"
+    assert (stored.status, stored.reason) == (Status.SKIPPED, why)
 
 
 @pytest.mark.parametrize("policy", [MisfirePolicy.RUN_LATEST, MisfirePolicy.RUN_ALL, MisfirePolicy.SKIP])

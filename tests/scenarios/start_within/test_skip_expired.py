@@ -22,7 +22,9 @@ LIST = waiting_slot(GateId("acme", "stripe"), Priority.MEDIUM, 0)
 def waiting_at_gate(simulation: Simulation) -> Record:
     """A run on the waiting list of a gate."""
     run = submit_within(simulation)
-    simulation.world.store.move(lifecycle.wait(run.run_id, run.generation, LIST, fresh_generation="parked"))
+    now = simulation.clock.now()
+    move = lifecycle.wait(run.run_id, run.generation, LIST, now, gate="stripe", fresh_generation="parked")
+    simulation.world.store.move(move)
     return simulation.stored(run)
 
 
@@ -51,7 +53,8 @@ def test_it_ends_only_a_run_that_is_too_late(simulation: Simulation, made: Made)
     simulation.clock.advance(0.001)
     assert skip_expired(simulation.world.engine, run)
     ended = simulation.stored(run)
-    assert (ended.status, ended.reason, ended.slot) == (Status.SKIPPED, WHY, None)
+    waited = "; it waited at gate stripe" if made is waiting_at_gate else ""
+    assert (ended.status, ended.reason, ended.slot) == (Status.SKIPPED, WHY + waited, None)
     assert not simulation.world.store.read_slot(LIST).items
 
 

@@ -64,10 +64,10 @@ def test_a_job_that_fails_stops_no_other_and_the_same_call_changes_it_later(
     cancel: Callable[..., Record] = stop_tenant.CHANGES[Action.CANCEL]
     away = [own[2]]
 
-    def fails(engine: Any, tenant: str, job_id: str) -> Record:
+    def fails(engine: Any, tenant: str, job_id: str, by: str) -> Record:
         if job_id in away:
             raise Unavailable("dynamodb")
-        return cancel(engine, tenant, job_id)
+        return cancel(engine, tenant, job_id, by)
 
     monkeypatch.setitem(stop_tenant.CHANGES, Action.CANCEL, fails)
     assert change(world, "acme", Action.CANCEL) == Changed(done=JOBS, failed=1)

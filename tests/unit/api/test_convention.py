@@ -18,8 +18,10 @@ OTHERS = {
     "schedules": {"recurrences", "previews"},
     "events": {"bus_events"},
     "targets": {"http_fields"},
+    "console": {"files"},
+    "statistics": {"show_overview"},
 }
-"""Further modules that read requests."""
+"""Further modules, which read requests or the files of the console, or show the overview."""
 
 
 def modules() -> list[ModuleType]:
@@ -55,3 +57,9 @@ def test_presenters_get_nothing_that_they_could_read_from(module: ModuleType) ->
     }
     assert not [name for name in annotations if "Engine" in name or "Blobs" in name or "Store" in name]
     assert functions
+
+
+def test_no_two_types_of_the_api_have_the_same_name() -> None:
+    """The OpenAPI document would name them by their modules, and so would clients that are generated from it."""
+    names = [one.__name__ for module in modules() for one in classes_of(module)]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []

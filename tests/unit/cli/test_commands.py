@@ -39,6 +39,8 @@ def commands_of(group: click.Group, path: str) -> Iterator[tuple[str, click.Comm
 
 
 COMMANDS = dict(commands_of(main, "onthedot"))
+NO_JSON = {"onthedot completion"}
+"""It prints a script of the shell."""
 
 
 def test_help_imports_no_command_and_no_heavy_package() -> None:
@@ -58,6 +60,10 @@ def test_help_imports_no_command_and_no_heavy_package() -> None:
         "onthedot.cli.main",
         "onthedot.domain",
         "onthedot.domain.errors",
+        "onthedot.domain.runs",
+        "onthedot.domain.runs.progress",
+        "onthedot.domain.targets",
+        "onthedot.domain.targets.redaction",
         "onthedot.jobs",
     }
     assert len(loaded) < 150
@@ -94,6 +100,14 @@ def test_every_help_text_has_an_example(path: str) -> None:
 def test_every_option_has_a_help_text(path: str) -> None:
     options = [option for option in COMMANDS[path].params if isinstance(option, click.Option)]
     assert [option.name for option in options if not option.help] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(path for path, command in COMMANDS.items() if not isinstance(command, click.Group) and path not in NO_JSON),
+)
+def test_every_command_has_json(path: str) -> None:
+    assert "--json" in [name for option in COMMANDS[path].params for name in option.opts]
 
 
 def test_a_mistyped_command_is_answered_with_the_nearest_one() -> None:

@@ -1,5 +1,6 @@
 """`onthedot bootstrap` and `onthedot deploy`: checks of the account, the calls of `cdk`, and the last lines."""
 
+import json
 import os
 import signal
 import subprocess
@@ -14,7 +15,9 @@ from botocore.exceptions import EndpointConnectionError
 from click.testing import CliRunner, Result
 
 from onthedot.cli import tokens_place
+from onthedot.cli.common.result import steps
 from onthedot.cli.deploying import account as account_facts
+from onthedot.cli.deploying import cdk
 from onthedot.cli.deploying import deploy as deploy_module
 from onthedot.cli.deploying.cdk import cdk_command, cdk_environment, deploy_arguments
 from onthedot.cli.deploying.place import is_this_machine, set_account
@@ -548,3 +551,32 @@ def test_yes_asks_nothing_at_a_terminal(account: FakeAccount, clone: FakeClone, 
     result = run("deploy", "--stage", "dev", "--yes", input="")
     assert result.exit_code == 0
     assert "?" not in result.output
+
+
+def test_json_has_the_urls_the_stacks_and_the_token(account: FakeAccount, clone: FakeClone, tokens: FakeTokens) -> None:
+    result = run("deploy", "--stage", "dev", "--yes", "--token", "acme:operator:ada", "--json")
+    done = json.loads(result.stdout)
+    assert (done["action"], done["stage"], done["account"]) == ("deploy", "dev", ACCOUNT)
+    assert done["api_url"].startswith("https://")
+    assert done["stacks"]
+    assert done["token"] == {"token": "otd_secret", "id": "tok_1"}
+    assert "Stage dev is deployed." in result.stderr
+
+
+def test_json_of_a_bootstrap_names_the_account(account: FakeAccount, clone: FakeClone) -> None:
+    result = run("bootstrap", "--region", "eu-west-1", "--json")
+    assert json.loads(result.stdout) == {"action": "bootstrap", "account": ACCOUNT, "region": "eu-west-1"}
+    assert "is ready in eu-west-1" in result.stderr
+
+
+def test_json_of_a_refused_deployment_is_nothing(account: FakeAccount, clone: FakeClone) -> None:
+    account.bootstrap = None
+    result = run("deploy", "--stage", "dev", "--json")
+    assert (result.exit_code, result.stdout) == (1, "")
+
+
+def test_with_json_the_output_of_cdk_goes_to_stderr(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with steps(as_json=True):
+        assert cdk.run(["sh", "-c", "echo out; echo err >&2"], tmp_path, os.environ) == 0
+    assert cdk.run(["sh", "-c", "echo later"], tmp_path, os.environ) == 0
+    assert capfd.readouterr() == ("later\n", "out\nerr\n")

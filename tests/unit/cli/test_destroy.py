@@ -1,5 +1,7 @@
 """`onthedot destroy`: the order of the stacks, the things that stay, and the ways to say no."""
 
+import json
+
 import pytest
 from click.testing import CliRunner, Result
 
@@ -39,6 +41,15 @@ def test_the_stacks_go_one_after_another_and_the_data_last(account: FakeAccount)
     assert result.exit_code == 0, result.output
     assert account.deleted == [f"onthedot-dev-{part}" for part in IN_ORDER]
     assert "Stage dev is deleted." in result.output
+
+
+def test_json_is_one_document_and_the_steps_go_to_stderr(account: FakeAccount) -> None:
+    result = run("--stage", "dev", "--yes", "--json")
+    done = json.loads(result.stdout)
+    assert (done["action"], done["stage"], done["account"]) == ("destroy", "dev", ACCOUNT)
+    assert done["deleted"] == [f"onthedot-dev-{part}" for part in IN_ORDER]
+    assert [one["name"] for one in done["kept"]] == ["dev-api-role", "CDKToolkit"]
+    assert "Stage dev is deleted." in result.stderr
 
 
 def test_objects_of_a_bucket_that_goes_are_deleted_and_of_no_other(account: FakeAccount) -> None:

@@ -57,6 +57,12 @@ def test_setting_again_replaces_all_limits(server: ApiServer) -> None:
     assert stored(server, "stripe") == (None, 0.0, None, False)
 
 
+def test_all_limits_are_lifted_and_the_gate_stays(server: ApiServer) -> None:
+    gates(server, "set", "stripe", "--in-flight", "5")
+    assert gates(server, "set", "stripe", "--no-limits").stdout == "Gate stripe: no limit.\n"
+    assert stored(server, "stripe") == (None, None, None, False)
+
+
 def test_pausing_and_resuming_keeps_the_limits(server: ApiServer) -> None:
     gates(server, "set", "stripe", "--in-flight", "5", "--per-second", "2.5", "--burst", "3")
     assert gates(server, "pause", "stripe").stdout.endswith("burst 3, paused.\n")
@@ -115,7 +121,10 @@ def test_a_gate_that_is_not_there_ends_with_code_4(server: ApiServer, command: s
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["set", "stripe"], "give --in-flight, --per-second or --paused"),
+        (["set", "stripe"], "give --in-flight, --per-second, --paused or --no-limits"),
+        (["set", "stripe", "--burst", "5"], "give --in-flight, --per-second, --paused or --no-limits"),
+        (["set", "stripe", "--in-flight", "0", "--no-limits"], "--no-limits does not go with --in-flight"),
+        (["set", "stripe", "--paused", "--no-limits"], "--no-limits does not go with --paused"),
         (["set", "stripe", "--in-flight", "1001"], "--in-flight"),
         (["set", "stripe", "--in-flight", "x"], "--in-flight"),
         (["set", "stripe", "--per-second", "-1"], "--per-second"),
@@ -144,21 +153,21 @@ def test_a_wrong_option_is_refused_by_its_name(server: ApiServer, arguments: lis
 )
 def test_a_refusal_of_the_api_is_shown_in_a_sentence(server: ApiServer, arguments: list[str], message: str) -> None:
     result = gates(server, *arguments)
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (3, "")
     assert message in result.stderr
 
 
 def test_a_role_that_may_not_is_named(server: ApiServer) -> None:
     server.role = "viewer"
     result = gates(server, "set", "stripe", "--in-flight", "1")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "give an operator's or admin's as ONTHEDOT_TOKEN" in result.stderr
 
 
 def test_an_api_that_fails_is_named(server: ApiServer) -> None:
     server.answers = {"gates": [503, 503, 503]}
     result = gates(server, "list")
-    assert (result.exit_code, "the API answered 503" in result.stderr) == (1, True)
+    assert (result.exit_code, "the API answered 503" in result.stderr) == (5, True)
 
 
 def test_a_name_cannot_control_the_terminal(server: ApiServer) -> None:

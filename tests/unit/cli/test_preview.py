@@ -1,8 +1,10 @@
 """`onthedot preview` shows a table and a calendar, or JSON, and names the wrong option."""
 
 import json
+import re
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -15,8 +17,12 @@ from tests.builders import NOON
 SPRING = ["--timezone", "Europe/Berlin", "--after", "2026-03-27T12:00:00Z"]
 
 
-def preview(*arguments: str) -> Result:
-    return CliRunner(env={"COLUMNS": "120"}).invoke(main, ["preview", *arguments])
+def preview(*arguments: str, **environment: str) -> Result:
+    return CliRunner(env={"COLUMNS": "120", **environment}).invoke(main, ["preview", *arguments])
+
+
+def for_people(*arguments: str, columns: int = 120) -> str:
+    return click.unstyle(preview(*arguments, FORCE_COLOR="1", COLUMNS=str(columns)).output)
 
 
 def test_fires_are_shown_by_day_with_what_happens_to_the_clocks() -> None:
@@ -28,22 +34,35 @@ def test_fires_are_shown_by_day_with_what_happens_to_the_clocks() -> None:
 
 
 def test_a_day_is_named_once_and_a_utc_date_where_it_differs() -> None:
-    result = preview("0 8,12 * * *", "--timezone", "Asia/Tokyo", "--after", "2026-03-01T12:00:00Z", "--count", "2")
-    assert result.output.count("Mon 2026-03-02") == 1
-    assert "2026-03-01 23:00:00" in result.output
-    assert "2026-03-02 03:00:00" not in result.output
+    shown = for_people("0 8,12 * * *", "--timezone", "Asia/Tokyo", "--after", "2026-03-01T12:00:00Z", "--count", "2")
+    assert shown.count("Mon 2026-03-02") == 1
+    assert "2026-03-01 23:00:00" in shown
+    assert "2026-03-02 03:00:00" not in shown
+
+
+def test_a_note_is_not_cut_on_a_narrow_terminal() -> None:
+    shown = for_people("30 2 * * *", "--count", "4", *SPRING, columns=80)
+    assert "02:30 does not exist on this day; runs at 03:00" in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_pipe_gets_tabs_and_each_date_and_no_calendar() -> None:
+    header, *rows = [line.split("\t") for line in preview("0 8,12 * * *", "--count", "4", *SPRING).output.splitlines()]
+    assert header == ["DATE", "LOCAL TIME", "UTC", "NOTE"]
+    assert [row[0] for row in rows] == ["Sat 2026-03-28"] * 2 + ["Sun 2026-03-29"] * 2
 
 
 def test_the_calendar_marks_the_days_of_each_month() -> None:
-    result = preview("0 9 30 * *", "--count", "2", *SPRING)
-    assert "March 2026" in result.output
-    assert "April 2026" in result.output
-    assert result.output.count("[30]") == 2
-    assert "[29]" not in result.output
+    shown = for_people("0 9 30 * *", "--count", "2", *SPRING)
+    assert re.search("March 2026 +April 2026\n", shown), "they stand beside each other"
+    assert shown.count("[30]") == 2
+    assert "[29]" not in shown
+    narrow = for_people("0 9 30 * *", "--count", "2", *SPRING, columns=40)
+    assert re.search(r"March 2026\n(.*\n)+ +April 2026\n", narrow)
 
 
 def test_the_example_of_the_help_works() -> None:
-    result = preview("*/15 9-17 * * mon-fri", "--timezone", "Europe/Berlin", "--count", "20")
+    result = preview("*/15 9-17 * * mon-fri", "--tz", "Europe/Berlin", "--count", "20")
     assert result.exit_code == 0
     assert result.output.count("+0") == 20
 
@@ -113,7 +132,7 @@ def test_wrong_options_are_named_in_the_words_of_the_api(document: dict[str, Any
     cron = [values["cron"]] if "cron" in values else []
     options = [f"--{name}={value}" for name, value in values.items() if name not in {"cron", "dst"}]
     result = preview(*cron, *options)
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     said = result.stderr.removeprefix("Error: ").splitlines()
     assert said == [f"{problem.field}: {problem.message}" for problem in refused.value.problems]
     assert result.stdout == ""

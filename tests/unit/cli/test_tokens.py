@@ -113,7 +113,7 @@ def test_each_option_but_the_expiry_is_needed(missing: str) -> None:
 def test_refusals_are_shown_in_a_sentence(server: ApiServer) -> None:
     assert "'root' is not one of" in tokens("create", "--tenant", "a", "--role", "root", "--name", "x").stderr
     result = tokens("create", "--tenant", "onthedot", "--role", "admin", "--name", "x")
-    assert (result.exit_code, "tenant: onthedot is reserved" in result.stderr) == (1, True)
+    assert (result.exit_code, "tenant: onthedot is reserved" in result.stderr) == (3, True)
     assert "tenant: is too long" in tokens("create", "--tenant", "a" * 101, "--role", "admin", "--name", "x").stderr
     assert server.world.tokens.page(10).items == []
 
@@ -122,12 +122,12 @@ def test_another_token_than_an_admins_is_refused_by_name(server: ApiServer) -> N
     server.role = "operator"
     for arguments in (["list"], ["create", *ADA], ["revoke", "tok_x"]):
         result = tokens(*arguments)
-        assert (result.exit_code, "give an admin's as ONTHEDOT_TOKEN" in result.stderr) == (1, True)
+        assert (result.exit_code, "give an admin's as ONTHEDOT_TOKEN" in result.stderr) == (3, True)
 
 
 def test_a_create_whose_answer_is_lost_is_not_made_twice(server: ApiServer) -> None:
     server.answers["/v1/tokens"] = [503]
-    assert tokens("create", *ADA).exit_code == 1
+    assert tokens("create", *ADA).exit_code == 5
     assert server.calls == ["/v1/tokens"]
 
 

@@ -1,5 +1,6 @@
 """`onthedot export`, `import` and `thaw` over HTTP."""
 
+import io
 import json
 import os
 from collections.abc import Iterator
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
+from rich.progress import Progress
 
 from onthedot.cli.main import main
 from onthedot.cli.transfer.export_file import ExportWriter, read_export
@@ -57,7 +60,7 @@ def test_a_stage_is_moved_by_two_commands(source: ApiServer, destination: ApiSer
         "released": True,
     }
     assert Api(destination.world).get(f"/v1/jobs/{job}").status == 200
-    assert command(source, "thaw").exit_code == 1
+    assert command(source, "thaw").exit_code == 3
     assert json.loads(command(source, "thaw", "--force", "--json").stdout)["mode"] == "open"
 
 
@@ -67,6 +70,39 @@ def test_calls_that_fail_for_a_moment_are_repeated(source: ApiServer, destinatio
     destination.answers = {"/v1/import": [503, 500, 429]}
     assert command(source, "export", "--freeze", "jobs.jsonl").exit_code == 0
     assert command(destination, "import", "jobs.jsonl", "--release").exit_code == 0
+
+
+def test_the_bar_of_an_export_is_full_at_the_end(source: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        Api(source.world).job(delay=600, payload="ä" * 2_000)
+    terminal = io.StringIO()
+    bar = Progress(console=Console(file=terminal, force_terminal=True, width=100))
+    monkeypatch.setattr("onthedot.cli.transfer.export.progress_bar", lambda: bar)
+    monkeypatch.setattr("onthedot.use_cases.transfer.export_entries.PAGE", 2)
+    assert command(source, "export", "jobs.jsonl").exit_code == 0
+    [task] = bar.tasks
+    assert (task.completed, task.total, task.description) == (3, 3, "6 entries")
+    assert "100%" in terminal.getvalue()
+
+
+def test_an_export_to_stdout_is_the_same_file(source: ApiServer, tmp_path: Path) -> None:
+    Api(source.world).job(delay=600, payload="ä" * 2_000)
+    exported = command(source, "export", "-")
+    assert exported.exit_code == 0, exported.output
+    assert "stdout: 1 blob, 1 record." in exported.stderr
+    assert list(tmp_path.iterdir()) == []
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(exported.stdout_bytes)
+    assert read_export(copy).counts == {"blob": 1, "record": 1}
+
+
+@pytest.mark.parametrize("option", ["--freeze", "--json"])
+def test_an_export_to_stdout_is_refused_with(option: str, source: ApiServer, tmp_path: Path) -> None:
+    refused = command(source, "export", "-", option)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert f"give a FILE with {option}" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert Api(source.world).get("/v1/stage").body["mode"] == "open"
 
 
 def test_a_token_that_is_not_an_admins_is_told_so(source: ApiServer) -> None:

@@ -3,9 +3,11 @@
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,6 +189,27 @@ def test_an_api_that_refuses_the_token_ends_it_with_the_reason() -> None:
     assert result.exit_code == 1
     assert "the token is not valid" in result.output
     assert "wrong-but-secret" not in result.output
+
+
+@pytest.mark.parametrize(("arguments", "offered"), [((), 750), (("--storage-mb", "12"), 12)])
+def test_the_storage_is_the_smaller_disk_unless_it_is_given(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: tuple[str, ...], offered: int
+) -> None:
+    offers: list[Any] = []
+    free = {tmp_path: 900, Path(tempfile.gettempdir()): 750}
+    disks = {place: shutil._ntuple_diskusage(2**40, 0, megabytes * 2**20) for place, megabytes in free.items()}
+
+    class Recorded(Runtime):
+        def __init__(self, source: Any, target: Any, offer: Any, *parts: Any, **others: Any) -> None:
+            offers.append(offer)
+            super().__init__(source, target, offer, *parts, **others)
+
+    monkeypatch.setattr(shutil, "disk_usage", disks.__getitem__)
+    monkeypatch.setattr(worker_module, "Runtime", Recorded)
+    monkeypatch.setattr(worker_module, "run_until_stopped", lambda _runtime: None)
+    result = CliRunner().invoke(main, ["worker", "--url", "https://api.example.com", "--token", "t", *arguments])
+    assert result.exit_code == 0, result.output
+    assert [offer.resources.storage_mb for offer in offers] == [offered]
 
 
 @pytest.mark.parametrize(

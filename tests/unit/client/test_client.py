@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 
 import onthedot
-from onthedot import AsyncClient, Client, ClientError, Conflict, InvalidRequest, NotFound, Status, Unauthorized
+from onthedot import (
+    AmbiguousName,
+    AsyncClient,
+    Client,
+    ClientError,
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    PreconditionFailed,
+    Status,
+    Unauthorized,
+)
 from onthedot.client import job_request
 from onthedot.testing.kit import Kit, kit
 from onthedot.testing.transport import InProcessTransport
@@ -43,6 +54,30 @@ def test_the_life_of_a_job(world: Kit) -> None:
         client.get(job.id)
 
 
+def test_a_job_is_changed_in_part(world: Kit) -> None:
+    client = world.client
+    job = client.schedule(url="https://x.example/", cron="0 9 * * *", name="report", max_runs=5, tags={"a": "b"})
+    changed = client.change(job.id, cron="0 8 * * *", max_runs=None, retry=1, if_version=job.version)
+    assert (changed.cron, changed.max_runs, changed.name, changed.tags) == ("0 8 * * *", None, "report", {"a": "b"})
+    assert (changed.retry["max_retries"], changed.version, changed.changes[0].action) == (1, 2, "change")
+    assert client.get(job.id) == changed
+    with pytest.raises(PreconditionFailed, match="has version 2, not 1"):
+        client.change(job.id, priority="HIGH", if_version=1)
+    assert client.change(job.id, handler="send-email", payload=None).target["handler"] == "send-email"
+
+
+def test_a_change_that_the_api_refuses_names_its_fields(world: Kit) -> None:
+    job = world.client.schedule(url="https://x.example/", cron="0 9 * * *")
+    wrong: Any = {"cron": "61 * * * *"}, {"priority": None}, {"delay": 5}, {}
+    for options, field in zip(wrong, ("cron", "priority", "delay", "body"), strict=True):
+        with pytest.raises(InvalidRequest) as caught:
+            world.client.change(job.id, **options)
+        assert [problem.field for problem in caught.value.details] == [field]
+    with pytest.raises(NotFound):
+        world.client.change("job_none", name="n")
+    assert world.client.get(job.id).version == 1
+
+
 def test_the_example_of_a_refusal(world: Kit) -> None:
     with pytest.raises(InvalidRequest) as caught:
         world.client.schedule(url="https://x.example/", cron="61 * * * *")
@@ -56,6 +91,27 @@ def test_executions_are_read_page_by_page_and_by_status(world: Kit) -> None:
     world.clock.advance(300)
     assert len(list(world.client.executions(job.id))) == 250
     assert len(list(world.client.executions(job.id, status="FAILED"))) == 3
+
+
+def test_a_job_is_named_by_its_name(world: Kit) -> None:
+    client = world.client
+    report = client.schedule(url="https://x.example/", every=10, max_runs=3, retry=0, name="report")
+    client.schedule(url="https://x.example/", every=10, max_runs=1, name="report-2")
+    once = client.schedule(url="https://x.example/", name="once")
+    world.reply_next(400)
+    world.clock.advance(60)
+    assert {run.job_id for run in client.executions(job="report")} == {report.id}
+    assert {run.job_id for run in client.executions("once")} == {once.id}
+    [failed] = client.dead_letters()
+    name = "report" if failed.job_id == report.id else "once"
+    assert [run.id for run in client.dead_letters(job=name)] == [failed.id]
+    assert [cause.count for cause in client.dead_letter_causes(job=name).causes] == [1]
+    assert client.redrive(job=name, dry_run=True).matched == 1
+    with pytest.raises(NotFound, match="there is no job 'nothing'"):
+        next(client.executions(job="nothing"))
+    client.schedule(url="https://x.example/", every=60, name="report")
+    with pytest.raises(AmbiguousName, match=f"2 jobs are called 'report'.*{report.id}"):
+        next(client.executions(job="report"))
 
 
 def test_a_batch_a_workflow_and_a_preview(world: Kit) -> None:
@@ -111,7 +167,9 @@ def surface(kind: type) -> dict[str, tuple[Any, ...]]:
 def test_both_clients_have_one_surface() -> None:
     assert surface(Client) == surface(AsyncClient)
     awaited = {name for name, method in inspect.getmembers(AsyncClient, inspect.iscoroutinefunction)}
-    assert {name for name in surface(AsyncClient) if name not in ("executions", "dead_letters")} <= awaited
+    iterated = {name for name, method in inspect.getmembers(AsyncClient, inspect.isasyncgenfunction)}
+    assert iterated == {name for name, method in inspect.getmembers(Client, inspect.isgeneratorfunction)}
+    assert surface(AsyncClient).keys() <= awaited | iterated
 
 
 def test_the_async_client_calls_retries_and_pages(world: Kit) -> None:
@@ -123,6 +181,10 @@ def test_the_async_client_calls_retries_and_pages(world: Kit) -> None:
     async def use() -> int:
         async with AsyncClient(token=token_of(world), transport=transport) as client:
             assert (await client.get(job.id)).id == job.id
+            assert (await client.change(job.id, name="n", if_version=1)).name == "n"
+            assert [run async for run in client.dead_letters(job="n")] == []
+            assert (await client.dead_letter_causes(job="n")).causes == []
+            assert len([run async for run in client.executions(job="n")]) == 150
             return len([run async for run in client.executions(job.id)])
 
     assert asyncio.run(use()) == 150
@@ -143,11 +205,14 @@ def test_the_async_client_repeats_with_the_same_key(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_client_loads_little() -> None:
-    code = "import json, sys; from onthedot import Client; print(json.dumps(sorted(sys.modules)))"
+    code = "import json, sys; from onthedot import Client, AsyncClient; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
     assert loaded.isdisjoint({"boto3", "botocore", "pydantic", "urllib3", "asyncio", "pytest", "click", "sqlite3"})
-    assert len(loaded) < 160
+    assert loaded.isdisjoint({"socket", "ssl", "subprocess", "logging", "concurrent.futures"})
+    later = {"dead_letters", "explanations", "operations", "stage_answers"}
+    assert loaded.isdisjoint(f"onthedot.client.{name}" for name in later), "the first call that needs it loads it"
+    assert len(loaded) < 120
 
 
 def test_the_package_offers_its_names() -> None:

@@ -1,16 +1,17 @@
 """The requests that the client makes of a caller's arguments."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from onthedot.api.jobs.fields import JobFields
+from onthedot.api.jobs.fields import CLEARABLE, JobFields, PatchFields
 from onthedot.api.schedules.fields import PreviewFields
 from onthedot.api.workflows.fields import NodeFields, WorkflowFields
 from onthedot.client import requests
-from onthedot.client.options import JobOptions, PreviewOptions, WorkflowOptions
+from onthedot.client.options import ChangeOptions, JobOptions, PreviewOptions, WorkflowOptions
 from onthedot.client.requests import job_request
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -84,6 +85,37 @@ def test_the_options_are_the_fields_of_the_api() -> None:
     assert set(JobOptions.__annotations__) == fields - given_otherwise | of_http
     assert set(WorkflowOptions.__annotations__) == set(WorkflowFields.model_fields) - {"jobs"}
     assert set(PreviewOptions.__annotations__) == set(PreviewFields.model_fields)
+    assert set(ChangeOptions.__annotations__) == set(PatchFields.model_fields) - {"callback_url"} | of_http | {
+        "handler"
+    }
+
+
+def test_an_option_of_a_change_has_the_type_that_it_has_for_a_new_job() -> None:
+    new, changed = get_type_hints(JobOptions), get_type_hints(ChangeOptions)
+    assert {name for name in changed if NoneType in get_args(changed[name])} == set(CLEARABLE)
+    for name in new.keys() & changed.keys():
+        assert changed[name] == (new[name] | None if name in CLEARABLE else new[name]), name
+
+
+def test_a_change_sends_the_fields_that_are_given() -> None:
+    operation = requests.change("job_1", {"every": timedelta(minutes=5), "end_at": None, "retry": 2, "payload": None})
+    assert (operation.method, operation.path, operation.headers) == ("PATCH", "/v1/jobs/job_1", {})
+    assert operation.body == {"every": 300, "end_at": None, "retry": {"max_retries": 2}, "payload": None}
+    assert requests.change("job_1", {"name": "x"}, 3).headers == {"If-Match": '"3"'}
+    assert requests.change("job_1", {"handler": "a"}).body == {"target": {"type": "python", "handler": "a"}}
+    assert requests.change("job_1", {"url": "https://x/", "method": "PUT"}).body["target"]["method"] == "PUT"
+    assert requests.change("job_1", {"url": "https://x/"}).body == {"callback_url": "https://x/"}
+
+
+def test_a_change_refuses_options_that_do_not_exist_or_do_not_go_together() -> None:
+    with pytest.raises(TypeError, match=r"change\(\) got an unexpected option 'crom'; did you mean 'cron'"):
+        requests.change("job_1", {"crom": "* * * * *"})  # type: ignore[typeddict-unknown-key]
+    with pytest.raises(ValueError, match="only one of them"):
+        requests.change("job_1", {"handler": "a", "url": "https://x/"})
+    with pytest.raises(ValueError, match="only with url="):
+        requests.change("job_1", {"headers": {"A": "b"}})
+    with pytest.raises(ValueError, match="at has no time zone"):
+        requests.change("job_1", {"at": NOON.replace(tzinfo=None)})
 
 
 def test_an_id_is_one_part_of_a_path() -> None:

@@ -1,5 +1,7 @@
 """Which calls are repeated, how often, and with which key."""
 
+from typing import Any
+
 import pytest
 
 from onthedot.client import Conflict, NotFound, RateLimited, ServerError, Unavailable, job_request
@@ -70,6 +72,34 @@ def test_a_run_now_that_was_never_sent_is_repeated() -> None:
     assert len(transport.sent) == 3
 
 
+@pytest.mark.parametrize(
+    "change", [{"cron": "0 9 * * *"}, {"every": 60, "start_at": 1_800_000_000}, {"at": 1_800_000_000}]
+)
+def test_a_change_is_repeated(change: Any) -> None:
+    client, transport, _ = a_client(LOST, BUSY, a_reply(JOB))
+    assert client.change("job_1", **change).id == "job_1"
+    assert [sent.body for sent in transport.sent] == [change] * 3
+
+
+@pytest.mark.parametrize("change", [{"delay": 60}, {"every": 60}, {"every": 60, "start_at": None}])
+def test_a_change_that_counts_from_now_is_not_repeated_when_it_may_have_happened(change: Any) -> None:
+    client, transport, _ = a_client(LOST)
+    with pytest.raises(Unavailable):
+        client.change("job_1", **change)
+    assert len(transport.sent) == 1
+
+
+def test_a_change_of_a_version_is_not_repeated_because_it_would_refuse_itself() -> None:
+    for trouble in (LOST, BUSY):
+        client, transport, _ = a_client(trouble)
+        with pytest.raises(Unavailable):
+            client.change("job_1", if_version=3, name="n")
+        assert [sent.headers["If-Match"] for sent in transport.sent] == ['"3"']
+    client, transport, _ = a_client(REFUSED, a_reply(JOB))
+    assert client.change("job_1", if_version=3, name="n").id == "job_1"
+    assert "Authorization" in transport.sent[1].headers
+
+
 def test_a_delete_whose_reply_was_lost_is_done_when_the_job_is_gone() -> None:
     client, _, _ = a_client(LOST, a_refusal(404, "not_found"))
     client.delete("job_1")
@@ -105,3 +135,11 @@ def test_an_answer_of_another_server_is_an_error_with_advice() -> None:
         client, _, _ = a_client(reply)
         with pytest.raises(Unavailable, match="is the URL right"):
             client.get("job_1")
+
+
+def test_a_frozen_stage_is_not_waited_for() -> None:
+    client, transport, pauses = a_client(a_refusal(503, "frozen", "the stage is frozen", retry_after="30"))
+    with pytest.raises(Unavailable) as caught:
+        client.cancel("job_1")
+    assert (caught.value.code, caught.value.retry_after) == ("frozen", 30)
+    assert (len(transport.sent), pauses) == (1, [])

@@ -4,6 +4,7 @@ An item that reached them could not be written any more: not ended, not reschedu
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,16 +23,18 @@ from onthedot.domain.events import patterns
 from onthedot.domain.gates.limits import GateLimits, TenantLimits
 from onthedot.domain.gates.names import MOST_KEY_CHARACTERS, GateId, keys_slot
 from onthedot.domain.gates.state import CHANGEABLE, PAGE, GateChange, Holder
-from onthedot.domain.ids import event_run_id, fresh_generation, fresh_job_id
+from onthedot.domain.ids import event_run_id, fresh_generation, fresh_job_id, stamped_run_id
 from onthedot.domain.runs.dependencies import MOST_CHILDREN
 from onthedot.domain.runs.lifecycle import KEPT_ATTEMPTS
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.domain.shard_history import ShardHistory
+from onthedot.domain.statistics.counters import BOUNDS_MS, OUTCOMES, STORED
+from onthedot.domain.statistics.ends import EndedRun
 from onthedot.domain.transfer import stage_state
 from onthedot.domain.transfer.stage_state import LONGEST_FREEZE_ID, StageMode, StageState
-from onthedot.domain.workers.records import MOST_ASSIGNED
+from onthedot.domain.workers.records import MOST_ASSIGNED, MOST_RECENT
 from onthedot.domain.workflows.graph import MAX_JOBS
 from onthedot.engines.aws.dynamodb import keys
 from onthedot.engines.aws.dynamodb.gates import DynamoGateStore
@@ -39,14 +42,15 @@ from onthedot.engines.aws.dynamodb.items import to_item
 from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
 from onthedot.engines.aws.dynamodb.patterns import DynamoPatternStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
+from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.progress_text import progress_text
-from onthedot.ports import Moved, PatternEntry, Principal
+from onthedot.ports import Moved, PatternEntry, PlacedEnd, Principal
 from onthedot.use_cases.access.tokens import create_token
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api, PullWorker, a_worker
 
-FAR_BELOW: int = 200 * 1024
+FAR_BELOW: int = 220 * 1024
 """Bytes. An item may have 400 KB."""
 DEAR = "\x01"
 """A character that needs the most bytes in JSON: six."""
@@ -78,7 +82,7 @@ class Table:
         self.items.append(request["Item"])
 
     def update_item(self, **request: Any) -> dict[str, Any]:
-        """Apply sets of attributes and additions to sets, the only updates that are made here."""
+        """Apply sets of attributes and additions to sets and numbers, the only updates that are made here."""
         names, values = request["ExpressionAttributeNames"], request["ExpressionAttributeValues"]
         item: dict[str, Any] = next(
             (dict(i) for i in self.items if request["Key"].items() <= i.items()), request["Key"]
@@ -86,8 +90,9 @@ class Table:
         for name, value in re.findall(r"(#\w+) = (:\w+)", request["UpdateExpression"]):
             item[names[name]] = values[value]
         for name, value in re.findall(r"(#\w+) (:\w+)", request["UpdateExpression"]):
-            present = item.get(names[name], {"SS": []})["SS"]
-            item[names[name]] = {"SS": [*present, *values[value]["SS"]]}
+            ((kind, added),) = values[value].items()
+            present = item.get(names[name], {kind: [] if kind == "SS" else "0"})[kind]
+            item[names[name]] = {kind: [*present, *added] if kind == "SS" else str(int(present) + int(added))}
         self.items = [item]
         return {"Attributes": item}
 
@@ -229,7 +234,8 @@ def test_a_worker_with_the_most_of_everything(api: Api, world: World) -> None:
     response = api.call("POST", "/v1/workers/register", json.dumps(offered, ensure_ascii=False).encode())
     assert response.status == 201, response.body
     worker = PullWorker(api, "w" * 80)
-    assert worker.beat(running=[f"{n:04}" + "r" * 124 for n in range(MAX_RUNNING)]).status == 200, "however long"
+    ended = [f"{os.urandom(62).hex()}{n:04}" for n in range(MAX_RUNNING)]
+    assert worker.beat(running=[f"{n:04}" + "r" * 124 for n in range(MAX_RUNNING)], ended=ended).status == 200
     longest = event_run_id("job_" + "x" * 26, 10**15 - 1, "e")
     answers = [world.registry.assign(worker.worker_id, f"{n:03}{longest}") for n in range(MOST_ASSIGNED + 1)]
     assert answers == [True] * MOST_ASSIGNED + [False]
@@ -238,6 +244,18 @@ def test_a_worker_with_the_most_of_everything(api: Api, world: World) -> None:
     table = Table()
     DynamoWorkerRegistry(table, "t", world.clock).register(record)  # type: ignore[arg-type]
     assert 150 * 1024 < table.largest < FAR_BELOW
+
+
+def test_a_heartbeat_with_a_hundred_runs_costs_at_most_four_units(world: World) -> None:
+    worker = a_worker(Api(world), host="worker-1.example.com")
+    stamped = [stamped_run_id(fresh_job_id(), FAR_AHEAD + n * 61_007) for n in range(MOST_RECENT)]
+    worker.beat(running=[fresh_job_id() for _ in range(10)], ended=stamped)
+    record = world.registry.find(worker.worker_id)
+    assert record is not None
+    assert record.load.recent == tuple(stamped)
+    table = Table()
+    DynamoWorkerRegistry(table, "t", world.clock).register(record)  # type: ignore[arg-type]
+    assert table.largest <= 4 * 1024
 
 
 def test_the_limits_of_a_tenant_and_of_a_gate(world: World) -> None:
@@ -308,6 +326,23 @@ def test_a_token_the_memory_of_an_event_the_progress_the_numbers_of_shards_and_t
     assert len(stage_state.to_text(StageState(StageMode.FROZEN, name, FAR_AHEAD, FAR_AHEAD, name))) < 2 * 1024
 
 
+def test_the_counters_of_a_minute_with_every_number_from_many_shards_of_the_stream() -> None:
+    """A shard of the stream is one of the table's partitions, and a hundred of them take 100,000 writes a second."""
+    table = Table()
+    writer = DynamoStatisticsWriter(table, "t")  # type: ignore[arg-type]
+    ends = [
+        EndedRun(TENANT, FAR_AHEAD // 60_000, priority, outcome, 10**9, 10**9, 10**9, bound + 1)
+        for priority in Priority
+        for outcome in OUTCOMES
+        for bound in (0, *BOUNDS_MS)
+    ]
+    for shard in range(100):
+        writer.add(f"shardId-{shard:020}-0123abcd", [PlacedEnd(10**20 + n, end) for n, end in enumerate(ends)])
+    stored = {name for name in table.items[0] if not name.startswith("at_")}
+    assert len(stored) == len(Priority) * len((*STORED, "max_ms")) + len(("pk", "sk", "ttl"))
+    assert table.largest < 12 * 1024
+
+
 def test_this_file_knows_every_kind_of_item() -> None:
     """A new kind needs its largest item here."""
     known = {
@@ -324,6 +359,7 @@ def test_this_file_knows_every_kind_of_item() -> None:
         "signing",
         "pattern",
         "event",
+        "statistics",
     }
     assert {name for name in vars(keys) if name.endswith("_key")} == {"_key", *(f"{kind}_key" for kind in known)}
 

@@ -11,6 +11,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from localstack.stack import LocalStack, read_description, write_description
 from onthedot.cli import clone
 from onthedot.cli.main import main
 
+Capture = pytest.CaptureFixture[str]
 HOLDER = """
 import signal, sys
 from pathlib import Path
@@ -182,14 +184,47 @@ def test_the_description_is_whole_and_for_its_owner_only(home: Home) -> None:
     assert set(json.loads(home.description.read_text())) == names
 
 
-def test_up_prints_api_and_token_and_no_console_that_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_up_prints_the_api_the_console_and_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
     output = Console(record=True, width=120, file=io.StringIO())
     monkeypatch.setattr(local, "console", output)
     local._show(LocalStack("http://api", "secret", "http://aws", "table", {}, "bus", "http://api/console", 1))
     shown = output.export_text()
-    assert "http://api" in shown
-    assert "secret" in shown
-    assert "onsole" not in shown
+    assert [line.split()[1:3] for line in shown.splitlines() if "http" in line or "secret" in line] == [
+        ["API", "http://api"],
+        ["Console", "http://api/console"],
+        ["Token", "secret"],
+    ]
+
+
+@pytest.mark.parametrize(("command", "more"), [("down", {"was_running": False}), ("reset", {})])
+def test_json_says_what_was_done_and_the_steps_go_to_stderr(
+    command: str, more: dict[str, object], home: Home, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("ONTHEDOT_HOME", str(home.path))
+    monkeypatch.setattr(sys, "argv", ["local", command, "--json"])
+    local.main()
+    out, err = capsys.readouterr()
+    assert json.loads(out) == {"action": command, "home": str(home.path), **more}
+    assert err == {"down": "It was not running.\n", "reset": "Forgotten.\n"}[command]
+
+
+def test_json_of_up_has_the_description_and_its_file(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    stack = LocalStack("http://a", "otd_t", "http://e", "t", {}, "bus", "http://a/console", 7)
+
+    def up(*_: object, **__: object) -> LocalStack:
+        local.console.print("Started")
+        return stack
+
+    monkeypatch.setenv("ONTHEDOT_HOME", str(home.path))
+    monkeypatch.setattr(local, "up", up)
+    monkeypatch.setattr(sys, "argv", ["local", "up", "--json"])
+    local.main()
+    out, err = capsys.readouterr()
+    about = {"action": "up", "home": str(home.path), "file": str(home.path / "local.json")}
+    assert json.loads(out) == {**about, **asdict(stack)}
+    assert err == "Started\n"
 
 
 def test_a_ministack_for_tests_ends_with_its_block(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 import json
 import subprocess
 import sys
+from typing import Any
 
 from localstack.home import ROOT
+from localstack.streams import with_window
 
 WRITES = """
 import json
@@ -44,3 +46,14 @@ def test_each_write_is_in_the_stream_once_and_a_refused_one_is_not() -> None:
         ["MODIFY", "PENDING", "DISPATCHED"],
         ["INSERT", None, "PUT"],
     ]
+
+
+def test_a_batch_of_a_stream_names_its_shard_and_other_events_stay_as_they_are() -> None:
+    batch = {"Records": [{"eventSource": "aws:dynamodb", "dynamodb": {}}]}
+    found = with_window(batch)
+    assert found["Records"] == batch["Records"]
+    assert found["shardId"].startswith("shardId-")
+    assert (found["state"], found["isFinalInvokeForWindow"]) == ({}, False)
+    others: tuple[Any, ...] = ({"Records": []}, {"Records": [{"eventSource": "aws:sqs"}]}, {"path": "/"}, None)
+    for other in others:
+        assert with_window(other) is other

@@ -14,7 +14,10 @@ PAGES = [
     "CHANGELOG.md",
     "localstack/README.md",
     *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")),
+    *sorted(f"docs/howto/{page.name}" for page in (ROOT / "docs" / "howto").glob("*.md")),
 ]
+GENERATED = sorted(f"docs/reference/{page.name}" for page in (ROOT / "docs" / "reference").glob("*.md"))
+"""Pages that `make reference` writes. They explain nothing by themselves, so they count for links and words only."""
 
 FENCE = re.compile(r"^```[^\n]*\n.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -82,6 +85,8 @@ def looks_like_a_path(span: str) -> bool:
     if not PATH.fullmatch(span):
         return False
     first = span.split("/", maxsplit=1)[0]
+    if first == "build":
+        return False  # written by commands
     return span.endswith(SUFFIXES) if first == span else (ROOT / first).exists() or (PRODUCT / first).exists()
 
 

@@ -125,7 +125,7 @@ def test_the_recipe_for_one_at_a_time_of_each_customer(reader: Reader) -> None:
     assert other in running, "another customer does not wait"
     assert "customer:42" in reader.types(show)
     waiting = second if first in running else first
-    assert reader.explained(waiting)[1].startswith("waits at gate customer, key 42: 1 of 1 places are in use")
+    assert reader.explained(waiting)[1].startswith("waits at gate customer, key 42: 1 of 1 place is in use")
     while reader.started:
         reader.finish()
         reader.work()

@@ -93,6 +93,14 @@ def test_only_the_packages_of_the_command_line_and_a_rest_worker_are_installed(p
     assert found == INSTALLED
 
 
+def test_the_wheel_has_every_file_of_the_console(programs: Path) -> None:
+    def files(folder: Path) -> set[Path]:
+        return {file.relative_to(folder) for file in folder.rglob("*") if file.is_file() and file.suffix != ".pyc"}
+
+    [installed] = programs.parent.glob("lib/python*/site-packages/onthedot/console")
+    assert files(installed) == files(PRODUCT / "console")
+
+
 def test_every_command_loads_and_help_works(bare: Bare) -> None:
     assert bare.run("python", "-c", LOAD_ALL) == (0, "")
     code, output = bare.run("onthedot", "--help")
@@ -110,13 +118,13 @@ def test_the_preview_works(bare: Bare) -> None:
 @pytest.mark.parametrize("command", ["get", "explain"])
 def test_the_commands_for_one_job_reach_for_the_api(bare: Bare, command: str) -> None:
     code, output = bare.run("onthedot", command, "job_a", "--url", "http://127.0.0.1:1")
-    assert (code, output) == (1, "Error: http://127.0.0.1:1 cannot be reached: NewConnectionError\n")
+    assert (code, output) == (5, "Error: http://127.0.0.1:1 cannot be reached: Connection refused\n")
 
 
 @pytest.mark.parametrize("command", ["gates", "limits"])
 def test_the_commands_for_limits_reach_for_the_api(bare: Bare, command: str) -> None:
     code, output = bare.run("onthedot", command, "list", "--url", "http://127.0.0.1:1", "--token", "t")
-    assert (code, output) == (1, "Error: http://127.0.0.1:1 cannot be reached: NewConnectionError\n")
+    assert (code, output) == (5, "Error: http://127.0.0.1:1 cannot be reached: Connection refused\n")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +132,7 @@ def test_the_commands_for_limits_reach_for_the_api(bare: Bare, command: str) -> 
 )
 def test_the_commands_on_the_client_reach_for_the_api(bare: Bare, arguments: list[str]) -> None:
     code, output = bare.run("onthedot", *arguments, "--url", "http://127.0.0.1:1", "--token", "t")
-    assert (code, output) == (5, "Error: http://127.0.0.1:1 cannot be reached: NewConnectionError\n")
+    assert (code, output) == (5, "Error: http://127.0.0.1:1 cannot be reached: Connection refused\n")
 
 
 def test_a_worker_with_an_app_runs_until_it_is_stopped(bare: Bare) -> None:
@@ -145,7 +153,7 @@ def test_a_worker_with_an_app_runs_until_it_is_stopped(bare: Bare) -> None:
 @pytest.mark.parametrize(
     ("arguments", "name", "extra"),
     [
-        (["audit"], "onthedot audit", "aws"),
+        (["audit", "--table", "jobs"], "onthedot audit", "aws"),
         (["limits", "list", "--table", "jobs"], "onthedot limits", "aws"),
         (["shards", "--table", "jobs"], "onthedot shards", "aws"),
         (["worker", "--direct", "--stage", "prod"], "onthedot worker", "aws"),

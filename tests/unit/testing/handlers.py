@@ -22,6 +22,13 @@ def send_once(payload: Any, context: Context) -> str:
     return "sent"
 
 
+@job("kit-reports")
+def reports(payload: Any, context: Context) -> list[Any]:
+    context.progress(0.5, "half")
+    context.progress(text="almost")
+    return [context.cancelled, context.lateness.total_seconds(), context.deadline.isoformat()]
+
+
 @job("kit-async")
 async def send_async(payload: Any, context: Context) -> dict[str, Any]:
     outbox.append(payload)

@@ -37,11 +37,35 @@ def test_the_examples_of_the_page_pass(project: Path) -> None:
     assert "5 passed" in done.stdout
 
 
+HANDLER = """
+from datetime import datetime, timedelta
+
+from onthedot import Client, Context, job
+
+
+@job("copy-rows")
+def copy_rows(payload: list[str], context: Context) -> tuple[int, datetime, timedelta]:
+    for number in range(len(payload)):
+        if context.cancelled:
+            break
+        context.progress(number / len(payload), f"rows {number}")
+    return context.attempt, context.deadline, context.lateness
+
+
+def shown(run_id: str) -> float | None:
+    run = Client().execution(run_id)
+    print(run.deadline, run.running_ms)
+    return None if run.progress is None else run.progress.fraction
+"""
+
+
 @pytest.mark.slow
 def test_the_examples_are_typed_and_mistakes_are_found(project: Path) -> None:
     wrong = 'from onthedot import Client\nClient().schedule("a", dely=3)\nClient().get(1)\n'
     (project / "wrong.py").write_text(wrong)
-    done = run(project, "mypy", "--strict", "--no-color-output", "test_jobs.py", "program.py", "wrong.py")
+    (project / "handler.py").write_text(HANDLER)
+    files = ("test_jobs.py", "program.py", "handler.py", "wrong.py")
+    done = run(project, "mypy", "--strict", "--no-color-output", *files)
     errors = [line for line in done.stdout.splitlines() if ": error:" in line]
     assert len(errors) == 2, done.stdout
     assert 'wrong.py:2: error: Unexpected keyword argument "dely"' in errors[0]

@@ -31,6 +31,15 @@ def test_a_handler_runs_with_payload_and_context(onthedot: Kit) -> None:
     assert (run.result, run.worker) == ('"sent"', "test-worker")
 
 
+def test_a_handler_reports_its_progress_and_knows_its_times(onthedot: Kit) -> None:
+    job = onthedot.client.schedule("kit-reports", delay=60, timeout_seconds=30)
+    onthedot.clock.advance("1m")
+    [call] = onthedot.handled
+    assert [(report.fraction, report.text) for report in call.progress] == [(0.5, "half"), (None, "almost")]
+    [run] = onthedot.runs(job)
+    assert run.result == '[false, 0.0, "2026-03-01T12:01:30+00:00"]'
+
+
 def test_an_async_handler_is_awaited_also_inside_a_loop(onthedot: Kit) -> None:
     onthedot.client.schedule("kit-async", 1)
     onthedot.settle()

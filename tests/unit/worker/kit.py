@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onthedot.domain.errors import OnthedotError
+from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.pools import Needs
 from onthedot.domain.workers.records import Load, Resources
@@ -19,6 +20,7 @@ from onthedot.worker.task_protection import EcsAgent
 from onthedot.worker.work_source import LeasedTasks, Task, WorkSource
 
 PATIENCE = 10.0
+STORAGE_MB = 2000
 FINE = Answer(ok=True, result="fine")
 HASTY = Pace(heartbeat=0.05, watch=0.02, idle=(0.01, 0.05), errors=(0.01, 0.05), grace=5)
 Performing = Callable[[Performer, Stop], Answer]
@@ -36,13 +38,14 @@ class Seconds:
 
 def a_task(run_id: str = "run", perform: Performing = lambda _target, _stop: FINE, **fields: Any) -> Task:
     whole = {"attempt": 1, "priority": Priority.MEDIUM, "needs": Needs(frozenset(), seconds=60), "alone": False}
-    return Task(run_id=run_id, perform=perform, **{**whole, "lease_end": 1e12, **fields})
+    performed = fields.pop("reporting", lambda target, stop, _progress: perform(target, stop))
+    return Task(run_id=run_id, perform=performed, **{**whole, "lease_end": 1e12, **fields})
 
 
 def an_offer(
     concurrency: int = 4, cpu: float = 4, memory_mb: int = 1024, can: Sequence[str] = ("http", "shell")
 ) -> Offer:
-    return Offer("pull", frozenset(can), Resources(concurrency, cpu, memory_mb))
+    return Offer("pull", frozenset(can), Resources(concurrency, cpu, memory_mb, STORAGE_MB))
 
 
 @dataclass
@@ -55,6 +58,8 @@ class FakeSource(WorkSource):
     """By method, the errors that its next calls raise."""
     extensions: dict[str, LeaseExtended | Fenced] = field(default_factory=dict)
     reports: list[tuple[str, Answer]] = field(default_factory=list)
+    progress: list[ProgressReport | None] = field(default_factory=list)
+    """The report of each extension of a lease."""
     heartbeats: list[Load] = field(default_factory=list)
     leases: list[dict[str, Any]] = field(default_factory=list)
     registered: int = 0
@@ -93,8 +98,9 @@ class FakeSource(WorkSource):
     def close(self) -> None:
         pass
 
-    def extend_lease(self, task: Task) -> LeaseExtended | Fenced:
+    def extend_lease(self, task: Task, progress: ProgressReport | None = None) -> LeaseExtended | Fenced:
         self._fail_if_scripted("extend_lease")
+        self.progress.append(progress)
         return self.extensions.get(task.run_id, LeaseExtended(task.lease_end))
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:

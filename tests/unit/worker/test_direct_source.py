@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from onthedot.domain.runs.progress import LatestProgress, ProgressReport
 from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.targets.types import HttpTarget, ShellTarget
 from onthedot.domain.workers.pools import Requirements
@@ -111,7 +112,7 @@ def test_an_extension_extends_the_lease_and_the_hiding_of_the_message(world: Wor
     [task] = lease(source)
     for _ in range(5):
         world.clock.advance(20)
-        extended = source.extend_lease(task)
+        extended = source.extend_lease(task, ProgressReport(0.5, "half"))
         assert isinstance(extended, LeaseExtended)
         assert not extended.cancel_requested
     assert world.received(pool="pull") == []
@@ -171,9 +172,10 @@ def test_it_performs_with_the_payload_and_the_signature_of_the_run(world: World)
             calls.append(call)
             return FINE
 
-    stop = Stop()
-    assert task.perform(Noting(), stop) == FINE
+    stop, progress = Stop(), LatestProgress()
+    assert task.perform(Noting(), stop, progress) == FINE
     [call] = calls
+    assert call.progress is progress
     assert (call.run_id, call.payload, call.stop) == (task.run_id, '{"a":"ü"}'.encode(), stop)
     assert call.signature["webhook-id"] == task.run_id
 

@@ -72,7 +72,7 @@ def serving(world: World) -> Iterator[ApiServer]:
             known = self.headers.get("Authorization") == f"Bearer {TOKEN}"
             principal = Principal("acme", api.role, "a worker") if known else None
             path, _, query = self.path.partition("?")
-            request = Request(self.command, path, dict(parse_qsl(query)), body=body, principal=principal)
+            request = Request(self.command, path, dict(parse_qsl(query)), dict(self.headers), body, principal)
             response = api.answer(request)
             content = response.text.encode()
             self.send_response(response.status)
@@ -87,6 +87,9 @@ def serving(world: World) -> Iterator[ApiServer]:
             self._serve()
 
         def do_PUT(self) -> None:
+            self._serve()
+
+        def do_PATCH(self) -> None:
             self._serve()
 
         def do_DELETE(self) -> None:

@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from onthedot.jobs import NonRetryable, RetryAfter, job
+from onthedot.jobs import Context, NonRetryable, RetryAfter, job
 
 if TYPE_CHECKING:
     from onthedot import webhooks
     from onthedot.client import (
+        AmbiguousName,
         Client,
         ClientError,
         Conflict,
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
     from onthedot.client.async_client import AsyncClient
 
 __all__ = [
+    "AmbiguousName",
     "AsyncClient",
     "Client",
     "ClientError",
     "Conflict",
+    "Context",
     "Forbidden",
     "InvalidRequest",
     "NonRetryable",

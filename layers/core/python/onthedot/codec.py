@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from onthedot.domain import compact_json
 from onthedot.domain.errors import Unreadable, UnreadableRecord
+from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.runs.records import (
     FIELDS,
     INTEGERS,
@@ -196,6 +197,15 @@ def _attempt(attempt: Attempt) -> list[Any]:
     return values
 
 
+def _progress(report: ProgressReport) -> list[Any]:
+    return [report.at, report.fraction, report.text]
+
+
+def _decode_progress(text: str) -> ProgressReport:
+    at, fraction, words = json.loads(text)[:3]
+    return ProgressReport(fraction, words, at)
+
+
 def _decode_attempts(text: str) -> tuple[Attempt, ...]:
     return tuple(Attempt(*values[: len(Attempt.__slots__)]) for values in json.loads(text))
 
@@ -222,6 +232,7 @@ _ENCODERS: Final[Mapping[str, Callable[[Any], Stored]]] = {
     "gates": lambda value: _dump(list(value)),
     "held": lambda value: _dump(list(value)),
     "attempts": lambda value: _dump([_attempt(attempt) for attempt in value]),
+    "progress": lambda value: _dump(_progress(value)),
     "status": str,
     "priority": str,
     "kind": str,
@@ -233,6 +244,7 @@ _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "definition": _decode_definition,
     "recurrence": _decode_recurrence,
     "attempts": _decode_attempts,
+    "progress": _decode_progress,
     "parents": lambda text: tuple(json.loads(text)),
     "gates": lambda text: tuple(json.loads(text)),
     "held": lambda text: tuple(json.loads(text)),

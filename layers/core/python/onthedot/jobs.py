@@ -13,11 +13,12 @@ awaited.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from onthedot.domain.errors import OnthedotError
+from onthedot.domain.runs.progress import ProgressReport, report_of
 
 Handler = Callable[..., Any]
 """A function that is called as `handler(payload)` or `handler(payload, context)`."""
@@ -42,6 +43,18 @@ class BadHandler(OnthedotError):
     """A handler is marked in a way that cannot work: without a name, or with the name of another handler."""
 
 
+class AttemptLink:
+    """The connection of a handler with its worker. This one leads nowhere: it is for handlers that a test calls."""
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the attempt was asked to stop."""
+        return False
+
+    def report(self, report: ProgressReport) -> None:
+        """Take the latest report of the handler. It must not block."""
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """The attempt that a handler runs for."""
@@ -49,9 +62,43 @@ class Context:
     job_id: str
     run_id: str
     attempt: int
+    """1 for the first attempt of a run."""
     idempotency_key: str
     """The same value for every attempt of a run."""
     fire_time: datetime
+    """The time that the job asked for. A retry does not change it."""
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """When this attempt started."""
+    timeout_seconds: float = 60.0
+    """The job's time-out for one attempt."""
+    link: AttemptLink = field(default_factory=AttemptLink, repr=False, compare=False)
+    """The connection with the worker. Handlers use `progress` and `cancelled` instead."""
+
+    @property
+    def lateness(self) -> timedelta:
+        """How long after its fire time this attempt started. Of a retry, that includes the attempts before."""
+        return self.started_at - self.fire_time
+
+    @property
+    def deadline(self) -> datetime:
+        """When the attempt reaches its time-out. The handler's process is killed then."""
+        return self.started_at + timedelta(seconds=self.timeout_seconds)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the attempt was asked to stop: its job was cancelled, or its worker ends.
+
+        Return soon then. Two seconds after the request the process is killed.
+        """
+        return self.link.stop_requested
+
+    def progress(self, fraction: float | None = None, text: str | None = None) -> None:
+        """Report how much is done, from 0 to 1, and a short text of up to 200 characters.
+
+        The next heartbeat brings the latest report to the scheduler, so calls are cheap however many there are. Raise
+        TypeError when a value has another type.
+        """
+        self.link.report(report_of(fraction, text))
 
 
 _HANDLERS: Final[dict[str, Handler]] = {}

@@ -31,6 +31,7 @@ def logger(service: str) -> "Logger":
     package = logging.getLogger("onthedot")
     if not package.handlers:
         package.addHandler(made.registered_handler)
+        package.setLevel(made.log_level)
     return made
 
 

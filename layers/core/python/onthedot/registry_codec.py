@@ -3,7 +3,9 @@
 Fields that a newer version wrote are ignored.
 """
 
+import base64
 import json
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
@@ -32,8 +34,11 @@ def about(worker: WorkerRecord) -> str:
 
 
 def load_text(load: Load) -> str:
-    """Return the part of a worker that each heartbeat replaces."""
-    return _dump(asdict(load))
+    """Return the part of a worker that each heartbeat replaces.
+
+    The latest runs are packed: each heartbeat writes them, and costs by the size of the worker's item.
+    """
+    return _dump({**asdict(load), "recent": _packed(load.recent)})
 
 
 def worker_of(worker_id: str, about: str, heartbeat_at: int, load: str, assigned: Iterable[str]) -> WorkerRecord:
@@ -96,7 +101,25 @@ def _known_limits(kind: type[GateLimits], text: str) -> dict[str, Any]:
 
 
 def _load(stored: Mapping[str, Any]) -> Load:
-    return Load(tuple(stored["running"]), _resources(stored["used"]), stored["stopping"], stored["stopped"])
+    return Load(
+        tuple(stored["running"]),
+        _resources(stored["used"]),
+        stored["stopping"],
+        stored["stopped"],
+        _unpacked(stored.get("recent", "")),
+    )
+
+
+def _packed(ids: Sequence[str]) -> str:
+    return base64.b85encode(zlib.compress("\n".join(ids).encode(), 9)).decode() if ids else ""
+
+
+def _unpacked(text: str) -> tuple[str, ...]:
+    """Return the ids that `_packed` packed. A damaged text has none: it is history, and the worker works on."""
+    try:
+        return tuple(zlib.decompress(base64.b85decode(text)).decode().split("\n")) if text else ()
+    except (ValueError, zlib.error):
+        return ()
 
 
 def _resources(stored: Mapping[str, Any]) -> Resources:

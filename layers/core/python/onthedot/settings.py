@@ -151,6 +151,14 @@ class PublisherSettings(Settings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatisticsSettings(Settings):
+    """The settings of the function that counts the ends of runs."""
+
+    stage: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings(StoreSettings):
     """The settings of a Lambda worker, which runs attempts."""
 

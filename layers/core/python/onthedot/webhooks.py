@@ -14,6 +14,8 @@ from onthedot.domain.targets.webhooks import is_signed_by
 
 TOLERANCE_SECONDS: Final = 300
 """The oldest call that counts as recent, and the largest difference of two clocks."""
+MOST_DIGITS: Final = 15
+"""The sender chooses the header, and Python refuses to read very long numbers."""
 
 
 class NotVerified(OnthedotError):
@@ -34,8 +36,8 @@ def verify(
     present in epoch seconds, if it is not the clock's. Raise NotVerified.
     """
     message_id, stamp, signatures = (_header(headers, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
-    if not stamp.isdecimal() or not stamp.isascii():
-        raise NotVerified("the header webhook-timestamp is no number")
+    if not stamp.isdecimal() or not stamp.isascii() or len(stamp) > MOST_DIGITS:
+        raise NotVerified("the header webhook-timestamp is no time in seconds")
     present = time.time() if now is None else now
     if abs(present - int(stamp)) > tolerance_seconds:
         raise NotVerified(f"the call was signed more than {tolerance_seconds:g} s before or after the present")

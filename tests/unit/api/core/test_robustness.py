@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onthedot.api.core.fields import Fields
-from onthedot.api.core.reading import field_names
+from onthedot.api.core.suggestions import field_names
 from onthedot.api.dead_letters.fields import RedriveFields
 from onthedot.api.executions.fields import CompleteFields, KeepFields
 from onthedot.api.jobs.fields import BackfillFields, ExecuteFields, JobFields, PatchFields

@@ -30,7 +30,7 @@ PATHS = st.one_of(
 def matched(route: Route, path: str) -> str | None:
     """The id or the text in the path, by a regular expression made of the route's path."""
     pattern = re.escape(route.path).replace(r"\{id\}", "([A-Za-z0-9_.:-]{1,128})")
-    pattern = re.sub(r"\\\{(?:name|tenant)\\\}", r"((?s:.+))", pattern)
+    pattern = re.sub(r"\\\{(?:name|tenant|file)\\\}", r"((?s:.+))", pattern)
     found = re.fullmatch(pattern, path, re.ASCII)
     return None if found is None else unquote("".join(found.groups()))
 

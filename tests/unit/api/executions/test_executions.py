@@ -55,6 +55,8 @@ def test_a_run_tells_its_story(api: Api, world: World) -> None:
     assert run == {
         "execution_id": f"{job_id}.001772366460000",
         "job_id": job_id,
+        "name": None,
+        "target": "POST https://example.com/hook",
         "status": "SUCCEEDED",
         "trigger": "schedule",
         "priority": "MEDIUM",
@@ -64,6 +66,9 @@ def test_a_run_tells_its_story(api: Api, world: World) -> None:
         "started_at": "2026-03-01T12:01:02.000Z",
         "finished_at": "2026-03-01T12:01:02.000Z",
         "lateness_ms": 0,
+        "running_ms": None,
+        "deadline": None,
+        "progress": None,
         "worker": "worker",
         "attempts": run["attempts"],
         "lost_attempts": 0,
@@ -87,6 +92,8 @@ def test_a_skipped_range_is_shown_as_one(api: Api, world: World) -> None:
     assert skipped == {
         "execution_id": f"{job_id}.001772370000000-skipped",
         "job_id": job_id,
+        "name": None,
+        "target": "POST https://example.com/hook",
         "status": "SKIPPED",
         "fire_time": "2026-03-01T13:00:00.000Z",
         "until": "2026-03-01T18:00:00.000Z",

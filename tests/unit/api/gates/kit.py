@@ -17,7 +17,9 @@ def park(world: World, run_id: str, named: str, tenant: str = "acme") -> Record:
     gate = GateId.of(tenant, named)
     flag_gate(world.engine, gate, run.priority, world.clock.now())
     slot = waiting_slot(gate, run.priority, 0)
-    outcome = world.store.move(lifecycle.wait(run_id, run.generation, slot, fresh_generation=fresh_generation()))
+    now = world.clock.now()
+    move = lifecycle.wait(run_id, run.generation, slot, now, gate=named, fresh_generation=fresh_generation())
+    outcome = world.store.move(move)
     assert isinstance(outcome, Moved)
     assert outcome.run is not None
     return outcome.run

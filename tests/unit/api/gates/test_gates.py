@@ -48,7 +48,7 @@ def shown(api: Api, name: str) -> dict[str, Any]:
 def test_a_gate_is_made_and_shown(api: Api) -> None:
     response = put(api, "stripe", in_flight=5, per_second=2.5, burst=10)
     limits = {"in_flight": 5, "per_second": 2.5, "burst": 10, "paused": False}
-    expected = {"name": "stripe", **limits, **IDLE, "holders": [], **NO_KEYS}
+    expected = {"name": "stripe", **limits, **IDLE, "holders": [], "first_waiting": [], **NO_KEYS}
     assert (response.status, response.body) == (200, expected)
     assert shown(api, "stripe") == expected
     listed = {name: expected[name] for name in ("name", *limits, *IDLE)}
@@ -223,8 +223,20 @@ def test_holders_are_shown_with_the_workers_of_their_attempts(api: Api, world: W
     gate = shown(api, "stripe")
     assert gate["in_use"] == 2
     assert gate["holders"] == [
-        {"execution_id": job_id, "since": "2026-03-01T12:00:04.000Z", "worker_id": "w-7"},
-        {"execution_id": "job_gone", "since": "2026-03-01T12:00:06.000Z", "worker_id": None},
+        {
+            "execution_id": job_id,
+            "job_id": job_id,
+            "name": None,
+            "since": "2026-03-01T12:00:04.000Z",
+            "worker_id": "w-7",
+        },
+        {
+            "execution_id": "job_gone",
+            "job_id": None,
+            "name": None,
+            "since": "2026-03-01T12:00:06.000Z",
+            "worker_id": None,
+        },
     ]
 
 
@@ -238,6 +250,18 @@ def test_the_runs_that_wait_are_counted_with_the_age_of_the_oldest(api: Api, wor
     world.clock.advance(1.5)
     for gate in (shown(api, "stripe"), api.get("/v1/gates").body["gates"][0]):
         assert (gate["waiting"], gate["waiting_is_more"], gate["oldest_waiting_seconds"]) == (13, False, 4.5)
+
+
+def test_the_runs_that_wait_longest_are_named(api: Api, world: World) -> None:
+    put(api, "stripe", paused=True)
+    assert shown(api, "stripe")["first_waiting"] == []
+    for number in range(25):
+        park(world, api.job(name=f"charge-{number}", gates=["stripe"], priority=["LOW", "HIGH"][number % 2]), "stripe")
+        world.clock.advance(1)
+    waiting = shown(api, "stripe")["first_waiting"]
+    assert [run["name"] for run in waiting] == [f"charge-{number}" for number in range(20)]
+    assert waiting[0]["fire_time"] == "2026-03-01T12:00:04.000Z"
+    assert waiting[0]["execution_id"] == waiting[0]["job_id"]
 
 
 def test_more_than_a_thousand_are_not_counted(api: Api, world: World, monkeypatch: pytest.MonkeyPatch) -> None:

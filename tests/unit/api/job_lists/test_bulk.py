@@ -110,10 +110,10 @@ def test_a_job_that_cannot_be_read_stops_no_other(api: Api) -> None:
 def test_a_service_that_fails_for_one_job_stops_no_other(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = some_jobs(api, 3)
 
-    def failing(engine: Any, tenant: str, job_id: str) -> Any:
+    def failing(engine: Any, tenant: str, job_id: str, by: str | None) -> Any:
         if job_id == jobs[1]:
             raise Unavailable("throttled")
-        return pause_job(engine, tenant, job_id)
+        return pause_job(engine, tenant, job_id, by)
 
     monkeypatch.setitem(use_case._ACTS, use_case.BulkAction.PAUSE, failing)
     step = bulk(api, "pause", filter={"name": "mail"})
@@ -142,9 +142,9 @@ def test_a_step_that_runs_out_of_time_goes_on_with_its_cursor(
 ) -> None:
     jobs = some_jobs(api, 3)
 
-    def slow(engine: Any, tenant: str, job_id: str) -> Any:
+    def slow(engine: Any, tenant: str, job_id: str, by: str | None) -> Any:
         api.world.clock.advance(20)
-        return pause_job(engine, tenant, job_id)
+        return pause_job(engine, tenant, job_id, by)
 
     monkeypatch.setitem(use_case._ACTS, use_case.BulkAction.PAUSE, slow)
     chosen: dict[str, Any] = {"ids": jobs} if by_ids else {"filter": {"name": "mail"}}
@@ -203,3 +203,16 @@ def test_a_viewer_may_not_act(api: Api) -> None:
     [job_id] = some_jobs(api, 1)
     refused = api.called_by(role="viewer").send("POST", "/v1/jobs/bulk", action="pause", ids=[job_id])
     assert (refused.status, status(api, job_id)) == (403, "PENDING")
+
+
+def test_a_dry_run_counts_more_jobs_than_one_call_acts_on(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(7):
+        api.job(delay=3600, name="mail")
+    monkeypatch.setattr(use_case, "STEP", 2)
+    monkeypatch.setattr(use_case, "COUNTED_AT_ONCE", 3)
+    counted = bulk(api, "pause", filter={"name": "mail"}, dry_run=True)
+    assert (counted["matched"], counted["next_cursor"]) == (7, None)
+    monkeypatch.setattr(use_case, "COUNTED_PAGES", 2)
+    first = bulk(api, "pause", filter={"name": "mail"}, dry_run=True)
+    rest = bulk(api, "pause", filter={"name": "mail"}, dry_run=True, cursor=first["next_cursor"])
+    assert (first["matched"], rest["matched"], rest["next_cursor"]) == (6, 1, None)

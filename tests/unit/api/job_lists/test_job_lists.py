@@ -59,6 +59,15 @@ def some_jobs(api: Api, count: int, **fields: Any) -> list[str]:
     return made[::-1]
 
 
+def test_a_job_is_found_by_its_whole_name(api: Api) -> None:
+    wanted = [api.job(name="report", every=60), api.job(name="report", delay=3600)]
+    api.job(name="report-2", every=60)
+    api.job(name="Report", every=60)
+    assert sorted(ids(api, full_name="report")) == sorted(wanted)
+    assert ids(api, full_name="report", kind="recurring") == wanted[:1]
+    assert ids(api, full_name="rep") == []
+
+
 def test_without_jobs_the_list_is_empty(api: Api) -> None:
     assert page(api) == {"jobs": [], "next_cursor": None}
 
@@ -74,11 +83,14 @@ def test_a_one_off_job_is_listed_with_its_time(api: Api) -> None:
             "reason": None,
             "priority": "LOW",
             "pool": "default",
+            "target": "POST https://example.com/hook",
             "tags": {"team": "a"},
             "at": "2026-03-01T13:00:00.000Z",
             "next_fire_time": "2026-03-01T13:00:00.000Z",
             "created_at": "2026-03-01T12:00:00.000Z",
             "workflow_id": None,
+            "key": None,
+            "last_outcome": None,
         }
     ]
 

@@ -180,6 +180,8 @@ def _the_whole_story(job_id: str, trace_id: str) -> dict[str, Any]:
     return {
         "execution_id": job_id,
         "job_id": job_id,
+        "name": None,
+        "target": "POST https://example.com/hook",
         "status": "SUCCEEDED",
         "trigger": "schedule",
         "priority": "MEDIUM",
@@ -189,6 +191,9 @@ def _the_whole_story(job_id: str, trace_id: str) -> dict[str, Any]:
         "started_at": "2026-03-01T12:00:05.012Z",
         "finished_at": "2026-03-01T12:00:05.019Z",
         "lateness_ms": 12,
+        "running_ms": None,
+        "deadline": None,
+        "progress": None,
         "worker": "w2",
         "attempts": [
             {**first, "started_at": "2026-03-01T12:00:03.012Z", "ended_at": "2026-03-01T12:00:03.012Z"},
@@ -205,7 +210,7 @@ def _the_whole_story(job_id: str, trace_id: str) -> dict[str, Any]:
 
 def test_a_run_that_failed_without_an_attempt_shows_its_reason_as_error(world: World) -> None:
     run = replace(a_run(VirtualClock()).build(), status=Status.FAILED, reason="undeliverable")
-    assert execution_view(run, short_result(world.blobs, run))["error"] == "undeliverable"
+    assert execution_view(run, short_result(world.blobs, run), run.fire_at)["error"] == "undeliverable"
     assert status_view(run, Outlook(None, run))["next_run"] is None
 
 

@@ -44,6 +44,7 @@ def test_what_is_given_changes_and_the_rest_stays(api: Api) -> None:
         "retry": {**before["retry"], "max_retries": 1},
         "timeout_seconds": 5,
         "version": 2,
+        "changes": after["changes"],
     }
 
 

@@ -63,6 +63,7 @@ def batch(world: World, registry: CountingRegistry, jobs: list[dict[str, Any]]) 
         ({"requirements": {"cpu": 0.25}}, "long"),
         ({"requirements": {"cpu": 4, "memory_mb": 8192}}, "pull"),
         ({"requirements": {"memory_mb": 256}}, "long"),
+        ({"requirements": {"storage_mb": 1}}, "pull"),
         ({"requirements": {"capabilities": ["shell"]}}, "pull"),
         ({"requirements": {"capabilities": ["lambda", "aws"]}}, "default"),
     ],
@@ -72,9 +73,14 @@ def test_the_smallest_pool_that_fits_is_chosen(api: Api, fields: dict[str, Any],
 
 
 def test_requirements_are_shown_as_they_were_asked(api: Api) -> None:
-    asked = {"capabilities": ["shell", "http"], "cpu": 1.5, "memory_mb": 100}
+    asked = {"capabilities": ["shell", "http"], "cpu": 1.5, "memory_mb": 100, "storage_mb": 5000}
     assert api.get(f"/v1/jobs/{api.job(requirements=asked)}").body["requirements"] == asked
-    assert api.get(f"/v1/jobs/{api.job()}").body["requirements"] == {"capabilities": [], "cpu": 0, "memory_mb": 0}
+    assert api.get(f"/v1/jobs/{api.job()}").body["requirements"] == {
+        "capabilities": [],
+        "cpu": 0,
+        "memory_mb": 0,
+        "storage_mb": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -90,6 +96,8 @@ def test_requirements_are_shown_as_they_were_asked(api: Api) -> None:
             "pool long runs at most 840 s",
         ),
         ({"requirements": {"cpu": -1}}, "requirements.cpu", "0 or more"),
+        ({"requirements": {"storage_mb": 1_000_001}}, "requirements.storage_mb", "at most 1000000"),
+        ({"requirements": {"storage_mb": -1}}, "requirements.storage_mb", "0 or more"),
         ({"requirements": {"memory_mb": 1.5}}, "requirements.memory_mb", "whole number"),
         ({"requirements": {"capabilities": ["x"] * 21}}, "requirements.capabilities", "at most 20"),
         ({"requirements": {"capabilities": ["x" * 81]}}, "requirements.capabilities.0", "at most 80"),

@@ -57,6 +57,8 @@ def test_each_pool_has_a_queue_for_each_priority(api: Api, world: World) -> None
     found = queues(world.engine)
     pools = {pool.name for pool in world.engine.deployment.pools.all}
     assert set(found) == {(pool, priority.value) for pool in pools for priority in Priority}
+    kinds = {pool.name: pool.kind.value for pool in world.engine.deployment.pools.all}
+    assert {pool: queue.pop("kind") for (pool, _), queue in found.items()} == kinds
     nothing = {"waiting": 0, "delayed": 0, "in_flight": 0, "oldest_age_seconds": None, "dead_letters": 0}
     assert all(queue == nothing for queue in found.values())
 
@@ -67,6 +69,7 @@ def test_waiting_runs_of_all_tenants_are_counted_and_the_oldest_has_an_age(api: 
     api.job(delay=100)
     world.clock.advance(30)
     assert queues(world.engine)["default", "MEDIUM"] == {
+        "kind": "push",
         "waiting": 2,
         "delayed": 1,
         "in_flight": 0,
@@ -83,6 +86,7 @@ def test_a_queue_that_fails_hides_no_other(api: Api, world: World) -> None:
     api.job()
     found = queues(replace(world.engine, queues=Broken(world.queues, Faults())))
     assert found["default", "HIGH"] == {
+        "kind": "push",
         "waiting": None,
         "delayed": None,
         "in_flight": None,

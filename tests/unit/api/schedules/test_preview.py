@@ -63,8 +63,30 @@ def test_an_interval_counts_from_then_or_from_its_start(api: Api) -> None:
 def test_limits_end_the_preview(api: Api) -> None:
     ended = preview(api, cron="0 * * * *", start_at="2026-03-01T15:00:00Z", end_at="2026-03-01T16:00:00Z")
     assert times(ended) == ["2026-03-01T15:00:00.000Z", "2026-03-01T16:00:00.000Z"]
-    assert times(preview(api, every=1, end_at=NOON // 1000)) == []
-    assert times(preview(api, every=1, end_at=0)) == []
+    over = preview(api, cron="0 * * * *", after="2026-03-02T00:00:00Z", end_at="2026-03-01T16:00:00Z")
+    assert times(over) == [], "it fires before that, so it is a schedule"
+
+
+@pytest.mark.parametrize(
+    ("fields", "at_fault"),
+    [
+        ({"cron": "cron(0 10 * * ? 2020)"}, "cron"),
+        ({"cron": "30 2 28 3 *", "timezone": "Europe/Berlin", "end_at": "2026-03-02T00:00:00Z"}, "end_at"),
+        ({"every": 1, "end_at": NOON // 1000}, "end_at"),
+        ({"every": 1, "end_at": 0}, "end_at"),
+    ],
+)
+def test_a_schedule_without_a_coming_fire_is_refused_like_that_of_a_job(
+    api: Api, fields: dict[str, Any], at_fault: str
+) -> None:
+    refused = preview(api, **fields)
+    assert (refused.status, fields_of(refused)) == (422, {at_fault})
+    assert refused.body["error"]["details"] == api.submit(**fields).body["error"]["details"]
+
+
+def test_past_fires_are_shown_of_a_schedule_that_has_ended(api: Api) -> None:
+    past = preview(api, cron="cron(0 10 1 1 ? 2020)", after="2019-06-01T00:00:00Z")
+    assert times(past) == ["2020-01-01T10:00:00.000Z"]
 
 
 def test_jitter_is_said_of_each_fire(api: Api) -> None:
@@ -101,3 +123,8 @@ def test_a_bad_schedule_is_refused_by_name(api: Api, fields: dict[str, Any], nam
     response = preview(api, **fields)
     assert (response.status, fields_of(response)) == (422, names)
     assert advice in message_of(response)
+
+
+def test_a_viewer_may_preview_since_it_changes_nothing_and_a_worker_may_not(api: Api) -> None:
+    assert preview(api.called_by(role="viewer"), cron="0 9 * * *").status == 200
+    assert preview(api.called_by(role="worker"), cron="0 9 * * *").status == 403

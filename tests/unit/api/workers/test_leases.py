@@ -28,7 +28,7 @@ def worker(api: Api) -> PullWorker:
 
 def test_a_lease_has_everything_that_a_worker_needs(api: Api, worker: PullWorker) -> None:
     target = {"type": "http", "url": "https://example.com/", "method": "PUT", "headers": {"Authorization": "Bearer x"}}
-    asked = {"capabilities": ["shell"], "cpu": 0.5, "memory_mb": 64}
+    asked = {"capabilities": ["shell"], "cpu": 0.5, "memory_mb": 64, "storage_mb": 0}
     job_id = api.job(target=target, payload={"a": 1}, priority="HIGH", timeout_seconds=90, requirements=asked)
     run = worker.take()
     assert run == {
@@ -38,6 +38,7 @@ def test_a_lease_has_everything_that_a_worker_needs(api: Api, worker: PullWorker
         "priority": "HIGH",
         "pool": "pull",
         "fire_time": "2026-03-01T12:00:00.000Z",
+        "started_at": "2026-03-01T12:00:00.000Z",
         "lease_until": "2026-03-01T12:00:30.000Z",
         "lease_seconds": 30,
         "alone": False,

@@ -46,7 +46,7 @@ def test_a_worker_registers_and_is_shown_what_it_is(api: Api) -> None:
     offered = {
         "pool": "pull",
         "capabilities": ["shell", "gpu"],
-        "resources": {"concurrency": 4, "cpu": 2.5, "memory_mb": 4096},
+        "resources": {"concurrency": 4, "cpu": 2.5, "memory_mb": 4096, "storage_mb": 9000},
         "worker_id": "laptop:1.a-b_c",
         "host": "laptop",
     }
@@ -56,9 +56,10 @@ def test_a_worker_registers_and_is_shown_what_it_is(api: Api) -> None:
         **offered,
         "status": "ACTIVE",
         "capabilities": ["gpu", "shell"],
-        "resources": {"concurrency": 4, "slots": 4, "cpu": 2.5, "memory_mb": 4096},
-        "used": {"concurrency": 0, "slots": 0, "cpu": 0, "memory_mb": 0},
+        "resources": {"concurrency": 4, "slots": 4, "cpu": 2.5, "memory_mb": 4096, "storage_mb": 9000},
+        "used": {"concurrency": 0, "slots": 0, "cpu": 0, "memory_mb": 0, "storage_mb": 0},
         "running": [],
+        "recent": 0,
         "registered_at": "2026-03-01T12:00:00.000Z",
         "heartbeat_at": "2026-03-01T12:00:00.000Z",
         "lease_seconds": 30,
@@ -84,13 +85,13 @@ def test_a_worker_that_says_nothing_gets_an_id_and_the_defaults(api: Api, body: 
     worker = api.call("POST", "/v1/workers/register", body).body
     assert worker["worker_id"].startswith("worker_")
     assert worker["pool"] == "pull"
-    assert worker["resources"] == {"concurrency": 1, "slots": 1, "cpu": 1, "memory_mb": 512}
+    assert worker["resources"] == {"concurrency": 1, "slots": 1, "cpu": 1, "memory_mb": 512, "storage_mb": 0}
 
 
 def test_a_heartbeat_tells_what_the_worker_does(api: Api, world: World) -> None:
     worker = a_worker(api)
     world.clock.advance(10)
-    used = {"concurrency": 1, "cpu": 0.5, "memory_mb": 100}
+    used = {"concurrency": 1, "cpu": 0.5, "memory_mb": 100, "storage_mb": 7}
     shown = worker.beat(running=["job_a"], used=used).body
     assert (shown["running"], shown["used"]) == (["job_a"], {**used, "slots": 1})
     assert shown["heartbeat_at"] == "2026-03-01T12:00:10.000Z"
@@ -252,5 +253,5 @@ def test_a_worker_with_its_own_token_runs_a_job(api: Api) -> None:
 @pytest.mark.parametrize("route", [route for route in ROUTES if not route.is_open])
 def test_a_viewer_reads_what_is_no_secret_and_changes_nothing(api: Api, route: Any) -> None:
     response = api.called_by(role="viewer").call(route.method, route.path.replace("{id}", "job_x"), b"[]")
-    allowed = route.method == "GET" and route.path not in NOT_FOR_VIEWERS
+    allowed = (route.method == "GET" or route.for_viewers) and route.path not in NOT_FOR_VIEWERS
     assert (response.status == 403) is not allowed

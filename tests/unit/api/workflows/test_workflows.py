@@ -126,7 +126,8 @@ def test_a_failure_spreads_and_the_workflow_says_so(api: Api) -> None:
     simulation.let_pass(20)
     view = shown(api, workflow_id)
     assert (view["status"], statuses(view)) == ("FAILED", {"a": "FAILED", "b": "FAILED", "c": "SKIPPED"})
-    assert "its parent a ended FAILED" in view["jobs"][1]["reason"]
+    first = ids(view)["a"]
+    assert f"its parent a ({first}) failed: " in view["jobs"][1]["reason"]
 
 
 def test_its_jobs_and_their_secrets_are_not_shown_as_a_payload(api: Api) -> None:
@@ -337,3 +338,17 @@ def test_the_description_knows_workflows(api: Api) -> None:
     described = api.get("/openapi.json").body
     assert {"get"} == set(described["paths"]["/v1/workflows/{id}"])
     assert "depends_on" in described["components"]["schemas"]["NodeFields"]["properties"]
+
+
+def test_all_workflows_are_found_without_their_jobs(api: Api) -> None:
+    api.job(delay=3600)
+    once, hourly = a_workflow(api, DIAMOND), a_workflow(api, DIAMOND, cron="0 * * * *")
+    simulation, _ = a_scheduler(api)
+    simulation.let_pass(10)
+
+    def found(query: str) -> set[str]:
+        return {job["job_id"] for job in api.get(f"/v1/jobs?limit=100&{query}").body["jobs"]}
+
+    assert len(found(f"workflow={once}")) == 1 + len(DIAMOND)
+    assert found("workflow=*") == {once, hourly}
+    assert found("workflow=*&kind=recurring") == {hourly}

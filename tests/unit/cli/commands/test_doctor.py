@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -15,6 +16,8 @@ from tests.unit.client.scripted import REFUSED, a_refusal, a_reply
 from tests.unit.worker.world import TOKEN, ApiServer
 
 HEALTHY = {"status": "ok", "version": "1", "time": "", "last_tick": None, "tick_age_seconds": 5}
+
+OPEN = {"time": "2026-03-01T12:00:00.000Z", "status": "ok", "hold_ups": [], "unknown": []}
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +33,7 @@ def findings(result: Result) -> dict[str, str]:
 def test_a_healthy_stack(api: Api, onthedot: Command) -> None:
     result = onthedot("doctor")
     assert result.exit_code == 0
-    assert [line[0] for line in result.stdout.splitlines()] == ["✓"] * 5
+    assert [line[0] for line in result.stdout.splitlines()] == ["✓"] * 7
     assert json.loads(onthedot("doctor", "--json").stdout)["ok"] is True
 
 
@@ -52,11 +55,17 @@ def test_dead_letters_are_a_notice(api: Api, onthedot: Command) -> None:
 )
 def test_a_scheduler_that_is_late_is_wrong(age: int | None, words: str, script: Script, onthedot: Command) -> None:
     late = {**HEALTHY, "status": "late", "time": datetime.now(UTC).isoformat(), "tick_age_seconds": age}
-    transport = script(a_reply(late, 503), a_reply({"dead_letters": [], "next_cursor": None}), a_reply({"workers": []}))
+    transport = script(
+        a_reply(late, 503),
+        a_reply(OPEN),
+        a_reply({"queues": []}),
+        a_reply({"dead_letters": [], "next_cursor": None}),
+        a_reply({"workers": []}),
+    )
     result = onthedot("doctor")
     assert result.exit_code == 1
     assert words in result.stdout
-    assert len(transport.sent) == 3, "503 is the answer, so the call is not repeated"
+    assert len(transport.sent) == 5, "503 is the answer, so the call is not repeated"
 
 
 def test_a_clock_that_differs_is_wrong(api: Api, onthedot: Command) -> None:
@@ -88,11 +97,87 @@ def test_lost_workers_and_one_failing_check(script: Script, onthedot: Command) -
     lost = {"worker_id": "w-1", "pool": "p", "status": "LOST"}
     script(
         a_reply({**HEALTHY, "time": datetime.now(UTC).isoformat()}),
+        a_reply(OPEN),
+        a_reply({"queues": []}),
         a_refusal(500, "internal_error"),
         a_reply({"workers": [lost]}),
     )
     result = onthedot("doctor", "--json")
-    assert findings(result) == {"api": "ok", "ticks": "ok", "clock": "ok", "dead_letters": "wrong", "workers": "notice"}
+    assert findings(result) == {
+        **dict.fromkeys(("api", "ticks", "clock", "stage", "queues"), "ok"),
+        "dead_letters": "wrong",
+        "workers": "notice",
+    }
+
+
+def a_queue(**values: Any) -> dict[str, Any]:
+    return {"pool": "batch", "kind": "pull", "priority": "HIGH", "waiting": 0, "oldest_age_seconds": None, **values}
+
+
+A_WORKER = {"worker_id": "w-1", "pool": "batch", "status": "ACTIVE"}
+
+
+@pytest.mark.parametrize(
+    ("queue", "workers", "words"),
+    [
+        (
+            a_queue(waiting=3, oldest_age_seconds=540),
+            [],
+            "oldest message waits 9 minutes; 3 wait; 0 workers in pool batch",
+        ),
+        (a_queue(waiting=3, oldest_age_seconds=60), [], "0 workers in pool batch"),
+        (a_queue(waiting=3, oldest_age_seconds=540), [A_WORKER], "queue batch-high: oldest message waits 9 minutes"),
+        (a_queue(waiting=1, oldest_age_seconds=301, kind="push", priority=None), [], "queue batch: oldest message"),
+    ],
+)
+def test_a_queue_that_waits_too_long_is_wrong(
+    queue: dict[str, Any], workers: list[Any], words: str, script: Script, onthedot: Command
+) -> None:
+    answers = [a_reply({"workers": workers})] * 2
+    pulled = answers if queue["kind"] == "pull" else answers[:1]
+    healthy = {**HEALTHY, "time": datetime.now(UTC).isoformat()}
+    script(
+        a_reply(healthy),
+        a_reply(OPEN),
+        a_reply({"queues": [queue]}),
+        *pulled[1:],
+        a_reply({"dead_letters": [], "next_cursor": None}),
+        answers[0],
+    )
+    result = onthedot("doctor")
+    assert result.exit_code == 1
+    assert words in result.stdout
+    assert "Runbook: docs/operations.md#backlog" in result.stderr
+    assert ("onthedot worker --pool batch" in result.stderr) is ("0 workers" in words)
+
+
+@pytest.mark.parametrize(
+    ("queue", "workers"),
+    [
+        (a_queue(waiting=3, oldest_age_seconds=29), []),
+        (a_queue(waiting=3, oldest_age_seconds=299), ["batch"]),
+        (a_queue(waiting=0), []),
+        (a_queue(waiting=None), []),
+    ],
+)
+def test_a_queue_that_waits_a_little_is_well(queue: dict[str, Any], workers: list[str]) -> None:
+    assert checkup._queue(queue, set(workers)) is None
+
+
+def test_a_queue_that_cannot_be_read_is_a_notice() -> None:
+    found = checkup._queue(a_queue(error="throttled"), set())
+    assert found is not None
+    assert (found.state, found.message) == ("notice", "queue batch-high: throttled")
+
+
+def test_a_machine_without_any_stack_is_told_how_to_start_one() -> None:
+    result = CliRunner(env={"ONTHEDOT_URL": "", "ONTHEDOT_HOME": "/nowhere"}).invoke(main, ["doctor"])
+    assert result.exit_code == 1
+    assert result.stdout.startswith("✗ there is no local stack or server here")
+    for command in ("onthedot serve", "onthedot up", "ONTHEDOT_URL"):
+        assert command in result.stderr
+    as_json = CliRunner(env={"ONTHEDOT_URL": "", "ONTHEDOT_HOME": "/nowhere"}).invoke(main, ["doctor", "--json"])
+    assert findings(as_json) == {"stack": "wrong"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

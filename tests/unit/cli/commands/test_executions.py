@@ -5,6 +5,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import click
 import pytest
 
 from onthedot.cli.jobs import backfill as backfills
@@ -33,8 +34,8 @@ def test_a_pipe_gets_tabs_and_exact_times_the_newest_first(api: Api, onthedot: C
     header, *rows = [line.split("\t") for line in result.stdout.splitlines()]
     assert header == list(lists.COLUMNS)
     assert [row[1] for row in rows] == ["SUCCEEDED", "SUCCEEDED", "FAILED"]
-    assert "boom" in rows[-1][-1]
-    assert rows[0][0] == api.get(f"/v1/executions/{rows[0][6]}").body["fire_time"]
+    assert "boom" in rows[-1][8]
+    assert rows[0][0] == api.get(f"/v1/executions/{rows[0][7]}").body["fire_time"]
     assert "\x1b" not in result.output
 
 
@@ -74,10 +75,36 @@ def test_people_get_one_line_for_each_execution(api: Api, onthedot: Command, mon
     assert f"{job}." not in shown, "the ids of executions have no room"
 
 
+def test_executions_that_run_now_and_that_a_worker_had(api: Api, onthedot: Command) -> None:
+    worker = a_worker(api)
+    job = api.job(target=SHELL, name="nightly")
+    run = worker.take()
+    shown = [json.loads(line) for line in onthedot("executions", "--status", "running", "--json").stdout.splitlines()]
+    assert [(one["execution_id"], one["name"]) for one in shown] == [(job, "nightly")]
+    worker.complete(run)
+    worker.beat(ended=[job])
+    (row,) = onthedot("executions", "--worker", worker.worker_id).stdout.splitlines()[1:]
+    assert row.split("\t")[5:8] == ["nightly", job, job]
+
+
+def test_executions_need_a_job_a_worker_or_one_of_two_statuses(script: Script, onthedot: Command) -> None:
+    transport = script()
+    for options in ([], ["--status", "succeeded"]):
+        result = onthedot("executions", *options)
+        assert (result.exit_code, "say which" in result.stderr) == (2, True)
+    assert transport.sent == []
+
+
+def test_there_is_no_such_worker(api: Api, onthedot: Command) -> None:
+    result = onthedot("executions", "--worker", "worker_none")
+    assert result.exit_code == 4
+    assert "there is no pull worker worker_none" in result.stderr
+
+
 def test_a_range_of_skipped_fire_times_is_one_row(script: Script, onthedot: Command) -> None:
     skipped = {"execution_id": "job_1.1", "job_id": "job_1", "status": "SKIPPED", "count": 1200, "reason": "misfire"}
     script(a_reply({"executions": [{**skipped, "fire_time": "2026-11-18T09:00:00.000Z"}], "next_cursor": None}))
-    assert "SKIPPED ×1,200\t-\t-\t0\tjob_1\tjob_1.1\tmisfire" in onthedot("executions", "job_1").stdout
+    assert "SKIPPED ×1,200\t-\t-\t0\t-\tjob_1\tjob_1.1\tmisfire" in onthedot("executions", "job_1").stdout
 
 
 def test_a_backfill_goes_on_until_nothing_is_left(api: Api, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,11 +156,11 @@ def test_wrong_windows(options: list[str], code: int, api: Api, onthedot: Comman
 
 
 def test_a_forecast_has_the_minutes_with_runs(api: Api, onthedot: Command) -> None:
-    api.job(delay=120)
+    api.job(delay=120, name="mail")
     result = onthedot("forecast", "--minutes", "5")
     header, row = result.stdout.splitlines()
-    assert header == "MINUTE\tRUNS"
-    assert row.endswith(":00.000Z\t1")
+    assert header == "MINUTE\tRUNS\tHEAVIEST"
+    assert row.endswith(":00.000Z\t1\tmail")
     assert len(json.loads(onthedot("forecast", "--minutes", "5", "--json").stdout)["minutes"]) == 5
 
 
@@ -141,6 +168,17 @@ def test_a_forecast_without_runs_and_one_that_is_cut(api: Api, onthedot: Command
     assert "No run is scheduled for the next 15 minutes." in onthedot("forecast").stderr
     script(a_reply({"minutes": [{"time": "2026-11-18T09:00:00.000Z", "runs": 5}], "truncated": True}))
     assert "more runs than were counted" in onthedot("forecast").stderr
+
+
+def test_a_forecast_of_a_day_says_what_it_could_not_count(api: Api, onthedot: Command, script: Script) -> None:
+    assert len(json.loads(onthedot("forecast", "--for", "24h", "--json").stdout)["minutes"]) == 1_440
+    assert onthedot("forecast", "--for", "26h").exit_code == 2
+    heavy = [{"job_id": "job_a", "name": None, "runs": 4}, {"job_id": "job_b", "name": "report", "runs": 1}]
+    minute = {"time": "2026-11-18T09:00:00.000Z", "runs": 5, "heaviest": heavy}
+    script(a_reply({"minutes": [minute], "truncated": True, "complete_until": "2026-11-18T10:00:00.000Z"}))
+    result = onthedot("forecast", "--for", "24h")
+    assert result.stdout.splitlines()[1].endswith("job_a ×4, report")
+    assert "on, some one-off runs are missing." in result.stderr
 
 
 def graph(**fields: Any) -> str:
@@ -176,3 +214,29 @@ def test_there_is_no_such_workflow(api: Api, onthedot: Command) -> None:
     result = onthedot("workflow", "show", "job_none")
     assert result.exit_code == 4
     assert "there is no workflow job_none" in result.stderr
+
+
+def test_who_uses_the_capacity(api: Api, onthedot: Command) -> None:
+    worker = a_worker(api, resources={"slots": 10})
+    for name in ("resize", "resize", "report"):
+        api.job(target=SHELL, name=name)
+    assert len(worker.lease(max=10)) == 3
+    result = onthedot("executions", "--status", "running", "--by", "name")
+    header, *rows = [line.split("\t") for line in result.stdout.splitlines()]
+    assert header == ["COUNT", "NAME", "JOBS", "POOL", "LONGEST"]
+    assert [row[:3] for row in rows] == [["2", "resize", "2"], ["1", "report", "1"]]
+    assert "onthedot list --name resize" in result.stderr
+    (first, _) = onthedot("executions", "--status", "running", "--by", "name", "--json").stdout.splitlines()
+    assert json.loads(first)["executions"] == 2
+
+
+def test_people_see_how_far_a_run_is(api: Api, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = a_worker(api)
+    job = api.job(target=SHELL, name="resize", timeout_seconds=900)
+    worker.keep(worker.take(), progress={"fraction": 0.5, "text": "half"})
+    assert onthedot("executions", job).stdout.splitlines()[1].endswith("\t50 %, half"), "a pipe gets it at the end"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    header, row = click.unstyle(onthedot("executions", "--status", "running").stdout).splitlines()
+    assert header.split()[-1] == "PROGRESS"
+    assert "WHY" not in header, "no row has one"
+    assert "50 %, half, running for" in row

@@ -91,3 +91,37 @@ def test_a_missing_job_has_its_exit_code(home: Path) -> None:
     done = onthedot(home, "cancel", "job_none")
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr.startswith("Error: there is no job job_none")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", ["list", "list --json", "preview '0 9 * * *'", "completion bash"])
+def test_a_full_disk_is_one_line(home: Path, arguments: str) -> None:
+    onthedot(home, "schedule", "--in", "1h", "--http", "https://a.test/", "--name", "later")
+    done = shell(home, f"{arguments} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "Error: the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("arguments", ["list --json", "doctor", "cancel later"])
+def test_a_closed_stdout_is_refused(home: Path, arguments: str) -> None:
+    done = shell(home, f"{arguments} >&-")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: stdout is closed")
+
+
+def test_a_server_needs_no_stdout(home: Path) -> None:
+    assert "--token needs at least 16 characters" in shell(home, "serve --token short >&-").stderr
+
+
+def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a shell runs it, with redirections."""
+    command = f"exec {sys.executable} -m onthedot.cli.main {line}"
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )

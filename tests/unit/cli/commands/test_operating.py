@@ -7,6 +7,7 @@ from click.testing import Result
 
 from onthedot.cli.jobs.executions import COLUMNS
 from onthedot.cli.operations import redrive as redrives
+from onthedot.cli.operations.dead_letters import CAUSE_COLUMNS
 from tests.unit.api.kit import Api, a_worker
 from tests.unit.cli.commands.conftest import Command, Script, failed_jobs
 from tests.unit.client.scripted import LOST, a_reply
@@ -25,8 +26,10 @@ def rows(result: Result) -> list[list[str]]:
 def test_dead_letters_are_listed_the_latest_first(api: Api, onthedot: Command) -> None:
     jobs = failed_jobs(api, 3)
     result = onthedot("dead-letters", "--limit", "2")
-    assert [row[5] for row in rows(result)] == jobs[:2]
+    assert [row[6] for row in rows(result)] == jobs[:2]
     assert "onthedot redrive" in result.stderr
+    assert "the latest 2, and there are more: --limit" in result.stderr
+    assert "there are more" not in onthedot("dead-letters", "--limit", "3").stderr
     lines = onthedot("dead-letters", "--job", jobs[2], "--json").stdout.splitlines()
     assert [json.loads(line)["job_id"] for line in lines] == [jobs[2]]
 
@@ -42,22 +45,66 @@ def test_no_dead_letter(api: Api, onthedot: Command) -> None:
     assert "There is no such dead letter." in result.stderr
 
 
-def test_an_old_dead_letter_ends_the_list(script: Script, onthedot: Command) -> None:
-    one = {"execution_id": "job_1", "job_id": "job_1", "status": "FAILED"}
-    new, old = {**one, "finished_at": "2999-01-01T00:00:00.000Z"}, {**one, "finished_at": "2020-01-01T00:00:00.000Z"}
-    transport = script(a_reply({"dead_letters": [new, old], "next_cursor": "c"}))
-    assert len(onthedot("dead-letters", "--since", "1h", "--json").stdout.splitlines()) == 1
-    assert len(transport.sent) == 1, "older pages are not read"
+def test_the_filters_go_to_the_api(script: Script, onthedot: Command) -> None:
+    transport = script(a_reply({"dead_letters": [], "next_cursor": None}))
+    options = ["--since", "2026-03-01T12:00:00Z", "--until", "1772370000", "--name", "re", "--cause", "HTTP 503"]
+    assert onthedot("dead-letters", *options).exit_code == 0
+    query = transport.sent[0].query
+    assert (query["from"], query["to"]) == ("2026-03-01T12:00:00Z", "1772370000")
+    assert (query["name"], query["cause"]) == ("re", "HTTP 503")
+
+
+def test_dead_letters_by_cause(api: Api, onthedot: Command) -> None:
+    failed_jobs(api, 3)
+    result = onthedot("dead-letters", "--by", "cause")
+    header, row = [line.split("\t") for line in result.stdout.splitlines()]
+    assert header == list(CAUSE_COLUMNS)
+    assert (row[0], row[1], row[4]) == ("3", "boom …", "3")
+    assert 'onthedot redrive --cause "boom …" --dry-run' in result.stderr
+    document = json.loads(onthedot("dead-letters", "--by", "cause", "--json").stdout)
+    assert document == api.get("/v1/dead-letters?by=cause").body
+
+
+def test_more_causes_than_were_counted_are_said(script: Script, onthedot: Command) -> None:
+    script(a_reply({"causes": [], "truncated": True}))
+    assert "There are more than were counted." in onthedot("dead-letters", "--by", "cause").stderr
+
+
+@pytest.mark.parametrize("when", ["soon", "12 parsecs", ""])
+def test_a_time_that_is_none(when: str, script: Script, onthedot: Command) -> None:
+    transport = script()
+    assert onthedot("dead-letters", "--since", when).exit_code == 2
+    assert transport.sent == []
 
 
 def test_a_dry_run_shows_and_changes_nothing(api: Api, onthedot: Command) -> None:
     jobs = failed_jobs(api, 2)
     result = onthedot("redrive", "--since", "12h", "--dry-run")
     assert result.exit_code == 0
-    assert [row[5] for row in rows(result)] == jobs
+    header, *found = [line.split("\t") for line in result.stdout.splitlines()]
+    assert header == list(redrives.COLUMNS)
+    assert [row[2] for row in found] == jobs
     assert "Would run 2 runs again." in result.stderr
-    assert len(onthedot("redrive", "--all", "--dry-run", "--json").stdout.splitlines()) == 2
+    (document,) = [json.loads(line) for line in onthedot("redrive", "--all", "--dry-run", "--json").stdout.splitlines()]
+    assert (document["redriven"], document["matched"]) == (0, 2)
     assert dead(api) == jobs
+
+
+def test_people_get_a_sentence_of_a_dry_run(api: Api, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    failed_jobs(api, 4)
+    shown = onthedot("redrive", "--all", "--dry-run").stdout
+    assert shown.startswith("Would run 4 runs again: job_")
+    assert shown.endswith("(boom …) and 1 more.\n")
+
+
+def test_a_redrive_by_cause_and_name(api: Api, onthedot: Command) -> None:
+    jobs = failed_jobs(api, 2)
+    assert onthedot("redrive", "--cause", "HTTP 503", "--yes").stderr == "Nothing runs again.\n"
+    assert onthedot("redrive", "--name", "other", "--yes").stderr == "Nothing runs again.\n"
+    assert dead(api) == jobs
+    assert onthedot("redrive", "--cause", "boom …", "--since", "1h", "--yes").stdout == "2 runs start again.\n"
 
 
 def test_a_redrive_asks_first(api: Api, onthedot: Command) -> None:
@@ -80,8 +127,8 @@ def test_a_redrive_of_one_job_and_by_ids(api: Api, onthedot: Command) -> None:
 
 def test_a_redrive_works_in_parts(api: Api, onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redrives, "AT_ONCE", 2)
-    failed_jobs(api, 3)
-    answers = [json.loads(line) for line in onthedot("redrive", "--all", "--yes", "--json").stdout.splitlines()]
+    jobs = failed_jobs(api, 3)
+    answers = [json.loads(line) for line in onthedot("redrive", *jobs, "--yes", "--json").stdout.splitlines()]
     assert [one["redriven"] for one in answers] == [2, 1]
 
 
@@ -94,17 +141,33 @@ def test_an_execution_that_does_not_run_again_is_named(api: Api, onthedot: Comma
 
 def test_an_undecided_one_is_named(script: Script, onthedot: Command) -> None:
     undecided = [{"id": "job_1", "reason": "no answer"}]
-    script(a_reply({"redriven": 0, "refused": [], "undecided": undecided, "left": False}, 202))
+    counted = a_reply({"redriven": 0, "matched": 1, "refused": [], "undecided": [], "left": False}, 202)
+    script(counted, a_reply({"redriven": 0, "refused": [], "undecided": undecided, "left": False}, 202))
     result = onthedot("redrive", "job_1", "--yes", "--json")
     assert result.exit_code == 1
     assert "job_1 may run again: no answer" in result.stderr
+
+
+def test_a_redrive_by_filter_goes_on_with_the_cursor(script: Script, onthedot: Command) -> None:
+    counted = a_reply({"redriven": 0, "matched": 1500, "refused": [], "undecided": [], "left": False}, 202)
+    first = {"redriven": 1000, "refused": [], "undecided": [], "left": True, "next_cursor": "c"}
+    rest = {"redriven": 500, "refused": [], "undecided": [], "left": False, "next_cursor": None}
+    transport = script(counted, a_reply(first, 202), a_reply(rest, 202))
+    assert onthedot("redrive", "--name", "re", "--yes").stdout == "1,500 runs start again.\n"
+    assert [one.body for one in transport.sent] == [
+        {"name": "re", "dry_run": True},
+        {"name": "re"},
+        {"name": "re", "cursor": "c"},
+    ]
 
 
 def test_a_redrive_that_fails_midway_says_how_far_it_came(
     script: Script, onthedot: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redrives, "AT_ONCE", 1)
-    script(a_reply({"redriven": 1, "refused": [], "undecided": [], "left": False}, 202), LOST)
+    counted = a_reply({"redriven": 0, "matched": 1, "refused": [], "undecided": [], "left": False}, 202)
+    done = a_reply({"redriven": 1, "refused": [], "undecided": [], "left": False}, 202)
+    script(counted, counted, done, LOST)
     result = onthedot("redrive", "job_1", "job_2", "--yes")
     assert (result.exit_code, result.stdout) == (5, "")
     assert "1 of 2 runs start again. Repeat the command to go on." in result.stderr
@@ -131,10 +194,11 @@ def test_a_redrive_must_say_which(options: list[str], script: Script, onthedot: 
 
 def test_workers_are_listed(api: Api, onthedot: Command) -> None:
     assert "onthedot worker --pool" in onthedot("workers").stderr
-    a_worker(api, resources={"slots": 10})
+    a_worker(api, resources={"slots": 10, "cpu": 1.5, "memory_mb": 1024, "storage_mb": 5_000_000})
     header, row = [line.split("\t") for line in onthedot("workers").stdout.splitlines()]
     assert header[0] == "WORKER"
-    assert row[2:4] == ["ACTIVE", "0 of 10"]
+    assert header[3:7] == ["RUNS", "CPU", "MEMORY MB", "STORAGE MB"]
+    assert row[2:7] == ["ACTIVE", "0 of 10", "0 of 1.5", "0 of 1024", "0 of 5000000"]
     lines = onthedot("workers", "--status", "active", "--json").stdout.splitlines()
     assert [json.loads(line) for line in lines] == api.get("/v1/workers").body["workers"]
     assert onthedot("workers", "--status", "lost", "--json").stdout == ""

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from onthedot.domain.reports.explain import QueueState, Reason, explain
+from onthedot.domain.runs.change_log import ChangeAction, ChangeNote, noted
 from onthedot.domain.runs.coming_fire import coming_fire
+from onthedot.domain.runs.moves import Expect, Move, applied
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
@@ -16,7 +18,7 @@ from onthedot.ports import Answer
 from onthedot.use_cases.jobs.explain_job import explain_job
 from tests.builders import NOON, VirtualClock, World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
-from tests.unit.api.kit import SHELL, Api, a_worker
+from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker
 
 
 @pytest.fixture
@@ -88,11 +90,34 @@ def test_a_run_says_what_it_waits_for_or_how_it_ended(run: Record, reasons: list
 
 
 def test_a_run_in_its_queue_tells_how_long_the_queue_is() -> None:
-    ((code, message),) = said(a_record(Status.DISPATCHED), QueueState(41, 2500))
+    ((code, message),) = said(a_record(Status.DISPATCHED), QueueState(41, 1_494_400))
     assert code == "queued"
-    assert "queue default-medium; 41 waiting there, the oldest for 2.5 s" in message
+    assert message.endswith("queue default-medium; 41 waiting there, of all tenants, the oldest for 25 min")
     ((_, unknown),) = said(a_record(Status.DISPATCHED), QueueState(41))
-    assert unknown.endswith("41 waiting there")
+    assert unknown.endswith("41 waiting there, of all tenants")
+
+
+@pytest.mark.parametrize("kind", [Kind.ONE_OFF, Kind.RECURRING])
+@pytest.mark.parametrize(("by", "words"), [("ci-deploy", "it was paused by ci-deploy"), (None, "it was paused")])
+def test_a_paused_job_says_who_paused_it_and_when(kind: Kind, by: str | None, words: str) -> None:
+    job = a_job(kind=kind)
+    for number, action in enumerate((ChangeAction.PAUSE, ChangeAction.RESUME, ChangeAction.PAUSE, ChangeAction.CHANGE)):
+        move = noted(job, Move(job.run_id, Expect(frozenset()), job.status, {}), ChangeNote(NOON + number, action, by))
+        job = applied(job, move)
+    paused = replace(job, status=Status.PAUSED)
+    assert said(paused) == [("paused", f"{words} at 2026-03-01T12:00:00.002Z; resume it")]
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        (NOON + 1, "retry at 2026-03-01T12:00:00.001Z after: boom"),
+        (NOON, "the retry is due since 2026-03-01T12:00:00.000Z, after: boom"),
+    ],
+)
+def test_a_retry_whose_time_is_over_is_due_since_then(at: int, words: str) -> None:
+    (code, message), _ = said(a_record(Status.DISPATCHED, attempt=1, fire_at=at, reason="boom"))
+    assert (code, message) == ("retrying", words)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +186,11 @@ def test_a_run_that_waits_for_a_pull_worker_says_that_none_is_alive(api: Api, wo
     assert reasons(api, job_id)[0] == ("no_worker", message)
     worker.beat()
     world.clock.advance(36)
-    assert reasons(api, job_id)[0] == ("no_worker", message)
+    lost = f"worker {worker.worker_id} was lost at 2026-03-01T12:00:00.000Z"
+    assert reasons(api, job_id)[0] == ("no_worker", f"no worker of pool pull is alive: {lost}; start one")
+    worker.beat(stopped=True)
+    ended = f"worker {worker.worker_id} stopped at 2026-03-01T12:00:36.000Z"
+    assert reasons(api, job_id)[0] == ("no_worker", f"no worker of pool pull is alive: {ended}; start one")
 
 
 @pytest.mark.parametrize(
@@ -170,6 +199,7 @@ def test_a_run_that_waits_for_a_pull_worker_says_that_none_is_alive(api: Api, wo
         ({"target": {"type": "python", "handler": "send"}}, "capability 'python:send'"),
         ({"target": SHELL, "requirements": {"capabilities": ["grpc"], "cpu": 2}}, "cpu (1 of 2)"),
         ({"target": SHELL, "requirements": {"memory_mb": 600}}, "memory_mb (512 of 600)"),
+        ({"target": SHELL, "requirements": {"storage_mb": 600}}, "storage_mb (0 of 600)"),
     ],
 )
 def test_a_run_that_no_live_worker_can_do_says_what_they_lack(api: Api, fields: dict[str, Any], lacking: str) -> None:
@@ -183,32 +213,126 @@ def test_a_run_that_no_live_worker_can_do_says_what_they_lack(api: Api, fields: 
 def test_a_run_says_that_only_other_tenants_have_workers(api: Api) -> None:
     job_id = api.job(target=SHELL)
     a_worker(api.called_by("other"))
-    assert reasons(api, job_id)[0] == ("no_worker", "the live workers of pool pull serve other tenants only; start one")
+    assert reasons(api, job_id)[0] == ("no_worker", "no live worker of pool pull serves tenant acme; start one")
     a_worker(api)
     assert [code for code, _ in reasons(api, job_id)] == ["queued"]
+
+
+def test_a_run_names_the_lost_worker_of_its_tenant_that_could_run_it(api: Api, world: World) -> None:
+    lost = a_worker(api, "gpu")
+    world.clock.advance(10)
+    lost.beat()
+    job_id = api.job(target=SHELL, requirements={"capabilities": ["gpu"]})
+    world.clock.advance(90)
+    a_worker(api.called_by("other"), "gpu")
+    gone = f"worker {lost.worker_id} {{}}was lost at 2026-03-01T12:00:10.000Z"
+    none = "no live worker of pool pull serves tenant acme"
+    assert reasons(api, job_id)[0] == ("no_worker", f"{none}: {gone.format('')}; start one")
+    unable = a_worker(api)
+    only = "the only live worker of pool pull that serves tenant acme cannot run it"
+    lacks = f"{unable.worker_id} lacks capability 'gpu'"
+    assert reasons(api, job_id)[0] == ("no_worker", f"{only}: {lacks}; {gone.format('could, and ')}")
+    a_worker(api)
+    message = reasons(api, job_id)[0][1]
+    assert message.startswith("none of the 2 live workers of pool pull that serve tenant acme can run it; worker ")
+    assert message.endswith(gone.format("could, and "))
+
+
+def test_the_only_live_worker_of_a_pool_is_called_so(api: Api) -> None:
+    worker = a_worker(api)
+    job_id = api.job(target=SHELL, requirements={"cpu": 2})
+    lacks = f"{worker.worker_id} lacks cpu (1 of 2)"
+    assert reasons(api, job_id)[0] == ("no_worker", f"the only live worker of pool pull cannot run it: {lacks}")
 
 
 @pytest.mark.parametrize(
     ("requirements", "used", "lacking"),
     [
-        ({}, {"concurrency": 4}, "concurrency (0 of 1)"),
-        ({"cpu": 1}, {"concurrency": 1, "cpu": 0.5}, "cpu (0.5 of 1)"),
-        ({"memory_mb": 500}, {"concurrency": 1, "memory_mb": 100}, "memory_mb (412 of 500)"),
+        ({}, {"concurrency": 4}, "all 4 places of worker {} are in use"),
+        (
+            {"cpu": 1},
+            {"concurrency": 4, "cpu": 0.5},
+            "all 4 places of worker {} are in use; it has too little cpu (0.5 of 1) free",
+        ),
+        ({"cpu": 1}, {"concurrency": 1, "cpu": 0.5}, "worker {} has too little cpu (0.5 of 1) free"),
+        (
+            {"memory_mb": 500},
+            {"concurrency": 1, "memory_mb": 100},
+            "worker {} has too little memory_mb (412 of 500) free",
+        ),
+        (
+            {"storage_mb": 500},
+            {"concurrency": 1, "storage_mb": 600},
+            "worker {} has too little storage_mb (400 of 500) free",
+        ),
     ],
 )
 def test_a_run_that_waits_for_room_says_which(
     api: Api, requirements: dict[str, Any], used: dict[str, Any], lacking: str
 ) -> None:
-    worker = a_worker(api, resources={"concurrency": 4, "cpu": 1, "memory_mb": 512})
+    worker = a_worker(api, resources={"concurrency": 4, "cpu": 1, "memory_mb": 512, "storage_mb": 1000})
     job_id = api.job(target=SHELL, requirements=requirements)
     assert [code for code, _ in reasons(api, job_id)] == ["queued"]
     worker.beat(running=["job_other"], used=used)
     (code, message), _ = reasons(api, job_id)
     assert code == "no_room"
-    full = f"worker {worker.worker_id} has too little {lacking} free"
-    assert message == f"none of the 1 live workers of pool pull that can run it has room now; {full}"
+    full = lacking.format(worker.worker_id)
+    assert message == f"the only live worker of pool pull that can run it has no room now; {full}"
     worker.beat()
     assert [code for code, _ in reasons(api, job_id)] == ["queued"]
+
+
+def take_place(worker: PullWorker) -> str:
+    """Let the worker take the one run that waits, and say so. Return the id of the run."""
+    run_id = str(worker.take()["execution_id"])
+    worker.beat(running=[run_id], used={"concurrency": 1})
+    return run_id
+
+
+def test_a_run_that_waits_for_a_place_names_the_run_that_has_it(api: Api) -> None:
+    worker = a_worker(api, resources={"concurrency": 1})
+    holder = api.job(target=SHELL, name="encode-0")
+    take_place(worker)
+    waiting = api.job(target=SHELL, name="encode-1")
+    place = f"the only place of worker {worker.worker_id} is in use"
+    only = "the only live worker of pool pull that can run it has no room now"
+    held = "encode-0 runs there since 2026-03-01T12:00:00.000Z"
+    assert reasons(api, waiting)[0] == ("no_room", f"{only}; {place}; {held}")
+    behind = f"{place}, and 1 run of all tenants waits in queue pull-medium"
+    assert reasons(api, holder)[1] == ("worker_full", behind)
+    api.job(target=SHELL)
+    assert "2 runs of all tenants wait" in reasons(api, holder)[1][1]
+
+
+def test_a_run_that_has_a_place_of_a_worker_with_more_places_holds_up_none(api: Api) -> None:
+    worker = a_worker(api, resources={"concurrency": 2})
+    holder = api.job(target=SHELL)
+    take_place(worker)
+    api.job(target=SHELL)
+    assert [code for code, _ in reasons(api, holder)] == ["running"]
+
+
+def test_a_run_of_another_tenant_that_has_the_place_is_not_named(api: Api, world: World) -> None:
+    worker = a_worker(api, resources={"concurrency": 1})
+    api.job(target=SHELL, name="secret")
+    run_id = take_place(worker)
+    other = api.called_by("other")
+    waiting = other.job(target=SHELL)
+    shared = world.registry.find(worker.worker_id)
+    assert shared is not None
+    world.registry.register(replace(shared, tenant=None))
+    message = reasons(other, waiting)[0][1]
+    assert message.endswith("is in use; it has runs of other tenants")
+    assert run_id not in message
+
+
+def test_a_run_that_has_ended_since_the_last_heartbeat_is_not_named(api: Api) -> None:
+    worker = a_worker(api, resources={"concurrency": 1})
+    api.job(target=SHELL, name="encode-0")
+    run = worker.take()
+    worker.beat(running=[run["execution_id"]], used={"concurrency": 1})
+    worker.complete(run)
+    assert reasons(api, api.job(target=SHELL))[0][1].endswith(" is in use")
 
 
 def test_a_run_that_must_be_alone_waits_for_an_idle_worker(api: Api, world: World) -> None:
@@ -219,7 +343,9 @@ def test_a_run_that_must_be_alone_waits_for_an_idle_worker(api: Api, world: Worl
     assert "no_room" not in [code for code, _ in reasons(api, job_id)]
     worker.beat(running=["job_other"], used={"concurrency": 1})
     code, message = reasons(api, job_id)[0]
-    assert (code, "must run alone" in message, "is idle now" in message) == ("no_room", True, True)
+    assert (code, "must run alone" in message, "is not idle now" in message) == ("no_room", True, True)
+    a_worker(api).beat(running=["job_third"], used={"concurrency": 1})
+    assert reasons(api, job_id)[0][1].startswith("none of the 2 live workers of pool pull that can run it is idle now")
 
 
 @pytest.mark.parametrize("delay", [0, 3600])
@@ -258,3 +384,17 @@ def test_workers_are_looked_at_only_where_they_explain_something(
     job_id = api.job(**fields)
     monkeypatch.setattr(world.registry, "workers", refuse)
     assert reasons(api, job_id)[0][0] in {"queued", "not_due"}
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (1, "the fire time at 2026-03-01T12:00:00.000Z was skipped: misfire"),
+        (3, "3 fire times from 2026-03-01T12:00:00.000Z to 2026-03-01T12:02:00.000Z were skipped: misfire"),
+    ],
+)
+def test_a_range_of_skipped_times_says_how_many(number: int, said: str) -> None:
+    until = NOON + (number - 1) * 60_000
+    run = a_run(VirtualClock()).having(nominal_at=NOON, skipped_count=number, skipped_until=until, reason="misfire")
+    skipped = replace(run.build(), kind=Kind.SKIPPED_RANGE, status=Status.SKIPPED)
+    assert explain(skipped, NOON, None, None) == [Reason("skipped", said)]

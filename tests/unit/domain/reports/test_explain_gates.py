@@ -1,6 +1,6 @@
 """Why a run waits at a gate: which gate, how many run, how many wait before it, and about when it goes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,15 +8,17 @@ import pytest
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId, queue_gate, tenant_gate, waiting_slot
+from onthedot.domain.gates.names import GateId, name_of, queue_gate, tenant_gate, waiting_slot
 from onthedot.domain.gates.state import GateState, Holder
 from onthedot.domain.gates.turns import share
-from onthedot.domain.reports.explain_gates import MOST_COUNTED, GateFacts, name_of, waits_at, will_wait_at
+from onthedot.domain.reports.explain_gates import MOST_COUNTED, GateFacts, HeldPlace, waits_at, will_wait_at
 from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.ports import Page, SlotEntry
+from onthedot.domain.runs.records import Kind, Priority, Record, Status
+from onthedot.ports import Deadline, Page, ReadRecords, SlotEntry
+from onthedot.use_cases.gates import explain_gates
 from onthedot.use_cases.gates.flag_gate import flag_gate
 from tests.builders import NOON, World, a_run, a_world
+from tests.unit.api.gates.kit import hold
 from tests.unit.api.kit import Api
 
 STRIPE = GateId("acme", "stripe")
@@ -65,6 +67,15 @@ def a_holder(world: World, gate: GateId, *, since_s: float, limit: int) -> Recor
     return run
 
 
+def a_late_holder(world: World, *, waited_s: float) -> None:
+    """Store a run that gets a place now, so long after its time."""
+    run = a_run(world.clock).due_in(-waited_s).dispatched().stored_in(world.store)
+    token = hold(world, "stripe", f"t{world.clock.now()}", run.run_id).token
+    world.store.move(
+        lifecycle.start(run.run_id, run.generation, now=world.clock.now(), worker="w", attempt_token=token)
+    )
+
+
 @pytest.mark.parametrize(
     ("gate", "words"),
     [
@@ -91,12 +102,12 @@ def said(limits: GateLimits | None, gate: GateId = STRIPE, **facts: Any) -> tupl
         (GateLimits(in_flight=2), {"in_use": 2, "before": 1}, "2 of 2 places are in use; 1 run waits before it"),
         (
             GateLimits(in_flight=2),
-            {"in_use": 2, "before": 3, "running_ms": (4_000, 6_000)},
+            {"in_use": 2, "before": 3, "freed_at": (NOON - 15_000, NOON - 10_000, NOON - 5_000)},
             "2 of 2 places are in use; 3 runs wait before it; it starts in about 20 s",
         ),
         (
             GateLimits(in_flight=2),
-            {"in_use": 2, "before": MOST_COUNTED + 1, "running_ms": (30_000,)},
+            {"in_use": 2, "before": MOST_COUNTED + 1, "freed_at": (NOON - 90_000, NOON - 60_000, NOON - 30_000)},
             "2 of 2 places are in use; more than 1,000 runs wait before it; it starts in more than about 8 h",
         ),
         (
@@ -106,8 +117,8 @@ def said(limits: GateLimits | None, gate: GateId = STRIPE, **facts: Any) -> tupl
         ),
         (
             GateLimits(per_second=0.5, in_flight=1),
-            {"before": 1, "in_use": 1, "running_ms": (50_000,)},
-            "1 of 1 places are in use, 0.5 starts a second; 1 run waits before it; it starts in about 3 min",
+            {"before": 1, "in_use": 1, "freed_at": (NOON - 300_000, NOON - 200_000, NOON - 100_000)},
+            "1 of 1 place is in use, 0.5 starts a second; 1 run waits before it; it starts in about 3 min",
         ),
         (
             GateLimits(in_flight=2),
@@ -115,7 +126,7 @@ def said(limits: GateLimits | None, gate: GateId = STRIPE, **facts: Any) -> tupl
                 "in_use": 2,
                 "before": 2,
                 "state": GateState(priorities=frozenset({HIGH, MEDIUM})),
-                "running_ms": (10_000,),
+                "freed_at": (NOON - 30_000, NOON - 20_000, NOON - 10_000),
             },
             "2 of 2 places are in use; 2 runs of priority MEDIUM wait before it; it starts in about 90 s",
         ),
@@ -129,7 +140,7 @@ def test_a_waiting_run_says_how_many_run_and_wait_and_about_when_it_goes(
 
 @pytest.mark.parametrize("limits", [GateLimits(per_second=0.05), GateLimits(in_flight=1), GateLimits(paused=True)])
 def test_a_run_whose_time_to_start_is_over_says_that_it_is_skipped(limits: GateLimits) -> None:
-    _, message = said(limits, in_use=1, running_ms=[1_000], start_by=NOON - 1)
+    _, message = said(limits, in_use=1, freed_at=[NOON - 3, NOON - 2, NOON - 1], start_by=NOON - 1)
     over = "its time to start was over at 2026-03-01T11:59:59.999Z"
     assert message.endswith(f"; {over}, so it ends SKIPPED when its turn comes (start_within_seconds)")
     assert "it starts in" not in message
@@ -143,9 +154,45 @@ def test_a_run_on_a_list_whose_time_to_start_is_over_explains_itself(api: Api, w
     assert "so it ends SKIPPED" in only[1]
 
 
-def test_without_a_basis_no_time_is_said() -> None:
-    _, message = said(GateLimits(in_flight=1, per_second=5), in_use=1)
-    assert "about" not in message, "the holder has not started, so its time cannot be guessed"
+@pytest.mark.parametrize(
+    "ago_s",
+    [(), (10,), (20, 10), (900, 800, 700), (90, 80, 70), (60, 60, 60)],
+    ids=["none", "one", "few", "long ago", "none for a while", "all at once"],
+)
+def test_without_places_that_became_free_lately_no_time_is_said(ago_s: tuple[int, ...]) -> None:
+    freed_at = [NOON - each * 1000 for each in ago_s]
+    _, message = said(GateLimits(in_flight=1, per_second=5), in_use=1, freed_at=freed_at)
+    assert "about" not in message, "how long the holders will run is not known"
+
+
+def test_an_estimate_by_a_rate_needs_no_holder() -> None:
+    _, message = said(GateLimits(in_flight=2, per_second=5), in_use=1)
+    assert message.endswith("it starts in about 1 s")
+
+
+A, B = HeldPlace("slow-0", NOON - 60_000), HeldPlace("slow-1", NOON)
+SINCE, THEN = "2026-03-01T11:59:00.000Z", "2026-03-01T12:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("in_use", "limit", "longest", "words"),
+    [
+        (1, 1, [A], f"; slow-0 holds it since {SINCE}; "),
+        (2, 2, [A], f"; slow-0 holds one since {SINCE}; "),
+        (2, 2, [A, B], f"; slow-0 holds one since {SINCE}, slow-1 the other since {THEN}; "),
+        (5, 5, [A, B], f"; the longest: slow-0 holds one since {SINCE}, slow-1 another since {THEN}; "),
+        (3, 2, [A, B], f"; the longest: slow-0 holds one since {SINCE}, slow-1 another since {THEN}; "),
+        (1, 2, [A], "1 of 2 places is in use; no run"),
+        (0, 1, [], "0 of 1 place is in use; no run"),
+    ],
+)
+def test_a_full_gate_names_the_jobs_that_hold_its_places(
+    in_use: int, limit: int, longest: list[HeldPlace], words: str
+) -> None:
+    _, message = said(GateLimits(in_flight=limit), in_use=in_use, longest=longest)
+    assert words in message
+    _, of_tenant = said(GateLimits(in_flight=limit), tenant_gate("acme"), in_use=in_use, longest=longest)
+    assert words in of_tenant
 
 
 @pytest.mark.parametrize(
@@ -206,13 +253,58 @@ def test_shares_of_turns() -> None:
 
 def test_a_run_on_a_list_explains_itself(api: Api, world: World) -> None:
     world.gates.put("acme", "stripe", GateLimits(in_flight=2))
-    for _ in range(2):
-        a_holder(world, STRIPE, since_s=0, limit=2)
+    names = sorted(a_holder(world, STRIPE, since_s=0, limit=2).run_id for _ in range(2))
     first, second = a_waiting_run(world, before_s=2), a_waiting_run(world, before_s=1)
     world.clock.advance(10)
-    message = "waits at gate stripe: 2 of 2 places are in use; {} before it; it starts in about {}"
-    assert reasons(api, first.run_id) == [("waits_at_gate", message.format("no run waits", "10 s"))]
-    assert reasons(api, second.run_id) == [("waits_at_gate", message.format("1 run waits", "20 s"))]
+    held = "{} holds one since 2026-03-01T12:00:00.000Z, {} the other since 2026-03-01T12:00:00.000Z"
+    message = f"waits at gate stripe: 2 of 2 places are in use; {held.format(*names)}; {{}} before it"
+    assert reasons(api, first.run_id) == [("waits_at_gate", message.format("no run waits"))]
+    assert reasons(api, second.run_id) == [("waits_at_gate", message.format("1 run waits"))]
+    world.clock.advance(90)
+    assert reasons(api, first.run_id) == [("waits_at_gate", message.format("no run waits"))], "no estimate slides"
+
+
+def test_the_holders_of_a_gate_are_named_and_only_those_that_hold_longest_are_read(
+    api: Api, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.gates.put("acme", "stripe", GateLimits(in_flight=5))
+    job = api.job(every=3600, name="import")
+    stamped = f"{job}.{NOON:015d}"
+    world.store.create(
+        a_run(world.clock).having(run_id=stamped, job_id=job, kind=Kind.STAMPED, definition=None).build()
+    )
+    hold(world, "stripe", "t0", stamped)
+    world.clock.advance(1)
+    for number in range(4):
+        hold(world, "stripe", f"t{number + 1}", f"job_{number}")
+        world.clock.advance(1)
+    run = a_waiting_run(world)
+    monkeypatch.setattr(explain_gates, "FREED_LATELY_MS", 1)
+    read: list[str] = []
+    get_many = world.store.get_many
+
+    def counted(ids: Sequence[str], deadline: Deadline) -> ReadRecords:
+        read.extend(ids)
+        return get_many(ids, deadline)
+
+    monkeypatch.setattr(world.store, "get_many", counted)
+    ((_, message),) = reasons(api, run.run_id)
+    since, then = "2026-03-01T12:00:00.000Z", "2026-03-01T12:00:01.000Z"
+    assert f"; the longest: import holds one since {since}, job_0 another since {then}; " in message
+    assert read == [stamped, "job_0", job]
+
+
+@pytest.mark.parametrize("waited", [True, False])
+def test_the_time_is_estimated_from_holders_that_had_waited(api: Api, world: World, waited: bool) -> None:
+    world.gates.put("acme", "stripe", GateLimits(in_flight=3))
+    for _ in range(3):
+        if waited:
+            a_late_holder(world, waited_s=30)
+        else:
+            a_late_holder(world, waited_s=0.1)
+        world.clock.advance(10)
+    ((_, message),) = reasons(api, a_waiting_run(world).run_id)
+    assert message.endswith("; no run waits before it; it starts in about 10 s") is waited
 
 
 def test_the_views_of_a_waiting_run_name_the_gate(api: Api, world: World) -> None:

@@ -86,6 +86,7 @@ def test_a_run_that_no_worker_could_get_is_dead() -> None:
         ("misfire: missed by more than 60 s (policy skip)", "skipped_missed"),
         ("dst: clocks jumped over this time (policy skip)", "skipped_dst"),
         ("its parent a ended FAILED", "skipped_parent"),
+        ("its parent a (job_a) failed: HTTP 503", "skipped_parent"),
         ("payload is too large", "skipped_other"),
         (None, "skipped_other"),
     ],

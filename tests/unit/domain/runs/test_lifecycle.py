@@ -92,10 +92,14 @@ STRIPE = GateId("acme", "stripe")
 LIST = waiting_slot(STRIPE, Priority.MEDIUM, 0)
 
 
+def put_on_list(run_id: str, generation: str) -> Move:
+    return lifecycle.wait(run_id, generation, LIST, LATER, gate="stripe", fresh_generation="w")
+
+
 def waiting() -> Record:
     """A run on the waiting list of a gate."""
     sent = a_run(VirtualClock()).dispatched().build()
-    return lifecycle.applied(sent, lifecycle.wait(sent.run_id, sent.generation, LIST, fresh_generation="w"))
+    return lifecycle.applied(sent, put_on_list(sent.run_id, sent.generation))
 
 
 def woken(at: int | None = None) -> Move:
@@ -149,7 +153,7 @@ def test_a_run_that_leaves_a_waiting_list_or_keeps_away_from_it_stands_in_a_slot
 @pytest.mark.parametrize(
     "move",
     [
-        lifecycle.wait("r", "g", LIST, fresh_generation="new"),
+        put_on_list("r", "g"),
         lifecycle.wait_for_queue(
             "r", "g", fire_slot(1, NOON, NOON), waiting_slot(queue_gate("default-low"), Priority.LOW, 3)
         ),

@@ -76,7 +76,7 @@ class Matcher:
         if item.endswith("W"):
             return self._is_nearest(int(item[:-1]), day)
         if item.startswith("L"):
-            return (day + timedelta(days=1 + int(item[2:] or 0))).day == 1
+            return day.day == calendar.monthrange(day.year, day.month)[1] - int(item[2:] or 0)
         return day.day in expand(item.replace("L", "31"), 1, 31)
 
     def _is_nearest(self, asked: int, day: date) -> bool:

@@ -96,6 +96,19 @@ def test_every_hour_follows_elapsed_time_and_says_why_clocks_differ() -> None:
     }
 
 
+def test_changes_of_the_clocks_before_the_start_are_not_told() -> None:
+    hourly = Schedule(CronSchedule("30 * * * *", BERLIN), start_at=ms(utc("2027-10-30T23:00")))
+    assert [fire.note for fire in preview(hourly, ms(utc("2026-11-18T12:00")), 1)] == [None]
+    nightly = Schedule(CronSchedule("30 2 * * *", BERLIN, SKIP), start_at=ms(utc("2027-06-01T00:00")))
+    assert [fire.note for fire in preview(nightly, ms(utc("2026-11-18T12:00")), 1)] == [None]
+
+
+def test_a_change_of_the_clocks_after_the_start_is_told() -> None:
+    hourly = Schedule(CronSchedule("30 * * * *", BERLIN), start_at=ms(utc("2027-03-28T00:45")))
+    [fire] = preview(hourly, ms(utc("2026-11-18T12:00")), 1)
+    assert fire.note == "clocks go forward from 2027-03-28 02:00 to 2027-03-28 03:00 before this"
+
+
 def test_intervals_are_shown_in_utc() -> None:
     start = ms(utc("2026-03-29T00:00"))
     assert preview(Schedule(EverySchedule(90, start)), start - 1, 2) == [

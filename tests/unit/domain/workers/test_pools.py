@@ -101,6 +101,7 @@ a_pool = st.builds(
     capabilities=st.frozensets(st.sampled_from(["http", "gpu", "shell"])),
     cpu=st.integers(0, 4),
     memory_mb=st.integers(0, 4),
+    storage_mb=st.integers(0, 4),
     longest_seconds=st.integers(1, 4),
 )
 some_needs = st.builds(
@@ -108,6 +109,7 @@ some_needs = st.builds(
     capabilities=st.frozensets(st.sampled_from(["http", "gpu", "shell"])),
     cpu=st.integers(0, 5),
     memory_mb=st.integers(0, 5),
+    storage_mb=st.integers(0, 5),
     seconds=st.integers(1, 5),
 )
 
@@ -126,11 +128,22 @@ def test_the_choice_fits_and_nothing_smaller_does(pools: Sequence[Pool], needs: 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "gpu", "gpu/pull/http/4/8192/60/1", "gpu/pull/http/4/8192/60/1/3/9", "a/b/c/1/1/1/1/1"]
+    "text", ["", "gpu", "gpu/pull/http/4/8192/60/1", "gpu/pull/http/4/8192/60/1/3/9/9", "a/b/c/1/1/1/1/1"]
 )
 def test_a_text_that_is_no_pool_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         pools_from_text([text])
+
+
+@pytest.mark.parametrize("storage_mb", [0, 50_000])
+def test_a_pool_keeps_its_storage_in_its_text(storage_mb: int) -> None:
+    pool = Pool("gpu", PoolKind.PULL, frozenset({"http"}), 1, 512, 60, storage_mb=storage_mb)
+    assert pools_from_text(pools_to_text([pool])).all == (pool,)
+
+
+def test_a_run_that_asks_for_storage_goes_to_a_pool_that_has_some() -> None:
+    assert chosen(http(storage_mb=1)) == "pull"
+    assert lacking(http(storage_mb=1_000_001)) == ["requirements.storage_mb"]
 
 
 def test_a_pool_keeps_the_exact_fraction_of_a_cpu_in_its_text() -> None:

@@ -156,3 +156,52 @@ def test_ten_thousand_messages_leave_nothing_behind(queues: LiveQueues, clock: S
     assert receive(queues) == []
     (queue,) = queues._queues.values()
     assert (queue.heap, queue.hidden) == ([], {})
+
+
+def test_a_message_hidden_until_the_time_at_which_it_is_visible_anyway_is_one_message(
+    queues: LiveQueues, clock: SettableClock
+) -> None:
+    send(queues, clock)
+    (received,) = receive(queues, visibility_ms=30_000)
+    queues.hide(received, 30_000)
+    clock.advance(30)
+    assert queues.counts(DEFAULT_POOL, MEDIUM).visible == 1
+    assert len(receive(queues)) == 1
+    clock.advance(30)
+    assert len(receive(queues)) == 1
+
+
+def test_a_run_that_is_sent_again_waits_once_and_its_age_counts_from_its_fire_time(
+    queues: LiveQueues, clock: SettableClock
+) -> None:
+    message = a_message(clock)
+    for _ in range(3):
+        queues.send([message], Deadline.after(clock.now(), 1000))
+        (received,) = receive(queues)
+        queues.hide(received, 0)
+        clock.advance(40)
+    assert queues.counts(DEFAULT_POOL, MEDIUM).visible == 1
+    assert queues.oldest_age_ms(DEFAULT_POOL, MEDIUM) == 120_000
+
+
+def test_a_run_is_sent_again_while_a_worker_has_its_message(queues: LiveQueues, clock: SettableClock) -> None:
+    message = a_message(clock)
+    queues.send([message], Deadline.after(clock.now(), 1000))
+    (first,) = receive(queues)
+    queues.send([message], Deadline.after(clock.now(), 1000))
+    (second,) = receive(queues)
+    queues.delete(first)
+    queues.delete(second)
+    queues.send([message], Deadline.after(clock.now(), 1000))
+    assert len(receive(queues)) == 1
+
+
+def test_a_run_whose_message_was_received_too_often_is_sent_again(database: Database, clock: SettableClock) -> None:
+    queues = LiveQueues(database, clock, max_receives=1)
+    message = a_message(clock)
+    queues.send([message], Deadline.after(clock.now(), 1000))
+    (received,) = receive(queues)
+    queues.hide(received, 0)
+    queues.send([message], Deadline.after(clock.now(), 1000))
+    assert len(receive(queues)) == 1
+    assert queues.counts(DEFAULT_POOL, MEDIUM).dead == 1

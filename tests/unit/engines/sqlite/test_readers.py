@@ -92,3 +92,12 @@ def test_readers_side_by_side_while_a_writer_writes(database: Database) -> None:
             seen = each.result(10)
             assert seen == sorted(seen)
     assert len(keys(database)) == 100
+
+
+def test_threads_that_come_and_go_open_no_more_connections_than_read_side_by_side(database: Database) -> None:
+    put(database, "a")
+    for _ in range(30):
+        with ThreadPoolExecutor(2) as passing:
+            assert list(passing.map(lambda _: keys(database), range(4))) == [["a"]] * 4
+    assert database._readers is not None
+    assert len(database._readers._all) <= 2

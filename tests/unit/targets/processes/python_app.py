@@ -25,6 +25,58 @@ def context_of(_payload: Any, context: Context) -> Any:
     return [context.job_id, context.run_id, context.attempt, context.idempotency_key, context.fire_time.isoformat()]
 
 
+@job("whole-context")
+def whole_context(_payload: Any, context: Context) -> Any:
+    return [context.started_at.isoformat(), context.deadline.isoformat(), context.lateness.total_seconds()]
+
+
+@job("reports")
+def reports(reports: list[list[Any]], context: Context) -> int:
+    """Report all of these, then wait until the worker has the last one."""
+    for fraction, text in reports:
+        context.progress(fraction, text)
+    time.sleep(0.5)
+    return len(reports)
+
+
+@job("reports-without-end")
+def reports_without_end(number: int, context: Context) -> float:
+    begun = time.monotonic()
+    for one in range(number):
+        context.progress(one / number, f"row {one}")
+    return time.monotonic() - begun
+
+
+@job("until-cancelled")
+def until_cancelled(folder: str, context: Context) -> str:
+    Path(folder, "a").write_text(f"{os.getpid()}\n")
+    while not context.cancelled:
+        time.sleep(0.01)
+    return "cleaned up"
+
+
+@job("garbage-as-progress")
+def garbage_as_progress(_payload: Any, context: Context) -> str:
+    """Make the worker receive reports that no handler can make."""
+    link: Any = context.link
+    for report in (None, [1], ["much", None], [0.5, 7], {"a": 1}):
+        link._send({"progress": report})
+    link._send({"progress": [0.25, "good"]})
+    return "done"
+
+
+@job("forks")
+def forks(_payload: Any, context: Context) -> int:
+    """Report from a process that the handler forks."""
+    context.progress(0.5, "parent")
+    child = os.fork()
+    if not child:
+        context.progress(0.9, "child")
+        time.sleep(0.3)
+        os._exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 @job("optional")
 def with_an_option(payload: Any, repeat: int = 2) -> Any:
     return payload * repeat

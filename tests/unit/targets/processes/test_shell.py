@@ -76,6 +76,7 @@ def test_the_environment_holds_what_is_listed_and_nothing_of_the_workers(monkeyp
         "ONTHEDOT_ATTEMPT": "2",
         "ONTHEDOT_FIRE_TIME": "2026-01-01T00:00:00.123Z",
         "ONTHEDOT_IDEMPOTENCY_KEY": "run-7",
+        "ONTHEDOT_PROGRESS_FD": "3",
     }
 
 
@@ -83,8 +84,8 @@ def test_no_open_file_of_the_worker_is_inherited() -> None:
     with Path("/etc/hosts").open() as file:
         os.set_inheritable(file.fileno(), True)
         listed = ran("ls", "/proc/self/fd").result or ""
-    # One descriptor belongs to the listing itself.
-    assert len(listed.split()) == 4
+    # One descriptor is for progress, and one belongs to the listing itself.
+    assert len(listed.split()) == 5
 
 
 def test_signals_are_as_a_program_expects_them() -> None:

@@ -12,6 +12,7 @@ import pytest
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
+from onthedot.domain.runs.progress import LatestProgress, ProgressReport
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Moved, Refused
 from onthedot.stopping import Stop
@@ -29,12 +30,14 @@ class Store:
     def __init__(self, world: World) -> None:
         self._world = world
         self.away = False
+        self.moves = 0
         self.before_move: Callable[[Move], None] = lambda _: None
 
     def move(self, move: Move) -> Moved | Refused:
         if self.away:
             raise Unavailable("throttled")
         self.before_move(move)
+        self.moves += 1
         return self._world.store.move(move)
 
 
@@ -61,6 +64,11 @@ class Scene:
         assert stored is not None
         return stored.lease_until
 
+    def progress(self) -> ProgressReport | None:
+        stored = self.world.store.get(self.run.run_id)
+        assert stored is not None
+        return stored.progress
+
     def stop_reason(self) -> str | None:
         return self.stop.reason
 
@@ -78,17 +86,47 @@ def scene() -> Iterator[Scene]:
 
 
 def test_a_beat_extends_the_lease(scene: Scene) -> None:
-    with scene.leases.keeping(scene.run, scene.stop):
+    with scene.leases.keeping(scene.run, scene.stop, LatestProgress()):
         scene.clock.advance(10)
         assert scene.beat() is True
     assert scene.lease_until(scene.run) == scene.clock.now() + lifecycle.LEASE_MS
     assert scene.stop_reason() is None
 
 
+def test_beats_store_the_latest_report_and_write_no_more_than_without_one(scene: Scene) -> None:
+    progress = LatestProgress()
+    with scene.leases.keeping(scene.run, scene.stop, progress):
+        for number in range(10_000):
+            progress.report(ProgressReport(number / 10_000, f"row {number}"))
+        scene.clock.advance(10)
+        first = scene.clock.now()
+        assert scene.beat()
+        assert scene.progress() == ProgressReport(0.9999, "row 9999", first)
+        scene.clock.advance(10)
+        assert scene.beat()
+        assert scene.progress() == ProgressReport(0.9999, "row 9999", first), "nothing was reported since"
+        progress.report(ProgressReport(1.0))
+        scene.clock.advance(10)
+        assert scene.beat()
+    assert scene.progress() == ProgressReport(1.0, None, scene.clock.now())
+    assert scene.store.moves == 3
+
+
+def test_a_report_whose_beat_failed_comes_with_the_next_one(scene: Scene) -> None:
+    progress = LatestProgress()
+    with scene.leases.keeping(scene.run, scene.stop, progress):
+        progress.report(ProgressReport(0.5))
+        scene.store.away = True
+        assert not scene.beat()
+        scene.store.away = False
+        assert scene.beat()
+    assert scene.progress() == ProgressReport(0.5, None, scene.clock.now())
+
+
 def test_a_beat_brings_back_a_cancel(scene: Scene) -> None:
     expected = lifecycle.extend_lease(scene.run, 0).expect
     scene.world.store.move(Move(scene.run.run_id, expected, scene.run.status, {"cancel_requested": 5}))
-    with scene.leases.keeping(scene.run, scene.stop):
+    with scene.leases.keeping(scene.run, scene.stop, LatestProgress()):
         scene.beat()
     assert scene.stop_reason() == CANCELLED
 
@@ -97,7 +135,7 @@ def test_an_attempt_that_another_one_replaced_is_stopped_and_extended_no_more(sc
     scene.clock.advance(60)
     deployment = scene.world.deployment
     scene.world.store.move(lifecycle.lose(scene.run, scene.clock.now(), generation="new", deployment=deployment))
-    with scene.leases.keeping(scene.run, scene.stop):
+    with scene.leases.keeping(scene.run, scene.stop, LatestProgress()):
         assert scene.beat() is True
         assert scene.stop_reason() == FENCED
         scene.store.away = True
@@ -106,7 +144,7 @@ def test_an_attempt_that_another_one_replaced_is_stopped_and_extended_no_more(sc
 
 def test_a_worker_that_cannot_extend_a_lease_stops_its_target_before_the_lease_ends(scene: Scene) -> None:
     scene.store.away = True
-    with scene.leases.keeping(scene.run, scene.stop):
+    with scene.leases.keeping(scene.run, scene.stop, LatestProgress()):
         for _ in range(2):
             scene.clock.advance(10)
             assert scene.beat() is False
@@ -120,7 +158,7 @@ def test_a_worker_that_cannot_extend_a_lease_stops_its_target_before_the_lease_e
 
 def test_a_store_that_comes_back_in_time_changes_nothing(scene: Scene) -> None:
     scene.store.away = True
-    with scene.leases.keeping(scene.run, scene.stop):
+    with scene.leases.keeping(scene.run, scene.stop, LatestProgress()):
         scene.clock.advance(20)
         scene.beat()
         scene.store.away = False
@@ -132,8 +170,8 @@ def test_a_store_that_comes_back_in_time_changes_nothing(scene: Scene) -> None:
 
 def test_the_end_of_an_old_attempt_leaves_the_lease_of_the_present_one_alone(scene: Scene) -> None:
     old = replace(scene.run, attempt=scene.run.attempt - 1, attempt_token="old")
-    with scene.leases.keeping(scene.run, scene.stop):
-        with scene.leases.keeping(old, Stop()):
+    with scene.leases.keeping(scene.run, scene.stop, LatestProgress()):
+        with scene.leases.keeping(old, Stop(), LatestProgress()):
             pass
         scene.clock.advance(26)
         scene.watch()
@@ -150,7 +188,10 @@ def test_a_call_that_hangs_does_not_keep_the_other_leases_from_being_extended(sc
             others_turn.set()
 
     scene.store.before_move = hang_until_the_other_was_extended
-    with scene.leases.keeping(scene.run, scene.stop), scene.leases.keeping(other, Stop()):
+    with (
+        scene.leases.keeping(scene.run, scene.stop, LatestProgress()),
+        scene.leases.keeping(other, Stop(), LatestProgress()),
+    ):
         scene.clock.advance(10)
         assert scene.beat() is True
     assert scene.lease_until(other) == scene.clock.now() + lifecycle.LEASE_MS
@@ -158,7 +199,7 @@ def test_a_call_that_hangs_does_not_keep_the_other_leases_from_being_extended(sc
 
 def test_an_outage_is_logged_once(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     scene.store.away = True
-    with caplog.at_level(logging.WARNING), scene.leases.keeping(scene.run, scene.stop):
+    with caplog.at_level(logging.WARNING), scene.leases.keeping(scene.run, scene.stop, LatestProgress()):
         for _ in range(3):
             scene.beat()
     assert caplog.text.count("lease_not_extended: throttled") == 1
@@ -178,11 +219,11 @@ def test_an_attempt_that_begins_while_the_last_heartbeat_of_others_hangs_has_one
     with a_world() as world:
         scene = Scene(world, seconds=0.01)
         scene.store.before_move = hang
-        with scene.leases.keeping(scene.run, scene.stop):
+        with scene.leases.keeping(scene.run, scene.stop, LatestProgress()):
             assert hanging.wait(PATIENCE)
         [old] = heartbeat_threads()
         scene.leases._seconds = 3600
-        with scene.leases.keeping(scene.started_run(), Stop()):
+        with scene.leases.keeping(scene.started_run(), Stop(), LatestProgress()):
             goes_on.set()
             old.join(PATIENCE)
             assert not old.is_alive()

@@ -9,15 +9,16 @@ import pytest
 
 from onthedot.domain.errors import InvalidRequest, Unavailable
 from onthedot.domain.ids import stamped_run_id
+from onthedot.domain.reports.failure_filter import FailureFilter
 from onthedot.domain.runs.dead_letters import failed_under
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Deadline, PatternEntry, RunStore
-from onthedot.use_cases.jobs import forecast as forecast_module
+from onthedot.use_cases.forecast import expected
+from onthedot.use_cases.forecast.forecast import forecast
 from onthedot.use_cases.jobs import redrive as redrive_module
 from onthedot.use_cases.jobs.accept_jobs import accept_batch
-from onthedot.use_cases.jobs.forecast import forecast
-from onthedot.use_cases.jobs.redrive import redrive_all
+from onthedot.use_cases.jobs.redrive import redrive_matching
 from onthedot.use_cases.jobs.submit_batch import submit_batch
 from onthedot.use_cases.jobs.submit_job import JobRequest
 from tests.builders import NOON, World, a_run, a_world
@@ -47,7 +48,8 @@ def test_a_redrive_of_all_goes_past_what_it_refuses_and_names_a_bounded_number(
         run = replace(dead, run_id=stamped_run_id(job_id, NOON + number), job_id=job_id, finished_at=ended_at)
         world.store.create(as_dead_letter(run, stamped=True))
     world.store.create(as_dead_letter(replace(dead, finished_at=NOON)))
-    result = redrive_all(world.engine, "acme")
+    world.clock.advance(120)
+    result = redrive_matching(world.engine, "acme", FailureFilter())
     assert [run.run_id for run in result.runs] == [dead.run_id], "the oldest one is reached"
     assert len(result.refused) == 5
 
@@ -59,16 +61,16 @@ def as_dead_letter(run: Record, *, stamped: bool = False) -> Record:
 
 
 def test_a_forecast_counts_schedules_only_until_its_deadline(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    for _ in range(5):
-        Api(world).job(every=60)
+    for number in range(5):
+        Api(world).job(every=60 + number)
     counted: list[Any] = []
 
-    def slowly(*arguments: Any) -> list[int]:
+    def slowly(*arguments: Any) -> dict[int, int]:
         counted.append(arguments)
         world.clock.advance(10)
-        return []
+        return {}
 
-    monkeypatch.setattr(forecast_module, "fires_between", slowly)
+    monkeypatch.setattr(expected, "fires_per_minute", slowly)
     assert forecast(world.engine, "acme", 15).truncated is True
     assert len(counted) == 2
 

@@ -9,7 +9,7 @@ from onthedot.worker.work_source import Task
 from tests.builders import World
 from tests.unit.worker.world import TOKEN, ApiServer
 
-FREE = Resources(4, 4, 1024)
+FREE = Resources(4, 4, 1024, 2000)
 SHELL = {"type": "shell", "argv": ["true"]}
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from onthedot.domain.errors import WorkerNotFound
+from onthedot.domain.runs.progress import LatestProgress, report_of
 from onthedot.domain.runs.records import Status
 from onthedot.domain.targets.webhooks import signature_headers
 from onthedot.domain.workers.records import Load, Resources, WorkerStatus
@@ -17,7 +18,7 @@ from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 from onthedot.worker.rest_source import RestWorkSource
 from tests.builders import World
 from tests.unit.api.kit import Api
-from tests.unit.worker.kit import FINE, HASTY, an_offer, working
+from tests.unit.worker.kit import FINE, HASTY, STORAGE_MB, an_offer, working
 from tests.unit.worker.rest.kit import SHELL, a_source, lease, status
 from tests.unit.worker.world import ApiServer
 
@@ -28,14 +29,15 @@ def test_what_a_worker_offers_is_in_the_registry(world: World, server: ApiServer
     worker = world.registry.find("mine")
     assert worker is not None
     assert (worker.tenant, worker.pool, worker.capabilities) == ("acme", "pull", frozenset({"http", "shell"}))
-    assert (worker.resources, worker.host) == (Resources(3, 1.5, 1024), "laptop")
+    assert (worker.resources, worker.host) == (Resources(3, 1.5, 1024, STORAGE_MB), "laptop")
 
 
 def test_it_leases_performs_and_completes(world: World, source: RestWorkSource, api: Api) -> None:
-    job = api.job(target=SHELL, priority="HIGH", timeout_seconds=45, requirements={"cpu": 0.5, "memory_mb": 64})
+    asked = {"cpu": 0.5, "memory_mb": 64, "storage_mb": 128}
+    job = api.job(target=SHELL, priority="HIGH", timeout_seconds=45, requirements=asked)
     [task] = lease(source)
     assert (task.run_id, task.attempt, task.priority, task.alone) == (job, 1, "HIGH", False)
-    assert (task.needs.cpu, task.needs.memory_mb, task.needs.seconds) == (0.5, 64, 45)
+    assert (task.needs.cpu, task.needs.memory_mb, task.needs.storage_mb, task.needs.seconds) == (0.5, 64, 128, 45)
     assert source.report(task, FINE) is None
     run = world.store.get(job)
     assert run is not None
@@ -66,9 +68,10 @@ def test_the_target_gets_byte_by_byte_what_was_signed(world: World, server: ApiS
             calls.append(call)
             return FINE
 
-    stop = Stop()
-    assert task.perform(Noting(), stop) == FINE
+    stop, progress = Stop(), LatestProgress()
+    assert task.perform(Noting(), stop, progress) == FINE
     [call] = calls
+    assert call.progress is progress
     assert json.loads(call.payload) == payload
     signed_at = int(call.signature["webhook-timestamp"]) * 1000
     keys = world.signing.keys("acme")
@@ -95,6 +98,16 @@ def test_the_end_of_an_attempt_is_recorded_as_it_was_reported(
     assert run is not None
     assert (run.status, (run.failures, run.losses)) == (outcome, counted)
     assert run.attempts[0].error == answer.error
+
+
+def test_a_report_goes_with_the_heartbeat(world: World, source: RestWorkSource, api: Api) -> None:
+    job = api.job(target=SHELL)
+    [task] = lease(source)
+    assert isinstance(source.extend_lease(task, report_of(1.5, "rows\n" + "x" * 300)), LeaseExtended)
+    progress = api.execution(job)["progress"]
+    assert (progress["fraction"], progress["text"]) == (1.0, "rows " + "x" * 195)
+    assert isinstance(source.extend_lease(task), LeaseExtended)
+    assert api.execution(job)["progress"] == progress, "a heartbeat without a report keeps the one before"
 
 
 def test_a_cancel_comes_with_the_heartbeat(world: World, source: RestWorkSource, api: Api) -> None:

@@ -6,12 +6,12 @@ from urllib.parse import quote
 
 import click
 
-from onthedot.cli.common.failures import NotThere
+from onthedot.cli.common.failures import NoAnswer, NotThere, Refusal
 from onthedot.cli.text import printable
 from onthedot.cli.where import START
 from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.worker.rest_client import CALL_SECONDS, ApiRefused, Reply, RestClient
+from onthedot.worker.rest_client import CALL_SECONDS, ApiRefused, NotNow, Reply, RestClient
 
 SLOW_SECONDS: Final = 28.0
 """For a call that answers when its effect is in force everywhere."""
@@ -69,12 +69,12 @@ class ApiCalls:
         except ApiRefused as error:
             if error.status == 404 and error.code == "not_found":
                 raise NotThere(f"{self._missing} at {self._api.url}") from error
-            raise click.ClickException(printable(error.summary)) from error
+            raise Refusal(printable(error.summary)) from error
         except Unavailable as error:
-            hint = f"; {START}" if self._api.is_local else ""
-            raise click.ClickException(printable(str(error)) + hint) from error
+            hint = f"; {START}" if self._api.is_local and not isinstance(error, NotNow) else ""
+            raise NoAnswer(printable(str(error)) + hint) from error
         except OnthedotError as error:
-            raise click.ClickException(str(error)) from error
+            raise Refusal(str(error)) from error
 
 
 def encoded(text: str) -> str:

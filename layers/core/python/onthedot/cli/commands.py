@@ -16,13 +16,15 @@ class Entry(NamedTuple):
 SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
     "Jobs": {
         "schedule": Entry("jobs.schedule:schedule", "Schedule a job"),
+        "list": Entry("jobs.listing:list_command", "List jobs, the newest first"),
         "get": Entry("jobs.get:get", "Show one job"),
+        "change": Entry("jobs.change:change", "Change a job"),
         "cancel": Entry("jobs.changes:cancel", "Cancel jobs for good"),
         "pause": Entry("jobs.changes:pause", "Pause jobs"),
         "resume": Entry("jobs.changes:resume", "Resume paused jobs"),
         "delete": Entry("jobs.changes:delete", "Delete jobs"),
         "run": Entry("jobs.run:run", "Run a job now, beside its schedule"),
-        "executions": Entry("jobs.executions:executions", "List the executions of a job, the newest first"),
+        "executions": Entry("jobs.executions:executions", "List executions of a job or a worker, or by status"),
         "backfill": Entry("jobs.backfill:backfill", "Run a recurring job for its fire times of a past window"),
         "explain": Entry("jobs.explain:explain", "Say why a job has not run, or what it does now"),
         "preview": Entry("jobs.preview:preview", "Show when a schedule fires next"),
@@ -31,7 +33,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, Entry]]] = {
         "listen": Entry("jobs.listen:listen", "Receive the HTTP calls of jobs and show how late they are"),
     },
     "Operations": {
-        "doctor": Entry("operations.doctor:doctor", "Check the API, the ticks, the clock, dead letters and workers"),
+        "top": Entry("screens.top:top", "Show the state of the stage on a live screen"),
+        "overview": Entry("screens.overview:overview", "Show the state of the stage, its queues, workers and failures"),
+        "queues": Entry("screens.queues:queues", "Show how many runs of all tenants wait for workers"),
+        "doctor": Entry("operations.doctor:doctor", "Check the API, the ticks, the clock, queues, failures, workers"),
         "dead-letters": Entry("operations.dead_letters:dead_letters", "List executions that failed for good"),
         "redrive": Entry("operations.redrive:redrive", "Run dead letters again"),
         "workers": Entry("operations.workers:workers", "List the pull workers that may run your jobs"),

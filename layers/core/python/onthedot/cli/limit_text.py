@@ -1,10 +1,13 @@
 """Limits and their use as commands print them: a table on a terminal, columns with tabs in a pipe."""
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
 
+from onthedot.cli.common.tables import print_lines
 from onthedot.cli.text import printable, short
 from onthedot.domain.gates.limits import MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND
 
@@ -54,41 +57,25 @@ def limits_text(shown: Mapping[str, Any]) -> str:
     return ", ".join([*(parts or ["no limit"]), *([] if state == "open" else [state])])
 
 
-def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], otherwise: str, *, one_line: bool = False) -> None:
-    """Print rows below a header. Without rows, print a sentence to stderr.
+def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], otherwise: str) -> None:
+    """Print rows below a header, each on one line. Without rows, print a sentence to stderr.
 
-    With `one_line` a row on a terminal is never broken: its longest cells are cut.
+    On a terminal the longest cells are cut. A pipe gets them with tabs.
     """
     if not rows:
         click.echo(otherwise, err=True)
         return
     shown = [[short(printable(cell)) for cell in row] for row in rows]
-    if not is_for_people():
-        for line in (header, *shown):
-            click.echo("\t".join(line))
+    if is_for_people():
+        print_lines(header, shown)
         return
-    _print_table(header, shown, one_line=one_line)
+    for line in (header, *shown):
+        click.echo("\t".join(line))
 
 
 def is_for_people() -> bool:
     """Return whether stdout is a terminal, and no pipe or file."""
-    # A command that prints a sentence or JSON does not wait until rich is loaded.
-    from rich.console import Console  # noqa: PLC0415
-
-    return Console().is_terminal
-
-
-def _print_table(header: Sequence[str], shown: Sequence[Sequence[str]], *, one_line: bool) -> None:
-    from rich import box  # noqa: PLC0415 - as above
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Column, Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    columns = (Column(name, no_wrap=one_line, overflow="ellipsis" if one_line else "fold") for name in header)
-    table = Table(*columns, box=box.SIMPLE, padding=(0, 2, 0, 0) if one_line else (0, 1))
-    for row in shown:
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def print_next(*commands: str) -> None:

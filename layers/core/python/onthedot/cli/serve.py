@@ -112,10 +112,12 @@ def _allow_list(file: Any) -> allow_list.AllowList:
 
 def _show(ready: "Ready", *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"action": "ready", "api_url": ready.url, "token": ready.token, "pid": os.getpid()}))
+        place = {"api_url": ready.url, "console": f"{ready.url}/console", "token": ready.token}
+        click.echo(json.dumps({"action": "ready", **place, "pid": os.getpid()}))
         return
     console = Console(highlight=False)
     console.print("[bold]onthedot[/] serves at", f"[cyan]{ready.url}[/]", soft_wrap=True)
+    console.print("  console", f"[cyan]{ready.url}/console[/]", soft_wrap=True)
     console.print("  token", ready.token, soft_wrap=True)
     console.print("  durable: a job that was accepted is on disk (synchronous=FULL, shared commits)", style="dim")
     console.print("  Ctrl-C stops it; running jobs get time to finish", style="dim")

@@ -67,6 +67,41 @@ def _read(read: Callable[[Any], Any] | None, value: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A run that ended, or a range of skipped fire times."""
+
+    execution_id: str
+    status: Status | str = field(metadata=_STATUS)
+    fire_time: datetime | None = field(default=None, metadata=_TIME)
+    finished_at: datetime | None = field(default=None, metadata=_TIME)
+    lateness_ms: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A change that a client made to a job. `by` is the name of its token."""
+
+    at: datetime = field(metadata={"read": read_time})
+    action: str
+    by: str | None = None
+    fields: list[str] = field(default_factory=list)
+    version: int = 1
+
+
+def _outcome(document: Any) -> Outcome:
+    return read_answer(Outcome, document)
+
+
+def _statuses(documents: list[str]) -> list[Status | str]:
+    return [read_status(one) for one in documents]
+
+
+def _changes(documents: list[Any]) -> list[Change]:
+    return [read_answer(Change, one) for one in documents]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """A job. The answer to a new job has the fields up to `next_fire_time`, `Client.get` answers with all."""
 
@@ -113,6 +148,11 @@ class Job:
     overlap: str | None = None
     runs: int | None = None
     on_event: Mapping[str, Any] | None = None
+    last_outcome: Outcome | None = field(default=None, metadata={"read": _outcome})
+    outcomes: list[Status | str] = field(default_factory=list, metadata={"read": _statuses})
+    """Of a job with several runs: the statuses of the latest 12 that ended, the latest first."""
+    changes: list[Change] = field(default_factory=list, metadata={"read": _changes})
+    """The latest 20, the newest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,12 +174,29 @@ def _attempts(documents: list[Any]) -> list[Attempt]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Progress:
+    """The latest report of an attempt: how much is done, from 0 to 1, and a short text. `at`: when it was stored."""
+
+    at: datetime = field(metadata=_TIME)
+    fraction: float | None = None
+    text: str | None = None
+
+
+def _progress(document: Any) -> Progress:
+    return read_answer(Progress, document)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Execution:
     """One occurrence of a job, or a range of `count` skipped fire times from `fire_time` to `until`."""
 
     id: str = field(metadata={"key": "execution_id"})
     job_id: str
     status: Status | str = field(metadata=_STATUS)
+    name: str | None = None
+    """The name of its job."""
+    target: str | None = None
+    """What its job calls, as one line without secrets."""
     fire_time: datetime | None = field(default=None, metadata=_TIME)
     trigger: str | None = None
     priority: str | None = None
@@ -148,6 +205,11 @@ class Execution:
     started_at: datetime | None = field(default=None, metadata=_TIME)
     finished_at: datetime | None = field(default=None, metadata=_TIME)
     lateness_ms: int | None = None
+    running_ms: int | None = None
+    """How long the present attempt has run."""
+    deadline: datetime | None = field(default=None, metadata=_TIME)
+    """When the running attempt reaches its time-out."""
+    progress: Progress | None = field(default=None, metadata={"read": _progress})
     worker: str | None = None
     attempts: list[Attempt] = field(default_factory=list, metadata={"read": _attempts})
     lost_attempts: int = 0
@@ -158,27 +220,6 @@ class Execution:
     trace_id: str | None = None
     until: datetime | None = field(default=None, metadata=_TIME)
     count: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reason:
-    """One reason: `code` for programs, `message` for people."""
-
-    code: str
-    message: str
-
-
-def _reasons(documents: list[Any]) -> list[Reason]:
-    return [read_answer(Reason, one) for one in documents]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
-    """The reasons why a job has not run, or what it does now."""
-
-    job_id: str
-    status: Status | str = field(metadata=_STATUS)
-    reasons: list[Reason] = field(default_factory=list, metadata={"read": _reasons})
 
 
 @dataclass(frozen=True, kw_only=True)

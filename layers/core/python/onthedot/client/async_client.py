@@ -1,18 +1,32 @@
 """The client of the REST API for programs with an event loop. Its methods are those of `Client`, with `await`."""
 
-import asyncio
+import builtins
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from onthedot.client import operations, requests
-from onthedot.client.answers import Execution, Explanation, FireTime, Job, Workflow
+import onthedot.client as parts  # its other modules are loaded by the calls that need them
+from onthedot.client import requests, stage_calls
+from onthedot.client.answers import Execution, FireTime, Job, Workflow
 from onthedot.client.calls import body_of, headers_for
 from onthedot.client.errors import ClientError
-from onthedot.client.operations import Backfilled, Forecast, Health, Redriven, Worker
-from onthedot.client.options import JobOptions, PreviewOptions, Time, WorkflowOptions
+from onthedot.client.options import (
+    ChangeOptions,
+    DeadLetterOptions,
+    JobFilter,
+    JobOptions,
+    PreviewOptions,
+    Time,
+    WorkflowOptions,
+)
 from onthedot.client.requests import Answer, Operation
 from onthedot.client.transport import HttpTransport, NoAnswer, Reply, Transport
 from onthedot.client.trying import TRIES, Answered, Trying
+
+if TYPE_CHECKING:
+    from onthedot.client.dead_letters import Causes, Redriven
+    from onthedot.client.explanations import Explanation
+    from onthedot.client.operations import Backfilled, Forecast, Health, Worker
+    from onthedot.client.stage_answers import BulkStep, Gate, ListedJob, Overview, Queue, Statistics
 
 
 class AsyncClient:
@@ -46,13 +60,21 @@ class AsyncClient:
         """
         return await self.call(requests.schedule(requests.job_request(handler, payload, **options)))
 
-    async def batch(self, jobs: Iterable[Mapping[str, Any]]) -> list[Job | ClientError]:
+    async def batch(self, jobs: Iterable[Mapping[str, Any]]) -> builtins.list[Job | ClientError]:
         """Schedule many jobs, each made by `job_request`. Return the job or the error of each, in order."""
         return [outcome for part in requests.batches(jobs) for outcome in await self.call(part)]
 
     async def get(self, job_id: str) -> Job:
         """Return a job."""
         return await self.call(requests.get(job_id))
+
+    async def change(self, job_id: str, *, if_version: int | None = None, **options: Unpack[ChangeOptions]) -> Job:
+        """Change the coming runs of a job. An option that is left out stays, and None removes it from the job.
+
+        With `if_version` the job must still have this version, else it raises PreconditionFailed. A call with it, or
+        with `delay` or `every`, is not repeated when its reply was lost.
+        """
+        return await self.call(requests.change(job_id, options, if_version))
 
     async def cancel(self, job_id: str) -> Job:
         """Cancel a job for good. A running attempt is asked to stop."""
@@ -70,11 +92,14 @@ class AsyncClient:
         """Resume a paused job."""
         return await self.call(requests.resume(job_id))
 
-    async def run(self, job_id: str) -> Execution:
-        """Run a job now, beside its schedule. A call whose reply was lost is not repeated."""
-        return await self.call(requests.run(job_id))
+    async def run(self, job_id: str, payload: Any = None) -> Execution:
+        """Run a job now, beside its schedule, with a payload of this run if one is given.
 
-    async def explain(self, job_id: str) -> Explanation:
+        A call whose reply was lost is not repeated.
+        """
+        return await self.call(requests.run(job_id, payload))
+
+    async def explain(self, job_id: str) -> "Explanation":
         """Return why a job has not run, or what it does now."""
         return await self.call(requests.explain(job_id))
 
@@ -82,19 +107,56 @@ class AsyncClient:
         """Return an execution with its attempts and its whole result."""
         return await self.call(requests.execution(execution_id))
 
-    async def executions(self, job: str, *, status: str | None = None) -> AsyncIterator[Execution]:
-        """Yield the executions of a job, the newest first. Further pages are read when they are needed."""
+    async def executions(
+        self, job: str | None = None, *, worker: str | None = None, status: str | None = None
+    ) -> AsyncIterator[Execution]:
+        """Yield the executions of a job, the newest first, or of a pull worker: the running ones and its latest 100.
+
+        `job` is an id or a name. Without both, `status` is RUNNING or FAILED. Further pages are read when they are
+        needed.
+        """
+        job = None if job is None else await self._job_id(job)
         cursor: str | None = None
         while True:
-            page = await self.call(requests.executions(job, cursor))
+            page = await self.call(requests.executions(cursor, job=job, worker=worker, status=status))
             for one in page.executions:
-                if status is None or one.status == status:
-                    yield one
+                yield one
             cursor = page.cursor
             if cursor is None:
                 return
 
-    async def preview(self, **options: Unpack[PreviewOptions]) -> list[FireTime]:
+    async def list(self, **filters: Unpack[JobFilter]) -> "AsyncIterator[ListedJob]":
+        """Yield the jobs that pass the filters, the newest first. Further pages are read when they are needed."""
+        cursor: str | None = None
+        while True:
+            page = await self.call(stage_calls.list_jobs(filters, cursor))
+            for one in page.jobs:
+                yield one
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    async def bulk(
+        self,
+        action: str,
+        *,
+        ids: Sequence[str] | None = None,
+        dry_run: bool = False,
+        **filters: Unpack[JobFilter],
+    ) -> "AsyncIterator[BulkStep]":
+        """Pause, resume, cancel, delete or run the jobs with these ids, or all that pass the filters.
+
+        Yield the outcome of each step. The next step begins when it is asked for. With `dry_run` it only counts.
+        """
+        cursor: str | None = None
+        while True:
+            step = await self.call(stage_calls.bulk(action, filters, ids, dry_run=dry_run, cursor=cursor))
+            yield step
+            cursor = step.next_cursor
+            if cursor is None:
+                return
+
+    async def preview(self, **options: Unpack[PreviewOptions]) -> builtins.list[FireTime]:
         """Return the next fire times of a schedule, without a job."""
         return await self.call(requests.preview(options))
 
@@ -108,39 +170,112 @@ class AsyncClient:
 
     async def backfill(
         self, job_id: str, start: Time, end: Time, *, limit: int = 100, priority: str = "LOW"
-    ) -> Backfilled:
+    ) -> "Backfilled":
         """Run a recurring job for its fire times from `start` to before `end`, up to `limit` of them."""
-        return await self.call(operations.backfill(job_id, start, end, limit, priority))
+        return await self.call(parts.operations.backfill(job_id, start, end, limit, priority))
 
-    async def forecast(self, minutes: int = 15) -> Forecast:
+    async def forecast(self, minutes: int = 15) -> "Forecast":
         """Return how many runs are scheduled for each coming minute."""
-        return await self.call(operations.forecast(minutes))
+        return await self.call(parts.operations.forecast(minutes))
 
-    async def workers(self, status: str | None = None) -> list[Worker]:
+    async def workers(self, status: str | None = None) -> "builtins.list[Worker]":
         """Return the pull workers that may run the tenant's jobs, the latest first."""
-        return await self.call(operations.workers(status))
+        return await self.call(parts.operations.workers(status))
 
-    async def dead_letters(self) -> AsyncIterator[Execution]:
+    async def dead_letters(self, **options: Unpack[DeadLetterOptions]) -> AsyncIterator[Execution]:
         """Yield the executions that failed for good, the latest first. Further pages are read when they are needed."""
+        options = await self._with_job_id(options)
         cursor: str | None = None
         while True:
-            page = await self.call(operations.dead_letters(cursor))
+            page = await self.call(parts.dead_letters.dead_letters(cursor, options))
             for one in page.executions:
                 yield one
             cursor = page.cursor
             if cursor is None:
                 return
 
-    async def redrive(self, ids: Sequence[str] | None = None) -> Redriven:
-        """Run dead letters again: those with these ids, or as many of all as one call has time for."""
-        return await self.call(operations.redrive(ids))
+    async def dead_letter_causes(self, limit: int = 20, **options: Unpack[DeadLetterOptions]) -> "Causes":
+        """Return why executions failed for good, the most frequent cause first."""
+        options = await self._with_job_id(options)
+        return await self.call(parts.dead_letters.dead_letter_causes(limit, options))
 
-    async def health(self) -> Health:
+    async def redrive(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        everything: bool = False,
+        dry_run: bool = False,
+        cursor: str | None = None,
+        **options: Unpack[DeadLetterOptions],
+    ) -> "Redriven":
+        """Run dead letters again: the ones with these ids, all that pass the filters, or `everything`.
+
+        It does as many as one call has time for: call again with the `cursor` of the answer while there is one. A dry
+        run only counts. Without ids, filters and `everything` it raises InvalidRequest.
+        """
+        options = await self._with_job_id(options)
+        return await self.call(
+            parts.dead_letters.redrive(ids, options, everything=everything, dry_run=dry_run, cursor=cursor)
+        )
+
+    async def queues(self) -> "builtins.list[Queue]":
+        """Return the queues of the stage, with the runs that wait in them."""
+        return await self.call(stage_calls.queues())
+
+    async def overview(self) -> "Overview":
+        """Return the state of the stage: the last hour, queues, workers, due runs and failures."""
+        return await self.call(stage_calls.overview())
+
+    async def statistics(
+        self,
+        start: Time | None = None,
+        end: Time | None = None,
+        *,
+        step: int | None = None,
+        priority: str | None = None,
+    ) -> "Statistics":
+        """Return the ends of runs and their lateness for each step of a range, by default of the last hour."""
+        return await self.call(stage_calls.statistics(start, end, step, priority))
+
+    async def gates(self) -> "AsyncIterator[Gate]":
+        """Yield the gates of the tenant, by name. Further pages are read when they are needed."""
+        cursor: str | None = None
+        while True:
+            page = await self.call(stage_calls.gates(cursor))
+            for one in page.gates:
+                yield one
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    async def gate(self, name: str) -> "Gate":
+        """Return a gate, or a key of one, such as `customer:42`, with the attempts that have its places."""
+        return await self.call(stage_calls.gate(name))
+
+    async def set_gate(
+        self,
+        name: str,
+        *,
+        in_flight: int | None = None,
+        per_second: float | None = None,
+        burst: int | None = None,
+        paused: bool = False,
+    ) -> "Gate":
+        """Make a gate, or replace all its limits. It returns when they are in force everywhere."""
+        return await self.call(stage_calls.set_gate(name, in_flight, per_second, burst, paused=paused))
+
+    async def delete_gate(self, name: str) -> None:
+        """Delete a gate. Runs that wait at it go on without it."""
+        await self.call(stage_calls.delete_gate(name))
+
+    async def health(self) -> "Health":
         """Return whether the scheduler is alive, by the age of its last tick."""
-        return await self.call(operations.health())
+        return await self.call(parts.operations.health())
 
     async def close(self) -> None:
         """Close the connections."""
+        import asyncio  # noqa: PLC0415 - the caller's loop has loaded it; `import onthedot` must not
+
         await asyncio.to_thread(self._transport.close)
 
     async def __aenter__(self) -> Self:
@@ -151,6 +286,8 @@ class AsyncClient:
 
     async def call(self, operation: Operation[Answer]) -> Answer:
         """Make one call of `onthedot.client.requests` or `.operations`, with its retries."""
+        import asyncio  # noqa: PLC0415 - as above
+
         trying = Trying(operation, self._tries)
         while True:
             decision = trying.judge(await asyncio.to_thread(self._send, operation))
@@ -158,9 +295,26 @@ class AsyncClient:
                 return decision.value
             await asyncio.sleep(decision.seconds)
 
-    def _send(self, operation: Operation[Any]) -> Reply | NoAnswer:
-        body = body_of(operation)
+    async def _job_id(self, job: str) -> str:
+        """Return the id of the job with this id or name."""
+        from onthedot.client import job_names as names  # noqa: PLC0415 - few calls need it
+
+        if names.is_id(job):
+            return job
+        search, answer = names.jobs_named(job), None
         try:
-            return self._transport.send(operation.method, operation.path, operation.query, body, self._headers)
+            while True:
+                answer = await self.call(search.send(answer))
+        except StopIteration as found:
+            return names.only_id(job, found.value)
+
+    async def _with_job_id(self, options: DeadLetterOptions) -> DeadLetterOptions:
+        job = options.get("job")
+        return options if job is None else {**options, "job": await self._job_id(job)}
+
+    def _send(self, operation: Operation[Any]) -> Reply | NoAnswer:
+        body, headers = body_of(operation), {**self._headers, **operation.headers}
+        try:
+            return self._transport.send(operation.method, operation.path, operation.query, body, headers)
         except NoAnswer as error:
             return error

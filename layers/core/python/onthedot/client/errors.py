@@ -63,6 +63,10 @@ class NotFound(ClientError):
     """There is no such job or execution, or it belongs to another tenant."""
 
 
+class AmbiguousName(ClientError):
+    """Several jobs have the name that a call gave in place of an id. Nothing was changed."""
+
+
 class Conflict(ClientError):
     """The state of the job does not allow the call, or the idempotency key was used for another request."""
 

@@ -1,13 +1,12 @@
-"""The calls and answers of an operator: backfills, forecasts, workers, dead letters and health. It is pure."""
+"""The calls and answers of an operator: backfills, forecasts, workers and health. It is pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from onthedot.client.answers import Execution, read_answer, read_time
+from onthedot.client.answers import read_answer, read_time
 from onthedot.client.options import Time, in_json
-from onthedot.client.requests import PAGE, ExecutionPage, Operation, job_path
+from onthedot.client.requests import Operation, job_path
 
 _TIME: Final = {"read": read_time}
 LATE: Final = 503
@@ -29,11 +28,25 @@ class Backfilled:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeavyJob:
+    """A job with many runs in a minute."""
+
+    job_id: str
+    runs: int
+    name: str | None = None
+
+
+def _heavy_jobs(documents: list[Any]) -> list[HeavyJob]:
+    return [read_answer(HeavyJob, one) for one in documents]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Minute:
-    """The number of runs that are scheduled for a minute."""
+    """The number of runs that are scheduled for a minute, and up to 3 jobs with the most of them."""
 
     time: datetime = field(metadata=_TIME)
     runs: int
+    heaviest: list[HeavyJob] = field(default_factory=list, metadata={"read": _heavy_jobs})
 
 
 def _minutes(documents: list[Any]) -> list[Minute]:
@@ -46,6 +59,8 @@ class Forecast:
 
     minutes: list[Minute] = field(metadata={"read": _minutes})
     truncated: bool = False
+    complete_until: datetime | None = field(default=None, metadata=_TIME)
+    """The minute from which on some waiting runs were not counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,29 +77,6 @@ class Worker:
     registered_at: datetime | None = field(default=None, metadata=_TIME)
     heartbeat_at: datetime | None = field(default=None, metadata=_TIME)
     host: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class NotRedriven:
-    """An execution that is not run again, and why."""
-
-    id: str
-    reason: str
-
-
-def _not_redriven(documents: list[Any]) -> list[NotRedriven]:
-    return [read_answer(NotRedriven, one) for one in documents]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Redriven:
-    """The outcome of a redrive: how many executions run again, which do not, and which may."""
-
-    redriven: int
-    refused: list[NotRedriven] = field(default_factory=list, metadata={"read": _not_redriven})
-    undecided: list[NotRedriven] = field(default_factory=list, metadata={"read": _not_redriven})
-    left: bool = False
-    """Whether there are more dead letters: call again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,28 +108,10 @@ def workers(status: str | None) -> Operation[list[Worker]]:
     return Operation("GET", "/v1/workers", _read_workers, query=query)
 
 
-def dead_letters(cursor: str | None) -> Operation[ExecutionPage]:
-    """Return the call that reads one page of the executions that failed for good."""
-    query = {"limit": str(PAGE)} | ({} if cursor is None else {"cursor": cursor})
-    return Operation("GET", "/v1/dead-letters", _read_dead_letters, query=query)
-
-
-def redrive(ids: Sequence[str] | None) -> Operation[Redriven]:
-    """Return the call that runs dead letters again. It is not repeated, because its answer counts what it did."""
-    body = {"all": True} if ids is None else {"ids": list(ids)}
-    read = lambda found: read_answer(Redriven, found)  # noqa: E731 - as short as the others
-    return Operation("POST", "/v1/dead-letters/redrive", read, body=body, repeatable=False)
-
-
 def health() -> Operation[Health]:
-    read = lambda found: read_answer(Health, found)  # noqa: E731 - as above
+    read = lambda found: read_answer(Health, found)  # noqa: E731 - as short as the others
     return Operation("GET", "/v1/health", read, also_answers=frozenset({LATE}))
 
 
 def _read_workers(document: Any) -> list[Worker]:
     return [read_answer(Worker, one) for one in document["workers"]]
-
-
-def _read_dead_letters(document: Any) -> ExecutionPage:
-    found = [read_answer(Execution, one) for one in document["dead_letters"]]
-    return ExecutionPage(found, document.get("next_cursor"))

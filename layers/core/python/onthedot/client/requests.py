@@ -3,12 +3,24 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, Unpack
 from urllib.parse import quote
 
-from onthedot.client.answers import Execution, Explanation, FireTime, Job, Workflow, read_answer
+from onthedot.client.answers import Execution, FireTime, Job, Workflow, read_answer
 from onthedot.client.errors import ClientError, error_of
-from onthedot.client.options import JobOptions, PreviewOptions, WorkflowOptions, in_json, refuse_unknown
+from onthedot.client.options import (
+    ONE_WORK,
+    ChangeOptions,
+    JobOptions,
+    PreviewOptions,
+    WorkflowOptions,
+    in_json,
+    refuse_unknown,
+    with_target,
+)
+
+if TYPE_CHECKING:
+    from onthedot.client.explanations import Explanation
 
 Answer = TypeVar("Answer")
 PAGE: Final = 100
@@ -24,6 +36,8 @@ class Operation(Generic[Answer]):
     read: Callable[[Any], Answer]
     query: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers beside those of every call."""
     repeatable: bool = True
     """Whether the same request again has no second effect."""
     gone_is_done: bool = False
@@ -38,22 +52,10 @@ def job_request(handler: str | None = None, payload: Any = None, **options: Unpa
     Raise TypeError for an option that does not exist, and ValueError for a time without a zone.
     """
     refuse_unknown(options, JobOptions, "job_request")
-    fields = in_json(options)
-    url, target = fields.pop("url", None), fields.pop("target", None)
-    http = {name: fields.pop(name) for name in ("method", "headers") if name in fields}
-    if sum(one is not None for one in (handler, url, target)) != 1:
-        raise ValueError("say what the job runs: a handler, url= or target=, and only one of them")
-    if http and url is None:
-        raise ValueError("method= and headers= work only with url=")
-    if handler is not None:
-        fields["target"] = {"type": "python", "handler": handler}
-    elif http:
-        fields["target"] = {"type": "http", "url": url, **http}
-    elif url is not None:
-        fields["callback_url"] = url
-    else:
-        fields["target"] = target
-    return fields if payload is None else {**fields, "payload": payload}
+    fields = with_target(in_json({"handler": handler, **options, "payload": payload}))
+    if not fields.keys() & {"target", "callback_url"}:
+        raise ValueError(ONE_WORK)
+    return fields
 
 
 def schedule(fields: Mapping[str, Any]) -> Operation[Job]:
@@ -87,6 +89,24 @@ def get(job_id: str) -> Operation[Job]:
     return Operation("GET", job_path(job_id), _reader(Job))
 
 
+def change(job_id: str, options: ChangeOptions, if_version: int | None = None) -> Operation[Job]:
+    """Return the call that changes a job, if it still has this version. None in the options is the API's null.
+
+    A call with a version is not repeated: the change of its first try would be taken for one of another client. A call
+    whose times count from now is not repeated either. Raise TypeError and ValueError as `job_request` does.
+    """
+    refuse_unknown(options, ChangeOptions, "change")
+    fields = with_target(in_json(options, with_nulls=True))
+    headers = {} if if_version is None else {"If-Match": f'"{if_version}"'}
+    is_repeatable = if_version is None and not _counts_from_now(fields)
+    return Operation("PATCH", job_path(job_id), _reader(Job), body=fields, headers=headers, repeatable=is_repeatable)
+
+
+def _counts_from_now(fields: Mapping[str, Any]) -> bool:
+    """Return whether fire times count from the time of the call. An interval counts from `start_at` if there is one."""
+    return "delay" in fields or ("every" in fields and fields.get("start_at") is None)
+
+
 def cancel(job_id: str) -> Operation[Job]:
     return Operation("PUT", f"{job_path(job_id)}/cancel", _reader(Job))
 
@@ -103,13 +123,14 @@ def resume(job_id: str) -> Operation[Job]:
     return Operation("POST", f"{job_path(job_id)}/resume", _reader(Job))
 
 
-def run(job_id: str) -> Operation[Execution]:
+def run(job_id: str, payload: Any = None) -> Operation[Execution]:
     """Return the call that runs a job now. It is not repeated, because each one makes a run."""
-    return Operation("POST", f"{job_path(job_id)}/run", _reader(Execution), repeatable=False)
+    body = None if payload is None else {"payload": payload}
+    return Operation("POST", f"{job_path(job_id)}/run", _reader(Execution), body=body, repeatable=False)
 
 
-def explain(job_id: str) -> Operation[Explanation]:
-    return Operation("GET", f"{job_path(job_id)}/explain", _reader(Explanation))
+def explain(job_id: str) -> "Operation[Explanation]":
+    return Operation("GET", f"{job_path(job_id)}/explain", _read_explanation)
 
 
 def execution(execution_id: str) -> Operation[Execution]:
@@ -124,10 +145,13 @@ class ExecutionPage:
     cursor: str | None
 
 
-def executions(job_id: str, cursor: str | None) -> Operation[ExecutionPage]:
-    """Return the call that reads one page of a job's executions."""
-    query = {"limit": str(PAGE)} | ({} if cursor is None else {"cursor": cursor})
-    return Operation("GET", f"{job_path(job_id)}/executions", _read_page, query=query)
+def executions(
+    cursor: str | None, *, job: str | None = None, worker: str | None = None, status: str | None = None
+) -> Operation[ExecutionPage]:
+    """Return the call that reads one page of the executions of a job or a worker, or of a status."""
+    given = {"job_id": job, "worker_id": worker, "status": status, "limit": str(PAGE), "cursor": cursor}
+    query = {name: value for name, value in given.items() if value is not None}
+    return Operation("GET", "/v1/executions", _read_page, query=query)
 
 
 def preview(options: PreviewOptions) -> Operation[list[FireTime]]:
@@ -146,6 +170,12 @@ def _read_batch(document: Any) -> list[Job | ClientError]:
 def _read_page(document: Any) -> ExecutionPage:
     found = [read_answer(Execution, one) for one in document["executions"]]
     return ExecutionPage(found, document.get("next_cursor"))
+
+
+def _read_explanation(document: Any) -> "Explanation":
+    from onthedot.client.explanations import Explanation  # noqa: PLC0415 - the first such answer loads it
+
+    return read_answer(Explanation, document)
 
 
 def _read_times(document: Any) -> list[FireTime]:

@@ -69,7 +69,8 @@ class HttpTransport:
                 redirect=False,
             )
         except urllib3.exceptions.HTTPError as error:
-            why = f"{self._url} cannot be reached: {type(error).__name__}"
+            reason = getattr(error.__cause__, "strerror", None) or type(error).__name__
+            why = f"{self._url} cannot be reached: {reason}"
             never_sent = isinstance(
                 error,
                 urllib3.exceptions.NewConnectionError

@@ -19,6 +19,8 @@ LONGEST_PAUSE: Final = 30.0
 """A longer `Retry-After` is not waited for: the caller gets the error, with the time in it."""
 _NOT_DONE: Final = frozenset({425, 429})
 """Statuses of requests that had no effect, so that every call may be repeated."""
+FROZEN: Final = "frozen"
+"""The code of a refusal that lasts for minutes or for good: the stage moves, and accepts no change."""
 _MAY_PASS: Final = frozenset({408, 502, 503, 504, *_NOT_DONE})
 
 
@@ -58,7 +60,7 @@ class Trying(Generic[Answer]):
             if isinstance(error, NotFound) and self.operation.gone_is_done and self.number > 1:
                 return Answered(self.operation.read(None))
             passes = _MAY_PASS if self.operation.repeatable else _NOT_DONE
-            may_repeat = outcome.status in passes
+            may_repeat = outcome.status in passes and error.code != FROZEN
         return self._wait(error, may_repeat=may_repeat)
 
     def _wait(self, error: ClientError, *, may_repeat: bool) -> Wait:

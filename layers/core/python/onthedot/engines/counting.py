@@ -13,6 +13,7 @@ from onthedot.domain.reports.metrics import (
     lateness_of,
     outcome_of,
 )
+from onthedot.domain.runs.dead_letters import ALWAYS, Window
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
 from onthedot.ports import (
@@ -71,8 +72,8 @@ class CountingStore:
                 self._count_move(move, outcome.run)
         return outcomes
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        return self._store.runs_of(job_id, limit, cursor)
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
+        return self._store.runs_of(job_id, limit, cursor, until=until)
 
     def get(self, run_id: str) -> Record | None:
         return self._store.get(run_id)
@@ -86,8 +87,8 @@ class CountingStore:
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         return self._store.set_aside(run_id, slot, why, now)
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        return self._store.failed(tenant, limit, cursor)
+    def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
+        return self._store.failed(tenant, limit, cursor, window)
 
     def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
         return self._store.listed(partition, limit, after)

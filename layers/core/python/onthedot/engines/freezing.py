@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from onthedot.domain.errors import StageClosed, Unavailable
+from onthedot.domain.runs.dead_letters import ALWAYS, Window
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.transfer.stage_state import StageState
@@ -103,8 +104,8 @@ class FreezableStore:
         self._check()
         return self._store.set_aside(run_id, slot, why, now)
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        return self._store.runs_of(job_id, limit, cursor)
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
+        return self._store.runs_of(job_id, limit, cursor, until=until)
 
     def get(self, run_id: str) -> Record | None:
         return self._store.get(run_id)
@@ -115,8 +116,8 @@ class FreezableStore:
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         return self._store.read_slot(slot, cursor, limit)
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        return self._store.failed(tenant, limit, cursor)
+    def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
+        return self._store.failed(tenant, limit, cursor, window)
 
     def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
         return self._store.listed(partition, limit, after)

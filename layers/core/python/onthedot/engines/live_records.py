@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
+from onthedot.domain.runs.dead_letters import ALWAYS, Window
 from onthedot.domain.runs.moves import Move, applied
 from onthedot.domain.runs.records import TERMINAL, Record
 from onthedot.ports import Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
@@ -77,8 +78,8 @@ class LiveRecords:
             self._keep(record)
         return ReadRecords({**known, **read.found}, read.unreadable, read.unread)
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        return self._store.runs_of(job_id, limit, cursor)
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
+        return self._store.runs_of(job_id, limit, cursor, until=until)
 
     def read_slot(self, slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:
         return self._store.read_slot(slot, cursor, limit)
@@ -87,8 +88,8 @@ class LiveRecords:
         self._forget([run_id])
         return self._store.set_aside(run_id, slot, why, now)
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        return self._store.failed(tenant, limit, cursor)
+    def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
+        return self._store.failed(tenant, limit, cursor, window)
 
     def listed(self, partition: str, limit: int, after: tuple[int, str] | None = None) -> tuple[list[ListEntry], bool]:
         return self._store.listed(partition, limit, after)

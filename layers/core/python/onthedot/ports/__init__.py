@@ -7,7 +7,7 @@ happened all the same.
 
 from onthedot.ports.blobs import Blobs, ListedBlobs
 from onthedot.ports.clock import Clock
-from onthedot.ports.engine import Engine, KnownTicks
+from onthedot.ports.engine import Engine, KnownPart, KnownTicks
 from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
 from onthedot.ports.gates import GateAnswer, GateStore, KnownGate
 from onthedot.ports.queues import LeaseWait, LeaseWaits, QueueCounts, Received, RunMessage, RunQueues, Tick, TickQueue
@@ -26,9 +26,10 @@ from onthedot.ports.runs import (
     Undecided,
 )
 from onthedot.ports.shards import ShardStore
+from onthedot.ports.statistics import NoStatistics, PlacedEnd, StatisticsStore, StatisticsWriter
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
 from onthedot.ports.tenants import DeletedPage, LimitsStore, Principal, SigningStore, TenantData, Token, TokenStore
-from onthedot.ports.transfer import AlwaysOpen, StageStore, StoredEntries, Transfer
+from onthedot.ports.transfer import AlwaysOpen, StageStore, StoredEntries, StoredPage, Transfer
 from onthedot.ports.workers import WorkerRegistry
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "GateAnswer",
     "GateStore",
     "KnownGate",
+    "KnownPart",
     "KnownTicks",
     "LeaseWait",
     "LeaseWaits",
@@ -52,10 +54,12 @@ __all__ = [
     "ListEntry",
     "ListedBlobs",
     "Moved",
+    "NoStatistics",
     "Page",
     "PatternEntry",
     "PatternStore",
     "Performer",
+    "PlacedEnd",
     "Principal",
     "ProgressStore",
     "QueueCounts",
@@ -70,7 +74,10 @@ __all__ = [
     "SigningStore",
     "SlotEntry",
     "StageStore",
+    "StatisticsStore",
+    "StatisticsWriter",
     "StoredEntries",
+    "StoredPage",
     "TenantData",
     "Tick",
     "TickLease",

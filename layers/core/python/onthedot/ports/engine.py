@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.gates.names import GateId
@@ -12,6 +13,7 @@ from onthedot.ports.gates import GateStore, KnownGate
 from onthedot.ports.queues import LeaseWaits, RunQueues
 from onthedot.ports.runs import RunStore, TickTimes
 from onthedot.ports.shards import ShardStore
+from onthedot.ports.statistics import NoStatistics, StatisticsStore
 from onthedot.ports.tenants import LimitsStore, SigningStore, TokenStore
 from onthedot.ports.transfer import AlwaysOpen, StageStore, Transfer
 from onthedot.ports.workers import WorkerRegistry
@@ -29,6 +31,17 @@ class KnownTicks:
     """The time since which each shard is in use. It is missing for a shard that no writer has used."""
     failed: bool = False
     """Whether they could not be read."""
+    earlier: int | None = None
+    """Of a process that does all ticks itself: the last tick before its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPart:
+    """A part of an overview as this process has read it lately."""
+
+    until: int
+    """The time from which it is read again."""
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +70,13 @@ class Engine:
     stage: StageStore = field(default_factory=AlwaysOpen, compare=False)
     transfer: Transfer | None = field(default=None, compare=False)
     """None: this engine can neither export nor import."""
+    statistics: StatisticsStore = field(default_factory=NoStatistics, compare=False)
+    kind: str = "embedded"
+    """The name of the engine: `embedded` or `aws`."""
+    stage_name: str = "serve"
     known_gates: dict[GateId, KnownGate] = field(default_factory=dict, compare=False)
     """The gates of queues that this process has read lately."""
+    known_parts: dict[tuple[str, str], KnownPart] = field(default_factory=dict, compare=False)
+    """The parts of overviews that this process has read lately, by tenant and name."""
     known_ticks: list[KnownTicks] = field(default_factory=list, compare=False)
     """The last read of the ticks, at most one. Anyone may ask for the health, and a flood of calls must not read."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar
 
 from onthedot.domain.errors import Unreadable
+from onthedot.domain.runs.dead_letters import ALWAYS, Window
 from onthedot.domain.runs.listing import JobFacts
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.pass_progress import ShardProgress
@@ -136,8 +137,11 @@ class RunStore(Protocol):
         """Store records with different ids, each one if its id is free. Return one answer for each, in order."""
         ...
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        """Return a page of a job's stamped runs and skipped ranges as they are now, the latest fire time first."""
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
+        """Return a page of a job's stamped runs and skipped ranges as they are now, the latest fire time first.
+
+        With `until`, those of later fire times are left out. Give it for each page.
+        """
         ...
 
     def get(self, run_id: str) -> Record | None:
@@ -170,8 +174,10 @@ class RunStore(Protocol):
         """
         ...
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        """Return a page of a tenant's dead letters, the latest first, as they are now.
+    def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
+        """Return a page of a tenant's dead letters that ended in this window, the latest first, as they are now.
+
+        A cursor is valid with the window that it was made with.
 
         The index may lag: a run that failed just now may be missing, and a page may have fewer runs than `limit`.
         """

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.records import Definition
 from onthedot.stopping import Stop
 
@@ -23,6 +24,10 @@ class Call:
     """Headers that sign the payload, for an HTTP target."""
     stop: Stop = field(default_factory=Stop)
     """The signal that asks the attempt to end early."""
+    progress: LatestProgress = field(default_factory=LatestProgress)
+    """The place for the latest report of the target about its progress."""
+    started_at: int = 0
+    """When the attempt started. 0: not known."""
     traceparent: str = ""
     """The trace of the run with the span of this attempt, as the W3C header. Empty: not known."""
 

@@ -1,11 +1,12 @@
 """The state of the stage, and all entries of its stores, for exports and imports."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from onthedot.domain.transfer.entries import StoredEntry
 from onthedot.domain.transfer.stage_state import StageState
-from onthedot.ports.runs import Page, RunStore
+from onthedot.ports.runs import RunStore
 
 
 class StageStore(Protocol):
@@ -47,14 +48,29 @@ class AlwaysOpen:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """One page of everything that a stage stores."""
+
+    items: Sequence[StoredEntry]
+    cursor: str | None
+    """The place where the next page begins. None after the last page."""
+    read: int
+    """How many things were read. Not each one is an entry."""
+
+
 class StoredEntries(Protocol):
     """Everything that a stage stores and an export has, all tenants included."""
 
-    def page(self, limit: int, cursor: str | None = None) -> Page[StoredEntry]:
+    def page(self, limit: int, cursor: str | None = None) -> StoredPage:
         """Read at most `limit` things, as they are now, in an order that stays. Return the entries among them.
 
         A page may have no entries and still have a cursor.
         """
+        ...
+
+    def about(self) -> int | None:
+        """Return about how many things all pages have together. None: it is not known."""
         ...
 
     def remember_event(self, tenant: str, digest: str, time: int, expires_at: int) -> bool:

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from onthedot.api.core.router import handle
 from onthedot.domain.errors import OnthedotError, Unavailable
 from onthedot.serve.known_tokens import KnownTokens
 from onthedot.serve.long_polls import LongPolls
+from onthedot.serve.outgoing import send_response
 from onthedot.serve.replies import Replies
 from onthedot.wiring.embedded import Embedded
 
@@ -71,7 +73,7 @@ class App:
             response = _closing(408, "timeout", f"the request did not arrive within {BODY_SECONDS:.0f} s")
         else:
             response = await self._answer_once_known(scope, body, receive)
-        await _send(send, response)
+        await send_response(send, response, scope["headers"])
 
     def end_waits(self) -> None:
         """Answer all leases that wait, because the server is to stop."""
@@ -84,11 +86,12 @@ class App:
 
     def _request(self, scope: Scope, body: bytes) -> Request:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         return Request(
             method=scope["method"],
             path=_raw_path(scope),
-            query=query,
+            query=dict(pairs),
+            repeated_query=_repeated([name for name, _ in pairs]),
             headers=headers,
             body=body,
             principal=self._tokens.authenticate(headers.get("authorization")),
@@ -127,6 +130,13 @@ def _raw_path(scope: Scope) -> str:
     return raw.partition(b"?")[0].decode("latin-1")
 
 
+def _repeated(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of parameters that are given more than once."""
+    if len(set(names)) == len(names):
+        return ()
+    return tuple(name for name, count in Counter(names).items() if count > 1)
+
+
 def _closing(status: int, code: str, message: str) -> Response:
     """Return the answer to a request that was not read to its end. Nothing else can be read after it."""
     return replace(error_response(status, code, message), headers={"Content-Type": "application/json", **_CLOSE})
@@ -154,11 +164,3 @@ async def _part(receive: Receive) -> Mapping[str, Any]:
     if message["type"] == "http.disconnect":
         raise HungUp
     return message
-
-
-async def _send(send: Send, response: Response) -> None:
-    content = response.text.encode("utf-8", "surrogatepass")
-    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
-    headers.append((b"content-length", str(len(content)).encode()))
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})

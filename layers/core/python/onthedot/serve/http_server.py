@@ -16,6 +16,9 @@ from onthedot.api.core.errors import error_response
 
 MOST_HEAD: Final = 64 * 1024
 """Most bytes of a request before its body."""
+_AROUND_URL: Final = len("  HTTP/1.1\r\n")
+_AROUND_HEADER: Final = len(": \r\n")
+_END: Final = len("\r\n")
 HEAD_SECONDS: Final = 30.0
 """How long a client may take from its first byte, or from the connection, to the end of a request's head."""
 MOST_CONNECTIONS: Final = 2_000
@@ -25,11 +28,16 @@ STOP_SECONDS: Final = 10
 """How long requests that are under way may take when the server is stopped."""
 
 
+class HeadTooLarge(Exception):
+    """The head of a request has more than `MOST_HEAD` bytes."""
+
+
 class LimitedProtocol(HttpToolsProtocol):
     """The protocol of one connection. It refuses heads that are too large or slow, and connections above the limit."""
 
     _head_bytes = 0
     _in_body = False
+    _is_too_large = False
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
@@ -52,14 +60,17 @@ class LimitedProtocol(HttpToolsProtocol):
         if not self._in_body:
             self._head_bytes += len(data)
             if self._head_bytes > MOST_HEAD + len(data) or self._is_endless(data):
-                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", f"more than {MOST_HEAD} bytes")
+                self._refuse_large()
                 return
         super().data_received(data)
         if self._head_bytes and not self._in_body and self._head_timer is None:
             self._start_timer()
 
     def on_headers_complete(self) -> None:
-        """Begin the body."""
+        """Begin the body. Raise HeadTooLarge, at which the parser stops and `send_400_response` is called."""
+        if self._head_size() > MOST_HEAD:
+            self._is_too_large = True
+            raise HeadTooLarge
         self._in_body = True
         self._stop_timer()
         super().on_headers_complete()
@@ -70,8 +81,16 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse bytes that are no request."""
-        self._refuse(HTTPStatus.BAD_REQUEST, "bad_request", msg)
+        """Refuse bytes that are no request, and a head that is too large."""
+        if self._is_too_large:
+            self._refuse_large()
+        else:
+            self._refuse(HTTPStatus.BAD_REQUEST, "bad_request", msg)
+
+    def _head_size(self) -> int:
+        """Return the bytes of the head that was just read. It may have come together with other requests."""
+        first = len(self.parser.get_method()) + len(self.url) + _AROUND_URL
+        return first + sum(len(name) + len(value) + _AROUND_HEADER for name, value in self.headers) + _END
 
     def _is_endless(self, data: bytes) -> bool:
         return self._head_bytes > MOST_HEAD and b"\r\n\r\n" not in data
@@ -83,6 +102,9 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _refuse_large(self) -> None:
+        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "too_large", f"more than {MOST_HEAD} bytes")
 
     def _refuse_slow(self) -> None:
         self._refuse(HTTPStatus.REQUEST_TIMEOUT, "timeout", f"the head did not arrive within {HEAD_SECONDS:.0f} s")

@@ -30,6 +30,7 @@ _LOG: Final = logging.getLogger(__name__)
 LOCAL_USER: Final = Principal(tenant="local", role="admin", name="serve")
 _CPUS: Final = 1.0
 _MEMORY_MB: Final = 1024
+_STORAGE_MB: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ def serve(options: ServeOptions, on_ready: Callable[[Ready], None]) -> None:
             options.allow_list,
             cpus=_CPUS,
             memory_mb=_MEMORY_MB,
+            storage_mb=_STORAGE_MB,
         )
         database = stack.enter_context(_database(options))
         parts = embedded(database, clock, deployment)

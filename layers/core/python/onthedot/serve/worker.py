@@ -17,7 +17,9 @@ from typing import Final
 from onthedot.domain.backoff import Backoff
 from onthedot.domain.errors import Unavailable, UnreadableRecord
 from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.records import Priority
+from onthedot.domain.workers.records import SERVE_WORKER
 from onthedot.ports import Answer, Engine, Performer, Received
 from onthedot.schema import DEFAULT_POOL
 from onthedot.stopping import Stop
@@ -39,7 +41,7 @@ FINISH_SECONDS: Final = 600.0
 """How long to try to store the end of a run while the file fails. The lease is extended meanwhile, if it can be."""
 STOP_SECONDS: Final = 10.0
 """How long a stopped server waits for targets that were asked to stop."""
-PREFIX: Final = "serve-"
+PREFIX: Final = SERVE_WORKER
 """The first part of the id of this worker. A run that is found with it at a start belongs to a process that is gone."""
 
 _NO_ANSWER: Final = Answer(ok=False, error="the target gave no answer", error_class="internal")
@@ -172,8 +174,9 @@ class EmbeddedWorker:
     def _perform(self, attempt: "_Attempt") -> None:
         run, stop = attempt.started.run, attempt.stop
         try:
-            attempt.release = self._leases.keep(run, stop)
-            answer = perform(self._engine, self._performer, run, attempt.started.definition, stop)
+            attempt.release = self._leases.keep(run, stop, attempt.progress)
+            definition = attempt.started.definition
+            answer = perform(self._engine, self._performer, run, definition, stop, progress=attempt.progress)
             attempt.answer = answer if stop.reason is None else answer_for_stopped(stop.reason, answer)
             self._store_end(attempt)
         except BaseException as error:  # noqa: BLE001 (a target may raise SystemExit)
@@ -231,6 +234,7 @@ class _Attempt:
     try_until: float
     """When the worker stops to try to store the end."""
     stop: Stop = field(default_factory=Stop)
+    progress: LatestProgress = field(default_factory=LatestProgress)
     answer: Answer = _NO_ANSWER
     release: Callable[[], None] = lambda: None
     """Ends the lease that is kept."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from onthedot.clock import VirtualClock
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Engine, Performer, Received, RunQueues
@@ -46,7 +47,7 @@ def _rare_collections() -> Iterator[None]:
 class NoLeases:
     """A lease keeper that does nothing: attempts take no virtual time."""
 
-    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]:  # noqa: ARG002
+    def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> AbstractContextManager[None]:  # noqa: ARG002
         return nullcontext()
 
 

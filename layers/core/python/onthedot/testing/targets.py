@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from onthedot.clock import VirtualClock
+from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.targets.types import HttpTarget, PythonTarget
-from onthedot.jobs import Context
+from onthedot.jobs import AttemptLink, Context
 from onthedot.ports import Answer, Call, Performer
 from onthedot.targets.http.reply import Reply, judge
 from onthedot.targets.http.request import request_for
@@ -51,6 +52,8 @@ class HandlerCall:
     """The virtual time of the call."""
     error: BaseException | None = None
     """The error that the handler raised."""
+    progress: list[ProgressReport] = field(default_factory=list)
+    """The reports that the handler made about its progress, the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,22 @@ class HttpReply:
     body: bytes | str | Any = b""
     """Bytes or text as they are, any other value as JSON."""
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class _RecordedLink(AttemptLink):
+    """The link of a handler that a test runs: it records the reports."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self.reports: list[ProgressReport] = []
+
+    @property
+    def stop_requested(self) -> bool:
+        return self._call.stop.reason is not None
+
+    def report(self, report: ProgressReport) -> None:
+        self.reports.append(report)
+        self._call.progress.report(report)
 
 
 Scripted = int | HttpReply | Exception | Callable[[HttpCall], "int | HttpReply | Exception"]
@@ -90,12 +109,13 @@ class CapturedTargets(Performer):
     def _handle(self, call: Call, handler: str) -> Answer:
         made: list[HandlerCall] = []
         errors: list[BaseException] = []
+        link = _RecordedLink(call)
 
         def note(payload: Any, context: Context) -> None:
-            made.append(HandlerCall(handler, payload, context, self._now()))
+            made.append(HandlerCall(handler, payload, context, self._now(), progress=link.reports))
             self.handled.append(made[0])
 
-        answer = answer_of(run_handler(message_for(call, handler), errors.append, _CAUGHT, _run, note))
+        answer = answer_of(run_handler(message_for(call, handler), errors.append, _CAUGHT, _run, note, link=link))
         if errors:
             made[0].error = errors[0]
         return answer

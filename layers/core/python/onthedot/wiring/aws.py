@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from onthedot.engines.aws.dynamodb.limits import DynamoLimitsStore
     from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
     from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
+    from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter
     from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
     from onthedot.engines.aws.eventbridge_bus import EventBridgeBus
     from onthedot.engines.aws.s3_blobs import LazyBlobs
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         EventsSettings,
         PlannerSettings,
         PublisherSettings,
+        StatisticsSettings,
         StoreSettings,
         WorkerSettings,
     )
@@ -93,6 +95,7 @@ def engine_of(settings: "StoreSettings", *, dynamodb: Any = None, sqs: Any = Non
         queue_urls(settings.queue_base, deployment.pools.all),
         clock=SystemClock(),
         deployment=deployment,
+        stage_name=settings.stage,
         **options,
     )
 
@@ -192,3 +195,9 @@ def publisher(settings: "PublisherSettings") -> "tuple[EventBridgeBus, SystemClo
 
     clock = SystemClock()
     return EventBridgeBus(client("events"), settings.bus, clock), clock
+
+
+def statistics_writer(settings: "StatisticsSettings") -> "tuple[DynamoStatisticsWriter, SystemClock]":
+    from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter  # noqa: PLC0415 - as above
+
+    return DynamoStatisticsWriter(client("dynamodb"), settings.table), SystemClock()

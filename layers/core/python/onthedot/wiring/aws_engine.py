@@ -14,6 +14,7 @@ from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWorkerRegistry
 from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.stage import known_stage
+from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.dynamodb.stored_entries import DynamoStoredEntries
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
@@ -42,6 +43,7 @@ def aws_engine(
     blobs: Blobs | None = None,
     cloudwatch: "Callable[[], CloudWatchClient] | None" = None,
     poll_seconds: int = SHORT_POLL_SECONDS,
+    stage_name: str = "",
 ) -> Engine:
     """Return the engine on these clients. Without `blobs` it can neither store nor read a large payload."""
     shards = DynamoShardStore(dynamodb, table)
@@ -63,6 +65,9 @@ def aws_engine(
         tick_times=DynamoProgressStore(dynamodb, table),
         stage=stage,
         transfer=Transfer(DynamoStoredEntries(dynamodb, table), store),
+        statistics=DynamoStatisticsStore(dynamodb, table),
+        kind="aws",
+        stage_name=stage_name,
     )
 
 

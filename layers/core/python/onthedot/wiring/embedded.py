@@ -9,7 +9,7 @@ from typing import Final
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.targets.allow_list import AllowList
-from onthedot.domain.workers.pools import LONGEST_PULL, Pool, PoolKind, Pools
+from onthedot.domain.workers.pools import LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind, Pools
 from onthedot.engines.caches import CachedGates, CachedLimits, CachedSigning
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database, NewerFile
@@ -88,14 +88,24 @@ def embedded(database: Database, clock: Clock, deployment: Deployment) -> Embedd
     return Embedded(engine, database, GroupCommit(database), queues, made.progress, runs, made.blobs)
 
 
-def server_deployment(types: Iterable[str], allow_list: AllowList, *, cpus: float, memory_mb: int) -> Deployment:
+def server_deployment(
+    types: Iterable[str], allow_list: AllowList, *, cpus: float, memory_mb: int, storage_mb: int = 0
+) -> Deployment:
     """Return the parameters of a server that performs these target types itself.
 
     All other types, and runs with larger requirements, wait for pull workers.
     """
     able = frozenset(types)
     pools = (
-        Pool(DEFAULT_POOL, PoolKind.PUSH, able, cpu=cpus, memory_mb=memory_mb, longest_seconds=LONGEST_PULL),
+        Pool(
+            DEFAULT_POOL,
+            PoolKind.PUSH,
+            able,
+            cpu=cpus,
+            memory_mb=memory_mb,
+            longest_seconds=LONGEST_PULL,
+            storage_mb=storage_mb,
+        ),
         Pool(
             "pull",
             PoolKind.PULL,
@@ -103,6 +113,7 @@ def server_deployment(types: Iterable[str], allow_list: AllowList, *, cpus: floa
             cpu=max(64.0, cpus + 1),
             memory_mb=max(1 << 20, memory_mb + 1),
             longest_seconds=LONGEST_PULL,
+            storage_mb=PULL_STORAGE_MB,
         ),
     )
     return Deployment(SHARDS, LOOKAHEAD, HISTORY_DAYS, pools=Pools(pools), allow_list=allow_list)

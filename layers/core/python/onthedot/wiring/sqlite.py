@@ -16,6 +16,7 @@ from onthedot.engines.sqlite.queues import SqliteRunQueues, SqliteTickQueue
 from onthedot.engines.sqlite.registry import SqliteSigningStore, SqliteWorkerRegistry
 from onthedot.engines.sqlite.shards import SqliteShardStore
 from onthedot.engines.sqlite.stage import known_stage
+from onthedot.engines.sqlite.statistics import SqliteStatistics
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.engines.sqlite.stored_entries import SqliteStoredEntries
 from onthedot.engines.sqlite.tenant_data import SqliteTenantData
@@ -48,6 +49,7 @@ class SqliteEngine:
     tenant_data: SqliteTenantData
     stage: KnownStage
     stored_entries: SqliteStoredEntries
+    statistics: SqliteStatistics
 
     @classmethod
     def on(cls, database: Database, clock: Clock, deployment: Deployment, page_size: int | None = None) -> Self:
@@ -73,6 +75,7 @@ class SqliteEngine:
             SqliteTenantData(database, **pages),
             known_stage(database, clock),
             SqliteStoredEntries(database),
+            SqliteStatistics(database),
         )
 
     @property
@@ -94,4 +97,5 @@ class SqliteEngine:
             tick_times=self.progress,
             stage=self.stage,
             transfer=Transfer(self.stored_entries, self.store),
+            statistics=self.statistics,
         )

@@ -7,7 +7,7 @@ from typing import Final
 
 from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
-from onthedot.domain.workers.pools import LONGEST_PULL, Pool, PoolKind, Pools
+from onthedot.domain.workers.pools import LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind, Pools
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.caches import CachedLimits, CachedSigning
 from onthedot.engines.live_records import LiveRecords
@@ -28,7 +28,17 @@ DEPLOYMENT: Final = Deployment(
     lookahead=0,
     history_days=KEPT_DAYS,
     pools=Pools(
-        (Pool(DEFAULT_POOL, PoolKind.PUSH, CAPABILITIES, cpu=64, memory_mb=1 << 20, longest_seconds=LONGEST_PULL),)
+        (
+            Pool(
+                DEFAULT_POOL,
+                PoolKind.PUSH,
+                CAPABILITIES,
+                cpu=64,
+                memory_mb=1 << 20,
+                longest_seconds=LONGEST_PULL,
+                storage_mb=PULL_STORAGE_MB,
+            ),
+        )
     ),
 )
 

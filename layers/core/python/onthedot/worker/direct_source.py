@@ -9,6 +9,7 @@ from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, JobNotFound, StaleAttempt, Unavailable, WorkerNotFound
 from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.progress import LatestProgress, ProgressReport
 from onthedot.domain.runs.records import Definition, Priority, Record
 from onthedot.domain.workers.pools import Needs, worker_needs
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord
@@ -98,11 +99,11 @@ class DirectWorkSource(WorkSource):
         self._queues.close()
         self._flush()
 
-    def extend_lease(self, task: Task) -> LeaseExtended | Fenced:
+    def extend_lease(self, task: Task, progress: ProgressReport | None = None) -> LeaseExtended | Fenced:
         """Extend the lease in the store. The new lease counts from before the call."""
         asked_at = self._monotonic()
         try:
-            run = keep_lease(self._engine, ALL_TENANTS, task.run_id, task.attempt, task.source_note)
+            run = keep_lease(self._engine, ALL_TENANTS, task.run_id, task.attempt, task.source_note, progress=progress)
         except (StaleAttempt, JobNotFound) as error:
             return Fenced(str(error))
         return LeaseExtended(asked_at + lifecycle.LEASE_MS / 1000, run.cancel_requested is not None)
@@ -146,5 +147,7 @@ class DirectWorkSource(WorkSource):
             source_note=None if lease.received is None else lease.received.receipt,
         )
 
-    def _perform(self, run: Record, definition: Definition | None, target: Performer, stop: Stop) -> Answer:
-        return perform(self._engine, target, run, definition, stop)
+    def _perform(
+        self, run: Record, definition: Definition | None, target: Performer, stop: Stop, progress: LatestProgress
+    ) -> Answer:
+        return perform(self._engine, target, run, definition, stop, progress=progress)

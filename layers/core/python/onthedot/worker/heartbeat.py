@@ -32,7 +32,9 @@ class Heartbeat:
         self._running_tasks = running_tasks
         self._monotonic = monotonic
         self._abandon = abandon
-        self._keeper = LeaseKeeper(running_tasks.running, lambda running: source.extend_lease(running.task), monotonic)
+        self._keeper = LeaseKeeper(
+            running_tasks.running, lambda running, report: source.extend_lease(running.task, report), monotonic
+        )
         self._failing = False
 
     def beat(self, *, stopping: bool = False) -> bool:
@@ -41,14 +43,16 @@ class Heartbeat:
         Raise NotAllowed when the worker may not work any more. The next heartbeat repeats a call that was Unavailable.
         """
         all_answered = self._keeper.extend_all()
+        load = self._running_tasks.load(stopping=stopping)
         try:
-            self._source.send_heartbeat(self._running_tasks.load(stopping=stopping))
+            self._source.send_heartbeat(load)
         except Unavailable as error:
             if not self._failing:
                 log.warning("heartbeat_failed: %s", error)
             self._failing = True
         else:
             self._failing = False
+            self._running_tasks.was_sent(load)
         return all_answered
 
     def watch(self) -> None:

@@ -38,6 +38,10 @@ class ApiRefused(OnthedotError):
         """The first mistake, as a sentence."""
 
 
+class NotNow(Unavailable):
+    """An answer of an API that cannot do now what it was asked for."""
+
+
 class Reply(NamedTuple):
     """A reply of the API that is no refusal."""
 
@@ -108,14 +112,15 @@ class RestClient:
                 redirect=False,
             )
         except urllib3.exceptions.HTTPError as error:
-            raise Unavailable(f"{self._url} cannot be reached: {type(error).__name__}") from error
+            why = getattr(error.__cause__, "strerror", None) or type(error).__name__
+            raise Unavailable(f"{self._url} cannot be reached: {why}") from error
         return _checked(method, reply.status, reply.data)
 
 
 def _checked(method: str, status: int, data: bytes) -> Reply:
     """Return a reply that is JSON. Raise the error that another reply stands for."""
     if status >= 500 or status in _TEMPORARY:
-        raise Unavailable(f"the API answered {status}: {_error_of(data)[1]}")
+        raise NotNow(f"the API answered {status}: {_error_of(data)[1]}")
     if status == 401:
         raise NotAllowed("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")
     if status == 403:

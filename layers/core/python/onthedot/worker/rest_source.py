@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from onthedot.domain.errors import Unavailable, WorkerNotFound
+from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.never_begun import LEASE_REPLY_MS
 from onthedot.domain.workers.records import Load, Resources
@@ -44,6 +45,7 @@ class RestWorkSource(WorkSource):
         self._worker_id = ""
         self._ask_now = threading.Event()
         self._wait_seconds = 0.0
+        self._takes_ended = False
         """How long a lease lets the API wait for a run. 0: the API does not wait, so the worker asks at intervals."""
         self._has_waited = False
         """Whether the last lease waited for long, so that the next one need not be delayed."""
@@ -64,17 +66,20 @@ class RestWorkSource(WorkSource):
             raise NotAllowed(f"the API does not take this worker: {refusal}") from refusal
         self._worker_id = str(registered["worker_id"])
         self._wait_seconds = float(registered.get("longest_wait_seconds", 0))  # an older API does not say it
+        self._takes_ended = "recent" in registered  # nor does it take the field
         self._offer = replace(offer, worker_id=self._worker_id)
         return self._worker_id
 
     def send_heartbeat(self, load: Load) -> None:
         """Send the worker's load."""
-        body = {
+        body: dict[str, Any] = {
             "running": list(load.running),
             "used": asdict(load.used),
             "stopping": load.stopping,
             "stopped": load.stopped,
         }
+        if load.recent and self._takes_ended:
+            body["ended"] = list(load.recent)
         try:
             self._post("heartbeat", body)
         except WorkerNotFound:
@@ -87,7 +92,7 @@ class RestWorkSource(WorkSource):
         body: dict[str, Any] = {
             "max": most,
             "priorities": [priority.value for priority in priorities],
-            "free": {"cpu": free.cpu, "memory_mb": free.memory_mb},
+            "free": {"cpu": free.cpu, "memory_mb": free.memory_mb, "storage_mb": free.storage_mb},
             "idle": idle,
         }
         if self._wait_seconds:
@@ -122,9 +127,14 @@ class RestWorkSource(WorkSource):
     def close(self) -> None:
         """Do nothing: runs arrive only with the reply to `lease`."""
 
-    def extend_lease(self, task: Task) -> LeaseExtended | Fenced:
+    def extend_lease(self, task: Task, progress: ProgressReport | None = None) -> LeaseExtended | Fenced:
         """Send a heartbeat of the run. The new lease counts from before the call."""
-        body = {"attempt": task.attempt, "worker_id": self._worker_id, "receipt": task.source_note.receipt}
+        body = {
+            "attempt": task.attempt,
+            "worker_id": self._worker_id,
+            "receipt": task.source_note.receipt,
+            "progress": None if progress is None else {"fraction": progress.fraction, "text": progress.text},
+        }
         asked_at = self._monotonic()
         try:
             reply = self._api.post(f"/v1/executions/{task.run_id}/heartbeat", _without_none(body))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from onthedot.api.core.times import parse_instant
 from onthedot.domain import compact_json
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.records import Definition, Priority
 from onthedot.domain.targets import types as targets
 from onthedot.domain.workers.pools import Requirements, worker_needs
@@ -34,7 +35,9 @@ def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
     """
     target = targets.from_json(view["target"])
     required = view["requirements"]
-    requirements = Requirements(tuple(required["capabilities"]), required["cpu"], required["memory_mb"])
+    requirements = Requirements(
+        tuple(required["capabilities"]), required["cpu"], required["memory_mb"], required.get("storage_mb", 0)
+    )
     definition = Definition(target, requirements=requirements, timeout_seconds=int(view["timeout_seconds"]))
     call = Call(
         run_id=view["execution_id"],
@@ -47,6 +50,7 @@ def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
         timeout_ms=definition.timeout_seconds * 1000,
         signature=dict(view["signature"]),
         traceparent=str(view.get("traceparent", "")),
+        started_at=parse_instant(view["started_at"]) if "started_at" in view else 0,
     )
     return Task(
         run_id=call.run_id,
@@ -77,5 +81,5 @@ def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if value is not None}
 
 
-def _perform(call: Call, target: Performer, stop: Stop) -> Answer:
-    return target.perform(replace(call, stop=stop))
+def _perform(call: Call, target: Performer, stop: Stop, progress: LatestProgress) -> Answer:
+    return target.perform(replace(call, stop=stop, progress=progress))

@@ -1,10 +1,11 @@
 """The tasks that run on this worker now, and the resources that are free beside them."""
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from onthedot.domain.workers.records import Load, Resources
+from onthedot.domain.workers.records import MOST_RECENT, Load, Resources
 from onthedot.use_cases.attempts.keep_leases import RunningAttempt
 from onthedot.worker.work_source import Task
 
@@ -30,6 +31,8 @@ class RunningTasks:
         self._monotonic = monotonic
         self._changed = threading.Condition()
         self._running: list[RunningTask] = []
+        self._ended: deque[str] = deque(maxlen=MOST_RECENT)
+        """The latest runs that ended and that no heartbeat has named, the latest first."""
 
     def add(self, task: Task) -> RunningTask:
         """Count the task as running from now on."""
@@ -42,6 +45,7 @@ class RunningTasks:
         """Free the resources of a task that has ended."""
         with self._changed:
             self._running.remove(running)
+            self._ended.appendleft(running.task.run_id)
             self._changed.notify_all()
 
     def running(self) -> list[RunningTask]:
@@ -64,8 +68,15 @@ class RunningTasks:
 
     def load(self, *, stopping: bool = False, stopped: bool = False) -> Load:
         """Return the load to report with a heartbeat."""
-        running = self.running()
-        return Load(tuple(one.task.run_id for one in running), _used(running), stopping, stopped)
+        with self._changed:
+            running, ended = list(self._running), tuple(self._ended)
+        return Load(tuple(one.task.run_id for one in running), _used(running), stopping, stopped, ended)
+
+    def was_sent(self, load: Load) -> None:
+        """Forget the ended runs that a heartbeat has brought to the registry."""
+        sent = frozenset(load.recent)
+        with self._changed:
+            self._ended = deque((one for one in self._ended if one not in sent), MOST_RECENT)
 
     def wait_until(self, condition: Callable[[], bool], seconds: float | None = None) -> bool:
         """Wait until the condition is true. It is evaluated whenever a task ends, and after `wake`."""
@@ -80,4 +91,9 @@ class RunningTasks:
 
 def _used(running: list[RunningTask]) -> Resources:
     needs = [one.task.needs for one in running]
-    return Resources(len(needs), sum(need.cpu for need in needs), sum(need.memory_mb for need in needs))
+    return Resources(
+        len(needs),
+        sum(need.cpu for need in needs),
+        sum(need.memory_mb for need in needs),
+        sum(need.storage_mb for need in needs),
+    )

@@ -61,7 +61,7 @@ class TaskThreads:
             self._end(running, answer_for_stopped(NOT_EXTENDED, None))
             return
         try:
-            answer = running.task.perform(self._target, running.stop)
+            answer = running.task.perform(self._target, running.stop, running.progress)
         except Exception as error:
             # Performers must not raise. The attempt fails, and the thread's traceback shows the bug.
             self._end(running, Answer(ok=False, error=f"the target broke: {error!r}", error_class="internal"))

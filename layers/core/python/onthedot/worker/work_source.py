@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from onthedot.domain.errors import OnthedotError
+from onthedot.domain.runs.progress import LatestProgress, ProgressReport
 from onthedot.domain.runs.records import Priority
 from onthedot.domain.workers.pools import Needs
 from onthedot.domain.workers.records import Load, Resources
@@ -34,8 +35,9 @@ class Task:
     """No other task may run beside it, because it lost a worker before."""
     lease_end: float
     """The end of the lease as it was leased, in seconds of this machine's monotonic clock."""
-    perform: Callable[[Performer, Stop], Answer]
-    """Perform the attempt once. It raises no error for a failure of the target."""
+    perform: Callable[[Performer, Stop, LatestProgress], Answer]
+    """Perform the attempt once. The progress gets the target's reports. It raises no error for a failure of the
+    target."""
     source_note: Any = field(default=None, repr=False)
     """Data that the work source needs to extend the lease and to report the task."""
 
@@ -83,8 +85,8 @@ class WorkSource(Protocol):
         """Wait until nothing can arrive for this worker any more. The worker calls it once, when it ends."""
         ...
 
-    def extend_lease(self, task: Task) -> LeaseExtended | Fenced:
-        """Extend the lease of the run, and hide its message for longer."""
+    def extend_lease(self, task: Task, progress: ProgressReport | None = None) -> LeaseExtended | Fenced:
+        """Extend the lease of the run with a report about it, and hide its message for longer."""
         ...
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:

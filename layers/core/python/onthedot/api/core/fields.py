@@ -13,7 +13,14 @@ from onthedot.domain.schedules.zones import LAST_INSTANT
 
 MAX_TEXT: Final = 255
 MAX_PAGE: Final = 100
-_WHOLE: Final = re.compile(r"\d{1,9}", re.ASCII)
+_WHOLE: Final = re.compile(r"\d+", re.ASCII)
+_MOST_DIGITS: Final = 15
+"""Digits of a number in a query that are read. A longer number is above every bound."""
+ALL_WORKFLOWS: Final = "*"
+"""In place of the id of a workflow: all of them."""
+_SECONDS: Final = re.compile(r"-?\d{1,15}(\.\d{1,9})?", re.ASCII)
+_LOST_PLUS: Final = re.compile(r"(.*\d:\d\d(?:\.\d+)?) (\d\d:\d\d)", re.ASCII)
+"""A time whose offset lost its `+`, because a query spells a space so."""
 _JOB_ID: Final = re.compile(r"[A-Za-z0-9_.:-]+", re.ASCII)
 _RUN_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 _WORKER_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
@@ -36,16 +43,28 @@ def _in_the_calendar(instant: int) -> int:
 
 
 def _whole(text: Any) -> Any:
-    """Return the number in a query parameter, which is always text."""
+    """Return the number in a query parameter, which is always text. The bounds of the field refuse a long one."""
     if not isinstance(text, str) or not _WHOLE.fullmatch(text):
         raise ValueError("is not a whole number; give digits only")
-    return int(text)
+    return int(text) if len(text) <= _MOST_DIGITS else 10**_MOST_DIGITS
+
+
+def _query_instant(text: Any) -> int:
+    """Return the instant in a query parameter, where epoch seconds are text too, and a plain `+` is a space."""
+    is_number = isinstance(text, str) and _SECONDS.fullmatch(text)
+    if isinstance(text, str) and (found := _LOST_PLUS.fullmatch(text)):
+        text = f"{found[1]}+{found[2]}"
+    return times.parse_instant(float(text) if is_number else text)
 
 
 def _job_id(text: str) -> str:
     if not _JOB_ID.fullmatch(text):
         raise ValueError("is not the id of a job; give one as the API answered it")
     return text
+
+
+def _workflow_id(text: str) -> str:
+    return text if text == ALL_WORKFLOWS else _job_id(text)
 
 
 def _run_id(text: str) -> str:
@@ -63,6 +82,7 @@ def _worker_id(text: str) -> str:
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 Key = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
 JobId = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_job_id)]
+WorkflowId = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_workflow_id)]
 RunId = Annotated[str, AfterValidator(_run_id)]
 WorkerId = Annotated[str, AfterValidator(_worker_id)]
 Instant = Annotated[
@@ -77,6 +97,13 @@ At = Annotated[
 ]
 """An instant, or a local time whose zone another field names."""
 CalendarInstant = Annotated[Instant, AfterValidator(_in_the_calendar)]
+QueryInstant = Annotated[
+    int,
+    BeforeValidator(_query_instant),
+    AfterValidator(_in_the_calendar),
+    WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "number"}]}),
+]
+"""An instant in a query."""
 Digits = Annotated[int, BeforeValidator(_whole)]
 PriorityName = Literal["HIGH", "MEDIUM", "LOW"]
 PRIORITY_NAMES: Final[tuple[PriorityName, ...]] = get_args(PriorityName)

@@ -18,6 +18,7 @@ class Request:
     method: str
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
+    """The parameters. Of one that is given more than once, the last value."""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     principal: Principal | None = None
@@ -28,6 +29,8 @@ class Request:
     public_url: str = ""
     """The URL of the API before the path, for its description. Empty if it is not known."""
 
+    repeated_query: tuple[str, ...] = ()
+    """The names of parameters that are given more than once."""
     own_trace: str = field(default_factory=fresh_trace)
     """The trace of a call whose caller sends none."""
 
@@ -49,10 +52,16 @@ class Response:
     status: int
     body: Any
     headers: Mapping[str, str] = field(default_factory=dict)
+    etag_is_of_body: bool = False
+    """The header `ETag` changes with each change of the body, so it may decide about a 304."""
+    rendered: str | None = field(default=None, repr=False, compare=False)
+    """The text of the body, if it was made already."""
 
     @property
     def text(self) -> str:
         """Return the body as the text to send."""
+        if self.rendered is not None:
+            return self.rendered
         if isinstance(self.body, str):
             return self.body
         return compact_json.to_text(self.body)

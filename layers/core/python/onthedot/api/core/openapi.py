@@ -20,6 +20,7 @@ _Schemas = Mapping[tuple[Any, Any], dict[str, Any]]
 @cache
 def describe(routes: tuple[Route, ...], url: str = "") -> dict[str, Any]:
     """Return the OpenAPI document of the routes at this URL. It is made once in each process."""
+    routes = tuple(route for route in routes if not route.is_page)
     schemas, definitions = _schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -74,9 +75,11 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
 
 def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
     error = schemas[ErrorView, "serialization"]
-    codes = [*route.errors, *(() if route.is_open else (401, 403, 503)), 500]
+    answer = schemas[route.answer, "serialization"]
+    always = (500,) if route.ignores_query else (422, 500)
+    codes = {*route.errors, *always, *(() if route.is_open else (401, 403, 503))}
     return {
-        str(route.status): _described(route.status, schemas[route.answer, "serialization"]),
+        **{str(code): _described(code, answer) for code in (route.status, *route.other_statuses)},
         **{str(code): _described(code, error) for code in sorted(codes)},
     }
 

@@ -1,6 +1,6 @@
 """Read a JSON document or a query as a model. Every mistake becomes a Problem that names its field and the remedy."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 from onthedot.api.core.body import read_object
 from onthedot.api.core.errors import MAX_DETAILS, echo
 from onthedot.api.core.fields import Fields
+from onthedot.api.core.suggestions import field_names, near_field
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.targets.types import TYPES
 
@@ -48,7 +49,7 @@ def read_model(model: type[Model], document: Mapping[str, Any]) -> Model:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        raise InvalidRequest(*problems_in(error, field_names(model))) from error
+        raise InvalidRequest(*problems_in(error, model)) from error
 
 
 def read_without_nulls(model: type[Model], document: Mapping[str, Any], nullable: Set[str] = frozenset()) -> Model:
@@ -67,11 +68,6 @@ def read_no_fields(body: bytes) -> None:
     """Check the body of a call that takes no fields: none, or an empty object. Raise ApiError and InvalidRequest."""
     if body.strip() and (document := read_object(body, SMALL_BODY)):
         refuse_unknown_fields(document, [])
-
-
-def field_names(model: type[Fields]) -> list[str]:
-    """Return the names of the fields as users write them."""
-    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def null_problems(model: type[Fields], document: Mapping[str, Any], nullable: Set[str]) -> list[Problem]:
@@ -93,16 +89,16 @@ def choice_problems(document: Mapping[str, Any], names: Sequence[str]) -> list[P
 
 def refuse_unknown_fields(document: Mapping[str, Any], known: Sequence[str]) -> None:
     """Raise InvalidRequest for fields that are not known. Use it for a document whose fields are read one by one."""
-    problems = [Problem(echo(name), _unknown_field(name, known)) for name in document if name not in known]
+    close = {name: get_close_matches(name[:64], known, n=1) for name in document if name not in known}
+    problems = [Problem(echo(name), _unknown_field(near[0] if near else None)) for name, near in close.items()]
     if problems:
         raise InvalidRequest(*problems)
 
 
-def problems_in(error: ValidationError, known: Iterable[str]) -> list[Problem]:
+def problems_in(error: ValidationError, model: type[Fields] | None = None) -> list[Problem]:
     """Return one problem for each mistake that pydantic found, at most as many as an answer lists."""
-    names = list(known)
     found = error.errors(include_url=False, include_input=False)[:MAX_DETAILS]
-    return [Problem(_field(_location(entry)), _message(entry, names)) for entry in found]
+    return [Problem(_field(_location(entry)), _message(entry, model)) for entry in found]
 
 
 def _location(entry: ErrorDetails) -> tuple[int | str, ...]:
@@ -122,9 +118,9 @@ def _field(location: tuple[int | str, ...]) -> str:
     return ".".join(echo(str(part)) for part in location if part != _KEY) or "body"
 
 
-def _message(entry: ErrorDetails, known: Sequence[str]) -> str:
+def _message(entry: ErrorDetails, model: type[Fields] | None) -> str:
     if entry["type"] == "extra_forbidden":
-        return _unknown_field(str(entry["loc"][-1]), known if len(entry["loc"]) == 1 else [])
+        return _unknown_field(None if model is None else near_field(model, entry["loc"]))
     advice = _ADVICE.get(entry["type"])
     context: dict[str, Any] = entry.get("ctx", {})
     if "tag" in context:
@@ -132,6 +128,5 @@ def _message(entry: ErrorDetails, known: Sequence[str]) -> str:
     return entry["msg"] if advice is None else advice.format(**context)
 
 
-def _unknown_field(name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name[:64], known, n=1)
-    return "unknown field; " + (f"did you mean {close[0]}?" if close else "remove it")
+def _unknown_field(near: str | None) -> str:
+    return "unknown field; " + ("remove it" if near is None else f"did you mean {near}?")

@@ -15,7 +15,7 @@ from onthedot.ports import Engine
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}", re.ASCII)
 """The shape of every id. A text of another shape is answered like an unknown path, before a store sees it."""
 _PLACE: Final = "{id}"
-_TEXT: Final = re.compile(r"(.*/)\{(?:name|tenant)\}")
+_TEXT: Final = re.compile(r"(.*/)\{(?:name|tenant|file)\}")
 """A path that ends in a text of the user, percent-encoded. The text may have any characters, also a slash."""
 _LONGEST_TEXT: Final = 256
 
@@ -29,6 +29,11 @@ class RequestContext:
     tenant: str
     id: str
     """The id, the name or the tenant in the path."""
+
+    @property
+    def caller(self) -> str | None:
+        """Return the name of the caller's token. Routes that need no token have none."""
+        return None if self.request.principal is None else self.request.principal.name
 
     @property
     def job_id(self) -> str:
@@ -52,23 +57,34 @@ class Route:
     status: int = 200
     is_open: bool = False
     """Needs no token."""
+    is_page: bool = False
+    """A page or a file for browsers. It is not in the OpenAPI document."""
     is_secret: bool = False
     """Hidden from the viewer role."""
     for_admins: bool = False
     """Only for the admin role, whose tokens act for all tenants of the stage."""
+    for_viewers: bool = False
+    """Open to the viewer role although it is no GET: it changes nothing."""
     for_workers: bool = False
     """Also open to the worker role, whose tokens do nothing but run jobs."""
     while_closed: bool = False
     """Works also while the stage is frozen or imports data. Every GET does."""
+    is_logged: bool = True
+    """Whether its calls are logged with their principal, if its method is not GET. Calls that workers make for each
+    run are not: the record of the run names its worker. Neither are calls that change nothing."""
     body: Any = None
     """The model of the request's body."""
     body_may_be_left_out: bool = False
     query: Any = None
-    """The model of the query parameters."""
+    """The model of the query parameters. None: it takes none."""
+    ignores_query: bool = False
+    """Ignores parameters, because a probe may add its own."""
     headers: tuple[str, ...] = ()
     """Headers that the route reads."""
     errors: tuple[int, ...] = ()
-    """Statuses of refusals, besides 401, 403, 503 and 500."""
+    """Statuses of refusals, besides 401, 403, 422, 503 and 500."""
+    other_statuses: tuple[int, ...] = ()
+    """Further statuses of an answer with the same type of body."""
 
 
 class RouteTable:
@@ -84,7 +100,13 @@ class RouteTable:
             else:
                 by_path = self._with_id if _PLACE in route.path else self._fixed
                 by_path.setdefault(route.path, {})[route.method] = route
+        self._open = frozenset(path for path, by_method in self._fixed.items() if _all_open(by_method))
+        self._open_starts = tuple(start for start, by_method in self._with_text.items() if _all_open(by_method))
         self._places = {path.split("/").index(_PLACE) for path in self._with_id}
+
+    def is_open(self, path: str) -> bool:
+        """Return whether the path needs no token. All other paths, also unknown ones, need one."""
+        return path in self._open or path.startswith(self._open_starts)
 
     def find(self, method: str, path: str) -> tuple[Route, str]:
         """Return the route and the id or text in the path, or "" when it has none. Raise ApiError 404 or 405."""
@@ -115,6 +137,10 @@ class RouteTable:
             if path.startswith(prefix) and (text := _text(path.removeprefix(prefix))):
                 matching.append((by_method, text))
         return matching
+
+
+def _all_open(by_method: Mapping[str, Route]) -> bool:
+    return all(route.is_open for route in by_method.values())
 
 
 def _text(encoded: str) -> str:

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from onthedot.api.core.conditional import conditional
 from onthedot.api.core.errors import ApiError, error_response, response_to
 from onthedot.api.core.http import Request, Response
+from onthedot.api.core.query import check_query
 from onthedot.api.core.route import RequestContext, Route, RouteTable
 from onthedot.api.core.routes import ROUTES
 from onthedot.domain.errors import OnthedotError, StageClosed, Unavailable
@@ -16,13 +18,11 @@ logger: Final = logging.getLogger(__name__)
 ROLES: Final[Mapping[str, Callable[[Route], bool]]] = {
     "admin": lambda _: True,
     "operator": lambda route: not route.for_admins,
-    "viewer": lambda route: route.method == "GET" and not route.is_secret and not route.for_admins,
+    "viewer": lambda route: (route.method == "GET" or route.for_viewers) and not (route.is_secret or route.for_admins),
     "worker": lambda route: route.for_workers,
 }
 """The routes that each role may use. A role that is not listed may use none."""
 _TABLE: Final = RouteTable(ROUTES)
-_OPEN_PATHS: Final = frozenset(route.path for route in ROUTES if route.is_open)
-"""All other paths, also unknown ones, need a token: a caller without one learns nothing about them."""
 
 
 def handle(engine: Engine, request: Request) -> Response:
@@ -32,7 +32,33 @@ def handle(engine: Engine, request: Request) -> Response:
     except Exception:
         logger.exception("request_failed", extra=_context(request))
         response = _internal_error(request)
-    return _with_common_headers(response, request)
+    _log_change(request, response)
+    return conditional(request, _with_common_headers(response, request))
+
+
+def _log_change(request: Request, response: Response) -> None:
+    """Log a call that changes something, done or refused, with its principal. Bodies may have secrets and are not."""
+    principal = request.principal
+    if request.method == "GET" or principal is None:
+        return
+    try:
+        route, found_id = _TABLE.find(request.method, request.path)
+    except ApiError:
+        return
+    if not route.is_logged:
+        return
+    made_id = response.body.get("job_id") if isinstance(response.body, dict) else None
+    about = {
+        "request_id": request.request_id,
+        "method": request.method,
+        "route": route.path,
+        "id": found_id or made_id,
+        "principal": principal.name,
+        "tenant": principal.tenant,
+        "role": principal.role,
+        "status": response.status,
+    }
+    logger.info("change_requested", extra=about)
 
 
 def _answer(engine: Engine, request: Request) -> Response:
@@ -42,16 +68,20 @@ def _answer(engine: Engine, request: Request) -> Response:
         response = response_to(error)
         if response is None:
             raise
-        if isinstance(error, Unavailable):
+        if isinstance(error, StageClosed):
+            logger.warning("stage_closed", extra={**_context(request), "why": str(error)})
+        elif isinstance(error, Unavailable):
             logger.warning("request_unavailable", extra=_context(request), exc_info=True)
         return response
 
 
 def _perform(engine: Engine, request: Request) -> Response:
-    if request.principal is None and request.path not in _OPEN_PATHS:
+    # A caller without a token learns nothing about other paths, not even which of them exist.
+    if request.principal is None and not _TABLE.is_open(request.path):
         raise _unauthorized()
     route, found_id = _TABLE.find(request.method, request.path)
     tenant = "" if route.is_open else _authorized_tenant(route, request)
+    check_query(route, request)
     _refuse_while_closed(engine, route)
     answer = route.action(RequestContext(engine, request, tenant, found_id))
     return answer if isinstance(answer, Response) else Response(route.status, answer)

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 import onthedot
+from onthedot.api.console import routes as console
 from onthedot.api.core.http import Response
 from onthedot.api.core.openapi import describe
 from onthedot.api.core.route import RequestContext, Route
@@ -18,6 +19,7 @@ from onthedot.api.limits import routes as limits
 from onthedot.api.queues import routes as queues
 from onthedot.api.schedules import routes as schedules
 from onthedot.api.signing_keys import routes as signing_keys
+from onthedot.api.statistics import routes as statistics
 from onthedot.api.tokens import routes as tokens
 from onthedot.api.transfer import routes as transfer
 from onthedot.api.workers import routes as workers
@@ -60,6 +62,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *workflows.ROUTES,
     *workers.ROUTES,
     *queues.ROUTES,
+    *statistics.ROUTES,
     *gates.ROUTES,
     *limits.ROUTES,
     *tokens.ROUTES,
@@ -73,6 +76,9 @@ ROUTES: Final[tuple[Route, ...]] = (
         "Check that ticks come in time; 503 when they are late",
         HealthView,
         is_open=True,
+        ignores_query=True,
+        other_statuses=(503,),
     ),
     Route("GET", "/openapi.json", show_description, "Get this description", dict[str, Any], is_open=True),
+    *console.ROUTES,
 )

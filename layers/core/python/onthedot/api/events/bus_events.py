@@ -26,6 +26,8 @@ from onthedot.use_cases.workflows.stop_workflow import cancel_whole
 SUBMIT: Final = f"{COMMANDS}submit"
 CANCEL: Final = f"{COMMANDS}cancel"
 MOST_NAMED: Final = 10
+EVENT_BUS: Final = "event bus"
+"""The name of the client in the changes of a job that a command on the bus cancels: it has no token."""
 _ENVELOPE: Final = ("id", "source", "detail-type", "time")
 
 
@@ -93,7 +95,7 @@ def _cancel(engine: Engine, tenant: str, event: Event) -> str:
         job_id = read_model(CancelFields, detail if isinstance(detail, Mapping) else {}).job_id
     except InvalidRequest as error:
         raise BadEvent(str(error)) from error
-    cancel_whole(engine, tenant, job_id)
+    cancel_whole(engine, tenant, job_id, EVENT_BUS)
     return job_id
 
 

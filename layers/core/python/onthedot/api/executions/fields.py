@@ -1,4 +1,4 @@
-"""Models of the reports that workers send about their executions."""
+"""Models of the queries that find executions, and of the reports that workers send about them."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
@@ -6,14 +6,18 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 
 from onthedot.api.core.errors import too_large
-from onthedot.api.core.fields import Fields, Text, WorkerId, printable
-from onthedot.api.core.reading import field_names, read_body
+from onthedot.api.core.fields import Fields, JobId, PageQuery, Text, WorkerId, printable
+from onthedot.api.core.reading import read_body
+from onthedot.api.core.suggestions import field_names
 from onthedot.api.core.times import milliseconds
 from onthedot.api.jobs.requests import MAX_BODY
 from onthedot.domain import compact_json
 from onthedot.domain.errors import InvalidRequest, Problem
+from onthedot.domain.runs.progress import MAX_TEXT, ProgressReport
 from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
 from onthedot.ports import RESULT_BYTES, Answer
+from onthedot.use_cases.runs.find_runs import RunQuery
+from onthedot.use_cases.runs.run_filter import RunFilter
 from onthedot.use_cases.workers.receipts import SealedReceipt
 
 MAX_ERROR: Final = 10_000
@@ -27,7 +31,41 @@ _DEFAULT_ERRORS: Final[Mapping[str, str]] = {
 """The error that is recorded for each status when the report has none."""
 
 AttemptNumber = Annotated[int, Field(ge=1, le=2**31)]
+ProgressText = Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(printable)]
 Receipt = Annotated[str, Field(max_length=MAX_RECEIPT), AfterValidator(printable)]
+
+
+RunStatusName = Literal[
+    "WAITING",
+    "PENDING",
+    "DISPATCHED",
+    "RUNNING",
+    "RETRYING",
+    "SUCCEEDED",
+    "FAILED",
+    "SKIPPED",
+    "CANCELLED",
+    "PAUSED",
+]
+
+
+class ExecutionsQuery(PageQuery):
+    """The query of a list of executions: `job_id`, `worker_id`, or `status` RUNNING or FAILED, or several of them."""
+
+    job_id: Annotated[JobId | None, Field(description="executions of this job, the newest first")] = None
+    worker_id: Annotated[
+        WorkerId | None,
+        Field(description="executions that this worker runs now; of a pull worker, also its latest 100"),
+    ] = None
+    status: Annotated[RunStatusName | None, Field(description="alone: RUNNING or FAILED")] = None
+
+    def query(self) -> RunQuery:
+        """Return the query as the use case takes it."""
+        return RunQuery(RunFilter(self.job_id, self.status), self.worker_id)
+
+    def text(self) -> str:
+        """Return the filters as one text. A cursor is valid only with the filters that it was made for."""
+        return compact_json.to_text([self.job_id, self.worker_id, self.status])
 
 
 class ReportFields(Fields):
@@ -44,10 +82,30 @@ class ReportFields(Fields):
         return None if self.receipt is None else SealedReceipt(self.receipt)
 
 
+class ProgressFields(Fields):
+    """How far a running attempt is. Give at least one of the two."""
+
+    model_config = ConfigDict(json_schema_extra=None)
+
+    fraction: Annotated[float | None, Field(ge=0, le=1, allow_inf_nan=False, description="how much is done")] = None
+    text: Annotated[ProgressText | None, Field(description="a short line for people")] = None
+
+
 class KeepFields(ReportFields):
     """A heartbeat of an execution. It extends the lease of the attempt."""
 
     attempt: AttemptNumber | None = None
+    progress: Annotated[ProgressFields | None, Field(description="replaces the report before")] = None
+
+    @property
+    def report(self) -> ProgressReport | None:
+        """Return the report about the progress, if there is one."""
+        if self.progress is None:
+            return None
+        fraction, text = self.progress.fraction, self.progress.text or None
+        if fraction is None and text is None:
+            raise InvalidRequest(Problem("progress", "needs a fraction, a text, or both"))
+        return ProgressReport(fraction, text)
 
 
 class CompleteFields(ReportFields):

@@ -5,14 +5,17 @@ from typing import Final
 
 from onthedot.api.core.cursors import job_secret, open_cursor, sign_cursor
 from onthedot.api.core.fields import PageQuery
+from onthedot.api.core.list_secrets import list_secret
 from onthedot.api.core.reading import read_model
 from onthedot.api.core.route import RequestContext, Route
 from onthedot.api.executions import show
-from onthedot.api.executions.fields import CompleteFields, KeepFields, read_heartbeat, read_report
+from onthedot.api.executions.fields import CompleteFields, ExecutionsQuery, KeepFields, read_heartbeat, read_report
 from onthedot.api.executions.views import ExecutionsView, ExecutionView, KeptView, SkippedView
 from onthedot.use_cases.attempts.results import short_result, whole_result
 from onthedot.use_cases.jobs.list_runs import list_runs, read_run
 from onthedot.use_cases.jobs.read_jobs import read_job
+from onthedot.use_cases.runs.find_runs import find_runs
+from onthedot.use_cases.runs.shown_runs import definition_of_job, shown_runs
 from onthedot.use_cases.workers.report_run import complete_run, keep_lease
 
 _CHANCE: Final = random.Random()  # noqa: S311 (jitter of retries, not a secret)
@@ -26,28 +29,48 @@ def list_executions(context: RequestContext) -> ExecutionsView:
     job = read_job(context.engine, context.tenant, context.job_id)
     secret = job_secret(job)
     page = list_runs(context.engine, job, query.limit, open_cursor(secret, query.cursor))
-    runs = [(run, short_result(context.engine.blobs, run)) for run in page.items]
-    return show.executions_view(runs, sign_cursor(secret, page.cursor), page.unreadable)
+    runs = shown_runs(context.engine, page.items, [job])
+    now = context.engine.clock.now()
+    return show.executions_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
+
+
+def find_executions(context: RequestContext) -> ExecutionsView:
+    """Answer a page of the tenant's runs: of a job, of a worker, running ones, or failed ones."""
+    query = read_model(ExecutionsQuery, context.request.query)
+    secret = list_secret(context, "executions", query.text())
+    cursor = open_cursor(secret, query.cursor)
+    page = find_runs(context.engine, context.tenant, query.query(), query.limit, cursor)
+    runs = shown_runs(context.engine, page.items)
+    now = context.engine.clock.now()
+    return show.executions_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
 
 
 def show_execution(context: RequestContext) -> ExecutionView | SkippedView:
     """Answer one run with its whole result, or a range of skipped fire times."""
     run = read_run(context.engine, context.tenant, context.id)
-    return show.run_view(run, whole_result(context.engine.blobs, run))
+    result = whole_result(context.engine.blobs, run)
+    return show.run_view(run, result, context.engine.clock.now(), definition_of_job(context.engine, run))
 
 
 def keep(context: RequestContext) -> KeptView:
-    """Extend the lease of a run."""
+    """Extend the lease of a run, and store how far it is."""
     fields = read_heartbeat(context.request.body)
-    receipt = fields.sealed_receipt
-    run = keep_lease(context.engine, context.tenant, context.id, fields.attempt, receipt, worker_id=fields.worker_id)
+    run = keep_lease(
+        context.engine,
+        context.tenant,
+        context.id,
+        fields.attempt,
+        fields.sealed_receipt,
+        worker_id=fields.worker_id,
+        progress=fields.report,
+    )
     return show.kept_view(run)
 
 
 def complete(context: RequestContext) -> ExecutionView:
     """End an attempt with the outcome that its worker reports."""
     fields = read_report(context.request.body)
-    run = complete_run(
+    reported = complete_run(
         context.engine,
         context.tenant,
         context.id,
@@ -58,7 +81,10 @@ def complete(context: RequestContext) -> ExecutionView:
         chance=_CHANCE,
         patience_ms=PATIENCE_MS,
     )
-    return show.execution_view(run, short_result(context.engine.blobs, run))
+    run = reported.run
+    definition = reported.definition or definition_of_job(context.engine, run)
+    result = short_result(context.engine.blobs, run)
+    return show.execution_view(run, result, context.engine.clock.now(), definition)
 
 
 ROUTES: Final = (
@@ -69,6 +95,15 @@ ROUTES: Final = (
         "List a job's executions, the newest first",
         ExecutionsView,
         query=PageQuery,
+        errors=(404, 422),
+    ),
+    Route(
+        "GET",
+        "/v1/executions",
+        find_executions,
+        "List executions of a job or a worker, or running or failed ones",
+        ExecutionsView,
+        query=ExecutionsQuery,
         errors=(404, 422),
     ),
     Route(
@@ -89,6 +124,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 409, 413, 422),
+        is_logged=False,
         while_closed=True,
     ),
     Route(
@@ -100,6 +136,7 @@ ROUTES: Final = (
         body=CompleteFields,
         for_workers=True,
         errors=(400, 404, 409, 413, 422),
+        is_logged=False,
         while_closed=True,
     ),
 )

@@ -8,24 +8,29 @@ from onthedot.api.executions.views import (
     ExecutionsView,
     ExecutionView,
     KeptView,
+    OutcomeView,
+    RunProgressView,
     SkippedView,
     UnreadableView,
 )
 from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.explain_gates import name_gate
-from onthedot.domain.runs.records import SCHEDULED, Attempt, Kind, Record, Status
-from onthedot.domain.runs.shown_status import RETRYING
+from onthedot.domain.runs.lifecycle import deadline_of
+from onthedot.domain.runs.records import SCHEDULED, Attempt, Definition, Kind, Record, Status
+from onthedot.domain.runs.shown_status import shown_run_status
+from onthedot.domain.targets.one_line import one_line
 from onthedot.domain.traces import span_id_of, trace_id_of
 from onthedot.use_cases.attempts.results import ShownResult
+from onthedot.use_cases.runs.shown_runs import ShownRun
 
 
 def executions_view(
-    runs: Sequence[tuple[Record, ShownResult]], next_cursor: str | None, faulty: Sequence[Unreadable] = ()
+    runs: Sequence[ShownRun], now: int, next_cursor: str | None, faulty: Sequence[Unreadable] = ()
 ) -> ExecutionsView:
     """Return a page of runs."""
     view: ExecutionsView = {
-        "executions": [run_view(run, result) for run, result in runs],
+        "executions": [run_view(shown.run, shown.result, now, shown.definition) for shown in runs],
         "next_cursor": next_cursor,
     }
     return {**view, "unreadable": unreadable_view(faulty)} if faulty else view
@@ -36,17 +41,27 @@ def unreadable_view(faulty: Sequence[Unreadable]) -> list[UnreadableView]:
     return [{"id": one.run_id, "reason": one.why} for one in faulty]
 
 
-def run_view(run: Record, result: ShownResult) -> ExecutionView | SkippedView:
+def run_view(
+    run: Record, result: ShownResult, now: int, definition: Definition | None = None
+) -> ExecutionView | SkippedView:
     """Return a run or a range of skipped fire times."""
-    return skipped_view(run) if run.kind is Kind.SKIPPED_RANGE else execution_view(run, result)
+    if run.kind is Kind.SKIPPED_RANGE:
+        return skipped_view(run, definition)
+    return execution_view(run, result, now, definition)
 
 
-def execution_view(run: Record, result: ShownResult) -> ExecutionView:
-    """Return a run with its attempts."""
+def execution_view(run: Record, result: ShownResult, now: int, definition: Definition | None = None) -> ExecutionView:
+    """Return a run with its attempts, and how far the one is that runs now.
+
+    `definition` is that of its job, for a run that has none of its own.
+    """
+    definition = run.definition or definition
     return {
         "execution_id": run.run_id,
         "job_id": run.job_id,
-        "status": RETRYING if run.status in SCHEDULED and run.attempt else run.status.value,
+        "name": None if definition is None else definition.name,
+        "target": None if definition is None else one_line(definition.target),
+        "status": shown_run_status(run),
         "trigger": run.trigger or "schedule",
         "priority": run.priority.value,
         "pool": run.pool,
@@ -55,10 +70,13 @@ def execution_view(run: Record, result: ShownResult) -> ExecutionView:
         "started_at": show_time(run.started_at),
         "finished_at": show_time(run.finished_at),
         "lateness_ms": lateness_ms(run),
+        "running_ms": running_ms(run, now),
+        "deadline": show_time(deadline_of(run)),
+        "progress": _progress(run),
         "worker": run.worker,
         "attempts": _attempts(run),
         "lost_attempts": run.losses,
-        "error": _error(run),
+        "error": error_of(run),
         "reason": reason_of(run),
         "result": result.text,
         "result_url": result.link,
@@ -66,15 +84,37 @@ def execution_view(run: Record, result: ShownResult) -> ExecutionView:
     }
 
 
-def skipped_view(run: Record) -> SkippedView:
+def skipped_view(run: Record, definition: Definition | None = None) -> SkippedView:
     """Return a range of skipped fire times."""
     return {
         "execution_id": run.run_id,
         "job_id": run.job_id,
+        "name": None if definition is None else definition.name,
+        "target": None if definition is None else one_line(definition.target),
         "status": run.status.value,
         "fire_time": format_instant(run.nominal_at),
         "until": format_instant(run.nominal_at if run.skipped_until is None else run.skipped_until),
         "count": run.skipped_count or 1,
+        "reason": run.reason,
+    }
+
+
+def outcome_words(ended: Sequence[Record]) -> list[str]:
+    """Return the statuses of runs that ended."""
+    return [run.status.value for run in ended]
+
+
+def last_outcome_view(ended: Sequence[Record]) -> OutcomeView | None:
+    """Return the first of the runs that ended, which is the latest. None: none has ended."""
+    if not ended:
+        return None
+    run = ended[0]
+    return {
+        "execution_id": run.run_id,
+        "status": run.status.value,
+        "fire_time": format_instant(run.nominal_at),
+        "finished_at": show_time(run.finished_at),
+        "lateness_ms": lateness_ms(run),
         "reason": run.reason,
     }
 
@@ -100,6 +140,11 @@ def lateness_ms(run: Record) -> int | None:
     return None if first is None else first - run.nominal_at
 
 
+def running_ms(run: Record, now: int) -> int | None:
+    """Return how long the present attempt has run. None: no attempt runs."""
+    return max(0, now - run.started_at) if run.status is Status.RUNNING and run.started_at is not None else None
+
+
 def reason_of(run: Record) -> str | None:
     """Return why the run is in its status. Of a run that waits at a gate, the gate is the reason."""
     waits = name_gate(run)
@@ -109,6 +154,13 @@ def reason_of(run: Record) -> str | None:
 def retries(run: Record) -> int:
     """Return the number of attempts after the first one."""
     return max(0, run.attempt - 1)
+
+
+def _progress(run: Record) -> RunProgressView | None:
+    report = run.progress
+    if report is None:
+        return None
+    return {"fraction": report.fraction, "text": report.text, "at": format_instant(report.at or 0)}
 
 
 def _attempts(run: Record) -> list[AttemptView]:
@@ -142,7 +194,7 @@ def _attempt(run_id: str, attempt: Attempt) -> AttemptView:
     }
 
 
-def _error(run: Record) -> str | None:
+def error_of(run: Record) -> str | None:
     """Return the error of the last attempt, or the reason of a run that failed without any attempt."""
     last = run.attempts[-1].error if run.attempts else None
     return last or (run.reason if run.status is Status.FAILED else None)

@@ -19,15 +19,28 @@ class AttemptView(TypedDict):
     span_id: str
 
 
+class RunProgressView(TypedDict):
+    """The latest report of an attempt: how much is done, from 0 to 1, and a short text. `at`: when it was stored."""
+
+    fraction: float | None
+    text: str | None
+    at: str
+
+
 class ExecutionView(TypedDict):
     """One occurrence of a job, with its attempts.
 
     `lateness_ms` is the time from `fire_time` to the first start. `next_fire_time` is set while the execution waits for
-    its next attempt. A short result is in `result`, a long one is at `result_url` for 15 minutes.
+    its next attempt. While an attempt runs, `running_ms` is for how long, and `deadline` is when it reaches its
+    time-out. `progress` is its latest report: null when the next attempt starts, and when the execution has succeeded.
+    A short result is in `result`, a long one is at `result_url` for 15 minutes. `name` is the
+    job's, and `target` is what it calls, as one line without secrets. Both are null when the job is gone.
     """
 
     execution_id: str
     job_id: str
+    name: str | None
+    target: str | None
     status: str
     trigger: str
     priority: str
@@ -37,6 +50,9 @@ class ExecutionView(TypedDict):
     started_at: str | None
     finished_at: str | None
     lateness_ms: int | None
+    running_ms: int | None
+    deadline: str | None
+    progress: RunProgressView | None
     worker: str | None
     attempts: list[AttemptView]
     lost_attempts: int
@@ -52,10 +68,26 @@ class SkippedView(TypedDict):
 
     execution_id: str
     job_id: str
+    name: str | None
+    target: str | None
     status: str
     fire_time: str
     until: str
     count: int
+    reason: str | None
+
+
+class OutcomeView(TypedDict):
+    """A run that ended, or a range of skipped fire times, and why it has this status.
+
+    `lateness_ms` is null when the run never started.
+    """
+
+    execution_id: str
+    status: str
+    fire_time: str
+    finished_at: str | None
+    lateness_ms: int | None
     reason: str | None
 
 
@@ -69,6 +101,7 @@ class UnreadableView(TypedDict):
 class ExecutionsView(TypedDict):
     """One page of executions. Send `next_cursor` as `cursor` to get the next page.
 
+    A page may be short, or empty, and have a `next_cursor`: a call looks at a bounded number of executions.
     `unreadable` names the executions of this page that this version cannot read, if there are any.
     """
 

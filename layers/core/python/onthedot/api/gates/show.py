@@ -42,8 +42,23 @@ def gate_details_view(details: GateDetails, now: int) -> GateDetailsView:
     return {
         **gate_view(details.gate, now),
         "holders": [
-            {"execution_id": holder.run_id, "since": format_instant(holder.since), "worker_id": holder.worker}
+            {
+                "execution_id": holder.run_id,
+                "job_id": holder.job_id,
+                "name": holder.name,
+                "since": format_instant(holder.since),
+                "worker_id": holder.worker,
+            }
             for holder in details.holders
+        ],
+        "first_waiting": [
+            {
+                "execution_id": run.run_id,
+                "job_id": run.job_id,
+                "name": run.name,
+                "fire_time": format_instant(run.fire_at),
+            }
+            for run in details.waiting
         ],
         "waiting_keys": details.waiting_keys.number,
         "waiting_keys_is_more": details.waiting_keys.is_more,

@@ -40,21 +40,34 @@ class GatesView(TypedDict):
 
 
 class HolderView(TypedDict):
-    """An attempt that has a place. `worker_id` is null before its start."""
+    """An attempt that has a place. `worker_id` is null before its start. `name` is of its job."""
 
     execution_id: str
+    job_id: str | None
+    name: str | None
     since: str
     worker_id: str | None
+
+
+class WaitingRunView(TypedDict):
+    """A run that waits at a gate. `name` is of its job."""
+
+    execution_id: str
+    job_id: str | None
+    name: str | None
+    fire_time: str
 
 
 class GateDetailsView(GateView):
     """A gate or one key of it.
 
-    `holders` are the 100 attempts that have had their places longest. `waiting_keys` is the number of keys at which
-    runs may wait, counted up to 1,000, and `first_waiting_keys` has the first 100 of them.
+    `holders` are the 100 attempts that have had their places longest. `first_waiting` are the 20 runs that wait
+    longest, not counting runs that wait at its keys. `waiting_keys` is the number of keys at which runs may wait,
+    counted up to 1,000, and `first_waiting_keys` has the first 100 of them.
     """
 
     holders: list[HolderView]
+    first_waiting: list[WaitingRunView]
     waiting_keys: int
     waiting_keys_is_more: bool
     first_waiting_keys: list[str]

@@ -5,8 +5,9 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from onthedot.api.core.body import read_object
-from onthedot.api.core.fields import Fields, JobId, Key, PageQuery, PriorityName
+from onthedot.api.core.fields import ALL_WORKFLOWS, Fields, JobId, Key, PageQuery, PriorityName, WorkflowId
 from onthedot.api.core.reading import read_without_nulls
+from onthedot.api.executions.fields import RunStatusName
 from onthedot.domain import compact_json
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.listing import FactFilter
@@ -14,20 +15,7 @@ from onthedot.domain.runs.records import Kind, Priority
 from onthedot.use_cases.jobs.list_jobs import JobQuery
 
 KindName = Literal["one-off", "recurring", "event"]
-StatusName = Literal[
-    "WAITING",
-    "PENDING",
-    "DISPATCHED",
-    "RUNNING",
-    "RETRYING",
-    "SUCCEEDED",
-    "FAILED",
-    "SKIPPED",
-    "CANCELLED",
-    "PAUSED",
-    "ACTIVE",
-    "COMPLETED",
-]
+JobStatusName = Literal[RunStatusName, "ACTIVE", "COMPLETED"]
 BulkName = Literal["pause", "resume", "cancel", "delete", "run"]
 MAX_IDS: Final = 500
 MAX_BULK_BODY: Final = 128 * 1024
@@ -37,20 +25,26 @@ TagText = Annotated[str, Field(min_length=1, max_length=511)]
 class JobFilterFields(Fields):
     """Filters of jobs. A job must pass all of them."""
 
-    status: StatusName | None = None
+    status: JobStatusName | None = None
     kind: KindName | None = None
     priority: PriorityName | None = None
     name: Annotated[Key | None, Field(description="the beginning of the name")] = None
+    full_name: Annotated[Key | None, Field(description="the whole name")] = None
     tag: Annotated[TagText | None, Field(description="the key of a tag, or `key=value`")] = None
-    workflow: Annotated[JobId | None, Field(description="the id of a run of a workflow")] = None
+    workflow: Annotated[
+        WorkflowId | None,
+        Field(description="the id of a run of a workflow; `*`: all workflows, without their jobs"),
+    ] = None
 
     def query(self) -> JobQuery:
         """Return the filters as the use case takes them."""
         facts = FactFilter(
             kind=None if self.kind is None else Kind(self.kind),
             priority=None if self.priority is None else Priority(self.priority),
-            workflow=self.workflow,
+            workflow=None if self.workflow == ALL_WORKFLOWS else self.workflow,
+            is_workflow=True if self.workflow == ALL_WORKFLOWS else None,
             name=self.name,
+            full_name=self.full_name,
             tag=self.tag,
         )
         return JobQuery(facts, self.status)

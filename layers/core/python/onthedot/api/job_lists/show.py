@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 from onthedot.api.core.times import show_time
 from onthedot.api.core.views import ErrorView
-from onthedot.api.executions.show import reason_of, unreadable_view
+from onthedot.api.executions.show import last_outcome_view, outcome_words, reason_of, unreadable_view
 from onthedot.api.job_lists.views import BulkFailureView, BulkView, JobsView, ListedJobView
 from onthedot.api.jobs.show import refused_view
 from onthedot.domain.errors import OnthedotError, Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.listing import facts_of
+from onthedot.domain.runs.records import STAMPING, Record
 from onthedot.domain.schedules.schedule import CronSchedule
+from onthedot.domain.targets.one_line import one_line
 from onthedot.use_cases.jobs.bulk import BulkStep
 from onthedot.use_cases.jobs.list_jobs import ListedJob
 
@@ -21,8 +23,8 @@ def jobs_view(jobs: Sequence[ListedJobView], next_cursor: str | None, faulty: Se
     return {**view, "unreadable": unreadable_view(faulty)} if faulty else view
 
 
-def listed_job_view(listed: ListedJob, outcomes: Sequence[str] | None) -> ListedJobView:
-    """Return a job in a list. `outcomes` is None for a job that has one run only."""
+def listed_job_view(listed: ListedJob, ended: Sequence[Record]) -> ListedJobView:
+    """Return a job in a list, with the outcomes of its latest runs that ended, the latest first."""
     job, facts = listed.job, facts_of(listed.job)
     view: ListedJobView = {
         "job_id": job.job_id,
@@ -32,14 +34,17 @@ def listed_job_view(listed: ListedJob, outcomes: Sequence[str] | None) -> Listed
         "reason": reason_of(job),
         "priority": job.priority.value,
         "pool": job.pool,
+        "target": None if job.definition is None else one_line(job.definition.target),
         "tags": dict(facts.tags),
         "next_fire_time": show_time(listed.next_at),
         "created_at": format_instant(job.created_at),
         "workflow_id": job.workflow,
+        "key": job.key,
+        "last_outcome": last_outcome_view(ended),
     }
-    if outcomes is None:
+    if job.kind not in STAMPING:
         return {**view, "at": format_instant(job.nominal_at)}
-    return _with_rule(listed, {**view, "outcomes": list(outcomes)})
+    return _with_rule(listed, {**view, "outcomes": outcome_words(ended)})
 
 
 def _with_rule(listed: ListedJob, view: ListedJobView) -> ListedJobView:

@@ -5,14 +5,15 @@ from typing import NotRequired
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
-from onthedot.api.executions.views import UnreadableView
+from onthedot.api.executions.views import OutcomeView, UnreadableView
 
 
 class ListedJobView(TypedDict):
-    """A job in a list.
+    """A job in a list. `target` is one line, without secrets. `key` is the name of the job in its workflow.
 
     `at` is the time of a one-off job. A recurring job has `cron` with its `timezone`, or `every`, and in `outcomes` the
-    statuses of its latest 12 ended runs, the latest first. So has an event job.
+    statuses of its latest 12 ended runs, the latest first. So has an event job. `last_outcome` is the latest run that
+    ended.
     """
 
     job_id: str
@@ -22,6 +23,7 @@ class ListedJobView(TypedDict):
     reason: str | None
     priority: str
     pool: str
+    target: str | None
     tags: dict[str, str]
     at: NotRequired[str]
     cron: NotRequired[str]
@@ -30,6 +32,8 @@ class ListedJobView(TypedDict):
     next_fire_time: str | None
     created_at: str
     workflow_id: str | None
+    key: str | None
+    last_outcome: OutcomeView | None
     outcomes: NotRequired[list[str]]
 
 

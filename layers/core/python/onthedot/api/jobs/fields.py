@@ -62,10 +62,11 @@ class RequirementsFields(Fields):
     capabilities: Annotated[list[Capability], Field(max_length=MAX_REQUIRED)] = Field(default_factory=list)
     cpu: Annotated[float, Field(ge=0)] = 0
     memory_mb: Annotated[int, Field(ge=0)] = 0
+    storage_mb: Annotated[int, Field(ge=0)] = 0
 
     def requirements(self) -> Requirements:
         """Return the requirements, each capability once."""
-        return Requirements(tuple(dict.fromkeys(self.capabilities)), self.cpu, self.memory_mb)
+        return Requirements(tuple(dict.fromkeys(self.capabilities)), self.cpu, self.memory_mb, self.storage_mb)
 
 
 class WorkFields(Fields):

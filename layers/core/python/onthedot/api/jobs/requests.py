@@ -116,7 +116,7 @@ def choose_key(in_body: str | None, in_header: str | None) -> str | None:
     try:
         key = _KEY.validate_python(in_header.strip())
     except ValidationError as error:
-        message = problems_in(error, ())[0].message
+        message = problems_in(error)[0].message
         raise InvalidRequest(Problem(IDEMPOTENCY_HEADER, message)) from error
     if in_body not in (None, key):
         raise InvalidRequest(

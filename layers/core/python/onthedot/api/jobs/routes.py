@@ -15,7 +15,7 @@ from onthedot.api.jobs.batches import read_batch, requests_in
 from onthedot.api.jobs.fields import BackfillFields, BatchFields, ExecuteFields, JobFields, PatchFields, RunFields
 from onthedot.api.jobs.patches import IF_MATCH_HEADER, read_patch, read_version
 from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, MAX_BODY, check_payload, read_job_request
-from onthedot.domain.errors import JobNotFound, Unreadable
+from onthedot.domain.errors import JobNotFound
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.use_cases.attempts.results import short_result
 from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
@@ -27,6 +27,7 @@ from onthedot.use_cases.jobs.payloads import shown_payload
 from onthedot.use_cases.jobs.read_jobs import read_job
 from onthedot.use_cases.jobs.run_extra import OwnPayload, backfill, run_now
 from onthedot.use_cases.jobs.submit_job import JobRequest
+from onthedot.use_cases.runs.shown_runs import definition_of_job
 from onthedot.use_cases.workers.assign_run import assign_to_worker
 from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whole
 
@@ -34,7 +35,7 @@ from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whol
 def submit(context: RequestContext) -> views.AcceptedView:
     now = context.engine.clock.now()
     read = read_job_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
-    request = replace(read, trace=context.request.trace)
+    request = replace(read, trace=context.request.trace, by=context.caller)
     job = accept_job(context.engine, context.tenant, request, now)
     return show.accepted_view(job, next_fire_of(context.engine, job))
 
@@ -43,7 +44,7 @@ def submit_many(context: RequestContext) -> views.BatchView:
     """Submit the jobs of a batch, each on its own."""
     now = context.engine.clock.now()
     entries = read_batch(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
-    requests = [replace(request, trace=context.request.trace) for request in requests_in(entries)]
+    requests = [replace(request, trace=context.request.trace, by=context.caller) for request in requests_in(entries)]
     accepted = iter(accept_batch(context.engine, context.tenant, requests, now))
     outcomes = [next(accepted) if isinstance(entry, JobRequest) else entry for entry in entries]
     return {"jobs": [_entry_view(context, outcome) for outcome in outcomes]}
@@ -62,17 +63,17 @@ def show_status(context: RequestContext) -> views.StatusView:
 
 def explain(context: RequestContext) -> views.ExplanationView:
     """Answer the reasons why a job has not run."""
-    explained = explain_job(context.engine, context.tenant, context.job_id)
-    if isinstance(explained.job, Unreadable):
-        return show.unreadable_explanation(explained.job, explained.reasons)
-    return show.explanation_view(explained.job, explained.reasons, next_fire_of(context.engine, explained.job))
+    found = explain_job(context.engine, context.tenant, context.job_id)
+    next_at = next_fire_of(context.engine, found.job) if isinstance(found.job, Record) else None
+    return show.explanation_view(found, next_at)
 
 
 def change(context: RequestContext) -> Response:
     """Change a job, if it still has the version that the client saw."""
     patch = read_patch(context.request.body)
     if_match = read_version(context.request.header(IF_MATCH_HEADER))
-    return _whole_job(context, patch_job(context.engine, context.tenant, context.job_id, patch, if_match))
+    job = patch_job(context.engine, context.tenant, context.job_id, patch, if_match, context.caller)
+    return _whole_job(context, job)
 
 
 def delete(context: RequestContext) -> views.DeletedView:
@@ -83,18 +84,18 @@ def delete(context: RequestContext) -> views.DeletedView:
 
 def pause(context: RequestContext) -> Response:
     read_no_fields(context.request.body)
-    return _whole_job(context, pause_job(context.engine, context.tenant, context.job_id))
+    return _whole_job(context, pause_job(context.engine, context.tenant, context.job_id, context.caller))
 
 
 def resume(context: RequestContext) -> Response:
     read_no_fields(context.request.body)
-    return _whole_job(context, resume_job(context.engine, context.tenant, context.job_id))
+    return _whole_job(context, resume_job(context.engine, context.tenant, context.job_id, context.caller))
 
 
 def cancel(context: RequestContext) -> Response:
     """Cancel a job, and the graph of a workflow with it."""
     read_no_fields(context.request.body)
-    return _whole_job(context, cancel_whole(context.engine, context.tenant, context.job_id))
+    return _whole_job(context, cancel_whole(context.engine, context.tenant, context.job_id, context.caller))
 
 
 def run(context: RequestContext) -> ExecutionView:
@@ -108,7 +109,8 @@ def run(context: RequestContext) -> ExecutionView:
 def execute(context: RequestContext) -> ExecutionView:
     """Assign a job to one worker by name."""
     worker_id = read_body(ExecuteFields, context.request.body).worker_id
-    return _execution(context, assign_to_worker(context.engine, context.tenant, context.job_id, worker_id))
+    run = assign_to_worker(context.engine, context.tenant, context.job_id, worker_id, context.caller)
+    return _execution(context, run)
 
 
 def fill_back(context: RequestContext) -> views.BackfilledView:
@@ -133,7 +135,9 @@ def _entry_view(context: RequestContext, outcome: Record | Exception) -> views.A
 
 
 def _execution(context: RequestContext, found: Record) -> ExecutionView:
-    return execution_view(found, short_result(context.engine.blobs, found))
+    definition = definition_of_job(context.engine, found)
+    result = short_result(context.engine.blobs, found)
+    return execution_view(found, result, context.engine.clock.now(), definition)
 
 
 def _whole_job(context: RequestContext, job: Record) -> Response:
@@ -146,7 +150,8 @@ def _whole_job(context: RequestContext, job: Record) -> Response:
     engine = context.engine
     outlook = read_outlook(engine, job)
     payload = shown_payload(engine.blobs, job.definition)
-    view = show.job_view(job, job.definition, outlook, payload, short_result(engine.blobs, job))
+    result = short_result(engine.blobs, job)
+    view = show.job_view(job, job.definition, outlook, payload, result, engine.clock.now())
     return Response(200, view, {"ETag": f'"{view["version"]}"'})
 
 

@@ -7,27 +7,30 @@ from typing import Final
 from onthedot.api.core.errors import response_to
 from onthedot.api.core.times import show_time
 from onthedot.api.core.views import ErrorView
-from onthedot.api.executions.show import lateness_ms, reason_of, retries
+from onthedot.api.executions.show import last_outcome_view, lateness_ms, outcome_words, reason_of, retries
 from onthedot.api.jobs.views import (
     AcceptedView,
     BackfilledView,
+    ChangeView,
     ExplanationView,
     JobView,
     OnEventView,
+    OutcomesView,
     ReasonView,
     RetryView,
     StatusView,
 )
 from onthedot.api.schedules.show import recurrence_view
 from onthedot.api.targets.show import requirements_view, target_view
-from onthedot.domain.errors import Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.explain import Reason
+from onthedot.domain.runs.change_log import ChangeNote, changes_of
 from onthedot.domain.runs.dependencies import OnParentFailure
 from onthedot.domain.runs.records import STAMPING, Definition, Kind, Record, RetryPolicy
 from onthedot.domain.runs.shown_status import shown_status
 from onthedot.domain.traces import trace_id_of
 from onthedot.use_cases.attempts.results import ShownResult
+from onthedot.use_cases.jobs.explain_job import Explanation
 from onthedot.use_cases.jobs.list_runs import Outlook
 from onthedot.use_cases.jobs.payloads import ShownPayload
 from onthedot.use_cases.jobs.run_extra import Backfilled
@@ -57,17 +60,23 @@ def status_view(job: Record, outlook: Outlook) -> StatusView:
         "last_run": _last_run(outlook),
         "next_run": show_time(outlook.next_at),
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
-        "reason": reason_of(job),
+        "reason": _reason(job, outlook),
     }
 
 
-def job_view(
-    job: Record, definition: Definition, outlook: Outlook, payload: ShownPayload, result: ShownResult
+def _reason(job: Record, outlook: Outlook) -> str | None:
+    """Return why the job is in its status, or else why its latest run is in its own."""
+    return reason_of(job) or (None if outlook.latest is None else reason_of(outlook.latest))
+
+
+def job_view(  # noqa: PLR0917
+    job: Record, definition: Definition, outlook: Outlook, payload: ShownPayload, result: ShownResult, now: int
 ) -> JobView:
     return {
         **accepted_view(job, outlook.next_at),
-        **recurrence_view(job),
+        **recurrence_view(job, now),
         **_on_event(job),
+        **_outcomes(job, outlook),
         "description": definition.description,
         "tags": dict(definition.tags),
         "target": target_view(definition.target),
@@ -80,7 +89,8 @@ def job_view(
         "start_within_seconds": job.start_within_seconds,
         "retry_count": 0 if outlook.latest is None else retries(outlook.latest),
         "last_run": _last_run(outlook),
-        "finished_at": show_time(job.finished_at),
+        "finished_at": show_time(outlook.finished_at),
+        "last_outcome": last_outcome_view(outlook.ended),
         "lateness_ms": None if outlook.latest is None else lateness_ms(outlook.latest),
         "reason": reason_of(job),
         "result": result.text,
@@ -90,6 +100,17 @@ def job_view(
         "trace_id": trace_id_of(job.run_id, job.trace),
         "workflow_id": job.workflow,
         "key": job.key,
+        "changes": [_change(note) for note in changes_of(job)],
+    }
+
+
+def _change(note: ChangeNote) -> ChangeView:
+    return {
+        "at": format_instant(note.at),
+        "by": note.by,
+        "action": note.action.value,
+        "fields": list(note.fields),
+        "version": note.version,
     }
 
 
@@ -97,14 +118,22 @@ def _on_event(job: Record) -> OnEventView:
     return {} if job.pattern is None else {"on_event": json.loads(job.pattern)}
 
 
-def explanation_view(job: Record, reasons: Sequence[Reason], next_at: int | None) -> ExplanationView:
-    """Return the reasons why a job has not run."""
-    return {"job_id": job.job_id, "status": shown_status(job, next_at), "reasons": _reasons(reasons)}
+def _outcomes(job: Record, outlook: Outlook) -> OutcomesView:
+    """Return the outcomes of a job that has several runs."""
+    return {"outcomes": outcome_words(outlook.ended)} if job.kind in STAMPING else {}
 
 
-def unreadable_explanation(job: Unreadable, reasons: Sequence[Reason]) -> ExplanationView:
-    """Return the reasons for a job that cannot be read, with its status as it is stored."""
-    return {"job_id": job.run_id, "status": job.status or "", "reasons": _reasons(reasons)}
+def explanation_view(found: Explanation, next_at: int | None) -> ExplanationView:
+    """Return the reasons why a job has not run. A job that cannot be read has its status as it is stored."""
+    job = found.job
+    return {
+        "job_id": job.run_id,
+        "name": job.definition.name if isinstance(job, Record) and job.definition is not None else None,
+        "status": shown_status(job, next_at) if isinstance(job, Record) else job.status or "",
+        "reasons": _reasons(found.reasons),
+        "timeline": [{"time": format_instant(one.time), "message": one.message} for one in found.timeline],
+        "what_if": [{"action": one.action, "message": one.message} for one in found.what_if],
+    }
 
 
 def _reasons(reasons: Sequence[Reason]) -> list[ReasonView]:

@@ -6,6 +6,7 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from onthedot.api.core.views import ErrorView
+from onthedot.api.executions.views import OutcomeView
 from onthedot.api.schedules.views import RecurrenceView
 from onthedot.api.targets.views import RequirementsView, TargetView
 
@@ -31,7 +32,10 @@ class BatchView(TypedDict):
 
 
 class StatusView(TypedDict):
-    """The status of a job, with the reason for it, and the times of its last and next run."""
+    """The status of a job, and the times of its last and next run.
+
+    `reason` says why the job has its status, or else why its latest run has its own.
+    """
 
     job_id: str
     status: str
@@ -57,11 +61,28 @@ class OnEventView(TypedDict):
     on_event: NotRequired[dict[str, Any]]
 
 
-class JobView(AcceptedView, RecurrenceView, OnEventView):
+class ChangeView(TypedDict):
+    """A change that a client made to a job. `by` is the name of its token, `fields` are those of a PATCH request."""
+
+    at: str
+    by: str | None
+    action: str
+    fields: list[str]
+    version: int
+
+
+class OutcomesView(TypedDict):
+    """The statuses of the latest 12 runs that ended, the latest first. A job that runs once has none."""
+
+    outcomes: NotRequired[list[str]]
+
+
+class JobView(AcceptedView, RecurrenceView, OnEventView, OutcomesView):
     """A whole job. Secrets in its target are masked.
 
     `payload_url` links to a large payload and `result_url` to a long result, both for 15 minutes. `lateness_ms` and
-    `retry_count` are of the latest run.
+    `retry_count` are of the latest run that started, `last_outcome` is the latest run that ended. `finished_at` of a
+    recurring job is the end of its last run. `changes` has the latest 20, the newest first.
     """
 
     description: str | None
@@ -77,6 +98,7 @@ class JobView(AcceptedView, RecurrenceView, OnEventView):
     retry_count: int
     last_run: str | None
     finished_at: str | None
+    last_outcome: OutcomeView | None
     lateness_ms: int | None
     reason: str | None
     result: str | None
@@ -86,6 +108,7 @@ class JobView(AcceptedView, RecurrenceView, OnEventView):
     trace_id: str
     workflow_id: str | None
     key: str | None
+    changes: list[ChangeView]
 
 
 class DeletedView(TypedDict):
@@ -115,9 +138,29 @@ class ReasonView(TypedDict):
     message: str
 
 
+class MomentView(TypedDict):
+    """A moment in the story of a run."""
+
+    time: str
+    message: str
+
+
+class WhatIfView(TypedDict):
+    """An action and its effect if it were done now. `action` is meant for programs, `message` for people."""
+
+    action: str
+    message: str
+
+
 class ExplanationView(TypedDict):
-    """The reasons why a job has not run, or what it does now."""
+    """The reasons why a job has not run, or what it does now.
+
+    `timeline` is the story of its latest run, the oldest moment first, up to 30. `what_if` says what actions would do.
+    """
 
     job_id: str
+    name: str | None
     status: str
     reasons: list[ReasonView]
+    timeline: list[MomentView]
+    what_if: list[WhatIfView]

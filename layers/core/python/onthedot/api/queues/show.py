@@ -15,6 +15,7 @@ def _queue(report: QueueReport) -> QueueView:
     counts, age = report.counts, report.oldest_age_ms
     view: QueueView = {
         "pool": report.pool,
+        "kind": report.kind.value,
         "priority": None if report.priority is None else report.priority.value,
         "waiting": None if counts is None else counts.visible,
         "delayed": None if counts is None else counts.delayed,

@@ -11,10 +11,12 @@ class QueueView(TypedDict):
 
     `waiting` runs are due and no worker has them, `delayed` ones are due soon, `in_flight` ones are with a worker.
     `dead_letters` are messages that could not be delivered; the scheduler sends their runs again. `priority` is null
-    where all priorities share the queue. `error` says why the numbers are not known.
+    where all priorities share the queue. `kind` is `push` where queues start workers, and `pull` where workers ask for
+    runs. `error` says why the numbers are not known.
     """
 
     pool: str
+    kind: str
     priority: str | None
     waiting: int | None
     delayed: int | None

@@ -112,7 +112,7 @@ class PreviewFields(ScheduleFields):
 class ForecastQuery(Fields):
     """The query of a forecast: its length."""
 
-    minutes: Annotated[Digits, Field(ge=1, le=60)] = 15
+    minutes: Annotated[Digits, Field(ge=1, le=1_500)] = 15
 
 
 def schedule_problems(document: Mapping[str, Any], only_cron: str = CRON_OR_AT) -> list[Problem]:

@@ -12,8 +12,8 @@ from onthedot.api.schedules.fields import ONLY_CRON, RULE_FIELDS, PreviewFields,
 from onthedot.api.schedules.recurrences import cron_with_h, new_schedule
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.schedules.preview import FireTime, preview
-from onthedot.domain.schedules.schedule import CronSchedule
-from onthedot.domain.schedules.time_window import check_start
+from onthedot.domain.schedules.schedule import CronSchedule, next_fire
+from onthedot.domain.schedules.time_window import check_start, no_fire_problem
 from onthedot.domain.schedules.zones import LAST_INSTANT
 
 
@@ -28,7 +28,7 @@ class Preview:
 
 
 def read_preview(document: dict[str, Any], now: int) -> Preview:
-    """Return the preview that a document asks for. Raise InvalidRequest."""
+    """Return the preview that a document asks for. Raise InvalidRequest, also for a schedule that never fires again."""
     problems = [
         *choice_problems(document, RULE_FIELDS),
         *schedule_problems(document, ONLY_CRON),
@@ -45,4 +45,7 @@ def read_preview(document: dict[str, Any], now: int) -> Preview:
     # The preview must end where the calendar does.
     bounded = replace(schedule, end_at=LAST_INSTANT - 1 if schedule.end_at is None else schedule.end_at)
     example = schedule.rule.expression if cron_with_h(fields) and isinstance(schedule.rule, CronSchedule) else None
-    return Preview(preview(bounded, after, fields.count), schedule.jitter_seconds, example)
+    fires = preview(bounded, after, fields.count)
+    if not fires and next_fire(bounded, now) is None:
+        raise InvalidRequest(no_fire_problem(schedule, now))
+    return Preview(fires, schedule.jitter_seconds, example)

@@ -9,7 +9,7 @@ from onthedot.api.schedules.fields import ForecastQuery, PreviewFields
 from onthedot.api.schedules.previews import read_preview
 from onthedot.api.schedules.show import forecast_view, preview_view
 from onthedot.api.schedules.views import ForecastView, PreviewView
-from onthedot.use_cases.jobs.forecast import forecast
+from onthedot.use_cases.forecast.forecast import forecast
 
 
 def preview_schedule(context: RequestContext) -> PreviewView:
@@ -33,6 +33,8 @@ ROUTES: Final = (
         PreviewView,
         body=PreviewFields,
         errors=(400, 413, 422),
+        for_viewers=True,
+        is_logged=False,
         while_closed=True,
     ),
     Route(

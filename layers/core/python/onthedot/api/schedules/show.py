@@ -3,20 +3,28 @@
 from collections.abc import Sequence
 
 from onthedot.api.core.times import show_time
-from onthedot.api.schedules.views import FireTimeView, ForecastView, PreviewView, RecurrenceView
+from onthedot.api.schedules.views import (
+    FireTimeView,
+    ForecastView,
+    HeavyJobView,
+    MinuteView,
+    PreviewView,
+    RecurrenceView,
+)
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.records import Record
+from onthedot.domain.runs.run_counts import runs_so_far
 from onthedot.domain.schedules.preview import FireTime
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import CronSchedule
-from onthedot.use_cases.jobs.forecast import Forecast
+from onthedot.use_cases.forecast.forecast import Forecast, HeavyJob
 
 
-def recurrence_view(job: Record) -> RecurrenceView:
+def recurrence_view(job: Record, now: int) -> RecurrenceView:
     """Return the schedule of a recurring job in fields that a client can send again. Other jobs have none."""
     if job.recurrence is None:
         return {}
-    return {**_rule(job.recurrence), **_limits(job.recurrence), "runs": job.stamped or 0}
+    return {**_rule(job.recurrence), **_limits(job.recurrence), "runs": runs_so_far(job, now)}
 
 
 def _rule(recurrence: Recurrence) -> RecurrenceView:
@@ -57,8 +65,18 @@ def _fire_time(fire: FireTime, jitter_seconds: int) -> FireTimeView:
 
 def forecast_view(forecast: Forecast) -> ForecastView:
     """Return the number of scheduled runs in each coming minute."""
-    minutes = forecast.minutes.items()
+    minutes = [_minute(start, runs, forecast.heaviest.get(start, ())) for start, runs in forecast.minutes.items()]
     return {
-        "minutes": [{"time": format_instant(start), "runs": runs} for start, runs in minutes],
+        "minutes": minutes,
         "truncated": forecast.truncated,
+        "complete_until": show_time(forecast.complete_until),
     }
+
+
+def _minute(start: int, runs: int, heaviest: Sequence[HeavyJob]) -> MinuteView:
+    view: MinuteView = {"time": format_instant(start), "runs": runs}
+    return {**view, "heaviest": [_heavy(one) for one in heaviest]} if runs else view
+
+
+def _heavy(job: HeavyJob) -> HeavyJobView:
+    return {"job_id": job.job_id, "name": job.name, "runs": job.runs}

@@ -21,7 +21,10 @@ class MisfireView(TypedDict):
 
 
 class RecurrenceView(TypedDict):
-    """The schedule of a recurring job: `cron` with its time zone and policy, or `every`. `runs` counts its runs."""
+    """The schedule of a recurring job: `cron` with its time zone and policy, or `every`.
+
+    `runs` counts the runs whose time has come.
+    """
 
     cron: NotRequired[str]
     timezone: NotRequired[str]
@@ -54,15 +57,28 @@ class PreviewView(TypedDict):
     example: NotRequired[str]
 
 
-class MinuteView(TypedDict):
-    """The number of runs that are scheduled for a minute."""
+class HeavyJobView(TypedDict):
+    """A job with many runs in a minute."""
 
-    time: str
+    job_id: str
+    name: str | None
     runs: int
 
 
+class MinuteView(TypedDict):
+    """The number of runs that are scheduled for a minute, and up to 3 jobs with the most of them."""
+
+    time: str
+    runs: int
+    heaviest: NotRequired[list[HeavyJobView]]
+
+
 class ForecastView(TypedDict):
-    """The scheduled runs of each coming minute. When `truncated` is true there are more than were counted."""
+    """The scheduled runs of each coming minute. When `truncated` is true there are more than were counted.
+
+    From `complete_until` on, some runs that wait already were not counted. Runs of recurring jobs were.
+    """
 
     minutes: list[MinuteView]
     truncated: bool
+    complete_until: str | None

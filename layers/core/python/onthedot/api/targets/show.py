@@ -40,6 +40,7 @@ def requirements_view(requirements: Requirements) -> RequirementsView:
         "capabilities": list(requirements.capabilities),
         "cpu": requirements.cpu,
         "memory_mb": requirements.memory_mb,
+        "storage_mb": requirements.storage_mb,
     }
 
 

@@ -78,3 +78,4 @@ class RequirementsView(TypedDict):
     capabilities: list[str]
     cpu: float
     memory_mb: int
+    storage_mb: int

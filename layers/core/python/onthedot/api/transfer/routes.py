@@ -142,7 +142,7 @@ ROUTES: Final = (
         "POST",
         "/v1/import",
         import_entries,
-        "Store a page of an export; what is there already stays as it is",
+        "Store a page of an export; entries that are there already stay as they are",
         ImportedView,
         body=ImportFields,
         for_admins=True,

@@ -22,7 +22,13 @@ def stage_view(state: StageState, settles_in_ms: int) -> StageView:
 
 
 def export_view(page: ExportedPage, next_cursor: str | None) -> ExportView:
-    return {"entries": [to_json(entry) for entry in page.entries], "running": page.running, "next_cursor": next_cursor}
+    return {
+        "entries": [to_json(entry) for entry in page.entries],
+        "running": page.running,
+        "next_cursor": next_cursor,
+        "read": page.read,
+        "about_total": page.total,
+    }
 
 
 def imported_view(imported: Imported) -> ImportedView:

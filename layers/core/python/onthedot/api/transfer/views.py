@@ -28,6 +28,10 @@ class ExportView(TypedDict):
     running: list[str]
     """The runs of this page whose attempts are alive."""
     next_cursor: str | None
+    read: int
+    """How many stored things were read for this page. Not each one is an entry."""
+    about_total: int | None
+    """About how many stored things all pages read together. Null if it is not known, and after the first page."""
 
 
 class RefusalView(TypedDict):

@@ -12,10 +12,12 @@ from onthedot.use_cases.workers.wait_for_runs import LONGEST_WAIT_SECONDS
 
 MAX_CAPABILITIES: Final = 200
 MAX_RUNNING: Final = 1_000
-MAX_BEAT: Final = 192 * 1024
-"""Most bytes of a heartbeat. The ids of a thousand runs fit."""
+MAX_BEAT: Final = 320 * 1024
+"""Most bytes of a heartbeat. The ids of two thousand runs fit."""
 MAX_LEASES: Final = 10
 PULL_POOL: Final = "pull"
+MOST_MB: Final = 100_000_000
+"""The most memory and storage that a worker can have."""
 
 
 def _pull_pool(name: str) -> str:
@@ -30,7 +32,8 @@ def _listed(text: Any) -> Any:
 
 Capabilities = Annotated[list[Capability], Field(max_length=MAX_CAPABILITIES)]
 Cpu = Annotated[float, Field(ge=0, le=10_000)]
-MemoryMb = Annotated[int, Field(ge=0, le=100_000_000)]
+MegaBytes = Annotated[int, Field(ge=0, le=MOST_MB)]
+FreeMegaBytes = Annotated[int, Field(ge=-MOST_MB, le=MOST_MB)]
 _CONCURRENCY = AliasChoices("concurrency", "slots")
 
 
@@ -48,10 +51,11 @@ class ResourcesFields(Fields):
 
     concurrency: Annotated[int, Field(ge=1, le=1_000, validation_alias=_CONCURRENCY)] = 1
     cpu: Cpu = 1
-    memory_mb: MemoryMb = 512
+    memory_mb: MegaBytes = 512
+    storage_mb: MegaBytes = 0
 
     def resources(self) -> Resources:
-        return Resources(self.concurrency, self.cpu, self.memory_mb)
+        return Resources(self.concurrency, self.cpu, self.memory_mb, self.storage_mb)
 
 
 class UsedFields(Fields):
@@ -61,17 +65,19 @@ class UsedFields(Fields):
 
     concurrency: Annotated[int, Field(ge=0, le=1_000, validation_alias=_CONCURRENCY)] = 0
     cpu: Cpu = 0
-    memory_mb: MemoryMb = 0
+    memory_mb: MegaBytes = 0
+    storage_mb: MegaBytes = 0
 
     def resources(self) -> Resources:
-        return Resources(self.concurrency, self.cpu, self.memory_mb)
+        return Resources(self.concurrency, self.cpu, self.memory_mb, self.storage_mb)
 
 
 class FreeFields(Fields):
     """The resources that a worker has left. Rounding may leave them a little below zero."""
 
     cpu: Annotated[float, Field(ge=-10_000, le=10_000)] | None = None
-    memory_mb: Annotated[int, Field(ge=-100_000_000, le=100_000_000)] | None = None
+    memory_mb: FreeMegaBytes | None = None
+    storage_mb: FreeMegaBytes | None = None
 
 
 class RegisterFields(Fields):
@@ -91,9 +97,12 @@ class BeatFields(Fields):
     used: UsedFields = UsedFields()
     stopping: Annotated[bool, Field(description="the worker finishes its runs and takes no more")] = False
     stopped: bool = False
+    ended: Annotated[
+        list[RunId], Field(max_length=MAX_RUNNING, description="executions that ended since the last heartbeat")
+    ] = Field(default_factory=list)
 
     def load(self) -> Load:
-        return Load(tuple(self.running), self.used.resources(), self.stopping, self.stopped)
+        return Load(tuple(self.running), self.used.resources(), self.stopping, self.stopped, tuple(self.ended))
 
 
 class LeaseFields(Fields):

@@ -60,6 +60,7 @@ def lease(context: RequestContext) -> views.LeasesView:
         priorities=[Priority(name) for name in fields.priorities],
         cpu=None if fields.free is None else fields.free.cpu,
         memory_mb=None if fields.free is None else fields.free.memory_mb,
+        storage_mb=None if fields.free is None else fields.free.storage_mb,
         idle=fields.idle,
         wait_ms=round(fields.wait_seconds * 1000),
         gone=context.request.gone,
@@ -108,6 +109,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 413, 422),
+        is_logged=False,
         while_closed=True,
     ),
     Route(
@@ -120,6 +122,7 @@ ROUTES: Final = (
         body_may_be_left_out=True,
         for_workers=True,
         errors=(400, 404, 413, 422),
+        is_logged=False,
         while_closed=True,
     ),
 )

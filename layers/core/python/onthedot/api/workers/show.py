@@ -30,6 +30,7 @@ def worker_view(worker: WorkerRecord, now: int, longest_wait_seconds: int) -> Wo
         "resources": _resources(worker.resources),
         "used": _resources(worker.load.used),
         "running": [] if is_shared else list(worker.load.running),
+        "recent": len(worker.load.recent),
         "registered_at": format_instant(worker.registered_at),
         "heartbeat_at": format_instant(worker.heartbeat_at),
         "host": "" if is_shared else worker.host,
@@ -52,6 +53,7 @@ def lease_view(lease: LeasedRun, call: Call) -> LeaseView:
         "priority": run.priority.value,
         "pool": run.pool,
         "fire_time": format_instant(run.nominal_at),
+        "started_at": format_instant(call.started_at),
         "lease_until": format_instant(run.lease_until or 0),
         "lease_seconds": LEASE_SECONDS,
         "alone": lease.alone,
@@ -72,4 +74,5 @@ def _resources(resources: Resources) -> ResourcesView:
         "slots": resources.concurrency,
         "cpu": resources.cpu,
         "memory_mb": resources.memory_mb,
+        "storage_mb": resources.storage_mb,
     }

@@ -15,13 +15,15 @@ class ResourcesView(TypedDict):
     slots: int
     cpu: float
     memory_mb: int
+    storage_mb: int
 
 
 class WorkerView(TypedDict):
     """A worker. `running` and `host` are empty when it serves all tenants.
 
     It must send a heartbeat every `heartbeat_seconds`. Its leases last for `lease_seconds`. A lease may ask the API to
-    wait for up to `longest_wait_seconds`. 0: the API answers at once.
+    wait for up to `longest_wait_seconds`. 0: the API answers at once. `recent` is the number of its latest ended
+    executions that are known, up to 100: `GET /v1/executions?worker_id=` lists them.
     """
 
     worker_id: str
@@ -31,6 +33,7 @@ class WorkerView(TypedDict):
     resources: ResourcesView
     used: ResourcesView
     running: list[str]
+    recent: int
     registered_at: str
     heartbeat_at: str
     host: str
@@ -58,6 +61,7 @@ class LeaseView(TypedDict):
     priority: str
     pool: str
     fire_time: str
+    started_at: str
     lease_until: str
     lease_seconds: int
     alone: bool

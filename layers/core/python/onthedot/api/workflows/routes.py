@@ -18,7 +18,7 @@ def submit_graph(context: RequestContext) -> AcceptedWorkflowView:
     """Submit a workflow: all of its jobs, or none."""
     now = context.engine.clock.now()
     read, members = read_workflow_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
-    request = replace(read, trace=context.request.trace)
+    request = replace(read, trace=context.request.trace, by=context.caller)
     job = accept_workflow(context.engine, context.tenant, request, members, now)
     return show.accepted_workflow_view(job, next_fire_of(context.engine, job), members)
 

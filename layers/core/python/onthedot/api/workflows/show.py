@@ -32,7 +32,7 @@ def workflow_view(workflow_id: str, state: WorkflowState, now: int, next_at: int
         "progress": {"total": progress.total, "ended": progress.ended, "by_status": dict(progress.by_status)},
         "critical_path": critical_path(state.workflow.graph, state.seconds(now)),
         "jobs": [_member_view(state, member) for member in state.workflow.members],
-        "schedule": _schedule(state.job, next_at),
+        "schedule": _schedule(state.job, next_at, now),
     }
 
 
@@ -58,7 +58,7 @@ def _member_view(state: WorkflowState, member: Member) -> MemberView:
     return view
 
 
-def _schedule(job: Record, next_at: int | None) -> ScheduleView | None:
+def _schedule(job: Record, next_at: int | None, now: int) -> ScheduleView | None:
     if job.kind is not Kind.RECURRING:
         return None
-    return {**recurrence_view(job), "status": shown_status(job, next_at), "next_fire_time": show_time(next_at)}
+    return {**recurrence_view(job, now), "status": shown_status(job, next_at), "next_fire_time": show_time(next_at)}

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from onthedot.cli.common.connection import OneConnection
 from onthedot.cli.common.failures import NoAnswer, NotThere, Refusal
 from onthedot.cli.text import printable
 from onthedot.cli.where import find_api
@@ -21,7 +22,7 @@ from onthedot.client.errors import (
     Unavailable,
 )
 from onthedot.client.requests import Operation
-from onthedot.client.transport import HttpTransport
+from onthedot.client.trying import TRIES
 
 ID_PREFIXES: Final = ("job",)
 """The words before the underscore of ids."""
@@ -45,10 +46,18 @@ class Id(click.ParamType[str]):
 class Documents:
     """The API at one place. `missing` is the sentence for an answer that there is no such thing."""
 
-    def __init__(self, url: str | None, token: str | None, missing: str = "there is no such thing") -> None:
+    def __init__(
+        self, url: str | None, token: str | None, missing: str = "there is no such thing", *, tries: int = TRIES
+    ) -> None:
         self.place = find_api(url, token)
         self._missing = missing
-        self._client = Client(token=self.place.token, transport=HttpTransport(self.place.url))
+        self._client = Client(token=self.place.token, transport=OneConnection(self.place.url), tries=tries)
+        if (command := click.get_current_context(silent=True)) is not None:
+            command.call_on_close(self.close)
+
+    def close(self) -> None:
+        """Close the connection. The end of a command does it too."""
+        self._client.close()
 
     def ask(self, operation: Operation[Any], missing: str | None = None) -> Any:
         """Return the document that answers a call, as the API sent it. Raise click.ClickException.
@@ -78,17 +87,35 @@ class Documents:
         text = printable(str(error))
         match error:
             case NotFound() if error.code == "not_found":
-                return NotThere(f"{missing} at {self.place.url}")
+                return NotThere(f"{missing} at {self.place.url}{self._suggestion(missing)}")
             case ServerError():
                 return click.ClickException(text)
             case Unavailable() | RateLimited():
-                hint = "; `onthedot serve` or `onthedot up` starts one here" if self.place.is_local else ""
-                return NoAnswer(text + hint)
+                return NoAnswer(text + (self._start() if error.status is None else ""))
             case Unauthorized():
                 return Refusal("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")
             case Forbidden():
                 return Refusal(f"the token's role does not allow this call: {text}")
         return Refusal(_mistakes(error) or text)
+
+    def _start(self) -> str:
+        """Return how to start an API that cannot be reached. One that has answered runs."""
+        return "; `onthedot serve` or `onthedot up` starts one here" if self.place.is_local else ""
+
+    def _suggestion(self, missing: str) -> str:
+        if not isinstance(missing, MissingJob):
+            return ""
+        from onthedot.cli.common.names import did_you_mean  # noqa: PLC0415 - for a job that does not exist only
+
+        return did_you_mean(self, missing.wanted)
+
+
+class MissingJob(str):
+    """The sentence for a job that does not exist."""
+
+    __slots__ = ("wanted",)
+    wanted: str
+    """The id as the user gave it."""
 
 
 def print_document(document: Any) -> None:
@@ -96,21 +123,19 @@ def print_document(document: Any) -> None:
     click.echo(json.dumps(document, ensure_ascii=False))
 
 
-def missing_job(job_id: str) -> str:
-    """Return the sentence for a job that does not exist, with the id that the user may have meant."""
-    return f"there is no job {printable(job_id)}{_suggestion(job_id)}"
+def print_unchanged(document: Any) -> None:
+    """Print the answer of one call as the API wrote it."""
+    click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
 
 
-def _suggestion(job_id: str) -> str:
-    prefix, underscore, rest = job_id.partition("_")
+def missing_job(job_id: str) -> MissingJob:
+    """Return the sentence for a job that does not exist."""
     job, dot, _ = job_id.partition(".")
-    if dot and prefix in ID_PREFIXES:
-        return f" (that is an execution; its job is {printable(job)})"
-    if prefix in ID_PREFIXES or not (underscore and rest):
-        return ""
-    from difflib import get_close_matches  # noqa: PLC0415 - for a mistyped id only
-
-    return "".join(f" (did you mean {near}_{printable(rest)}?)" for near in get_close_matches(prefix, ID_PREFIXES))
+    is_run = dot and job.partition("_")[0] in ID_PREFIXES
+    hint = f" (that is an execution; its job is {printable(job)})" if is_run else ""
+    sentence = MissingJob(f"there is no job {printable(job_id)}{hint}")
+    sentence.wanted = job_id
+    return sentence
 
 
 def _checked(operation: Operation[Any]) -> Callable[[Any], Any]:

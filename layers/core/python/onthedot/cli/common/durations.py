@@ -10,6 +10,7 @@ _PART: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([smhdw])", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,12}(?:\.\d{1,9})?", re.ASCII)
 HOW: Final = "give seconds, or numbers with s, m, h, d or w, such as 90, 10m or 1h30m"
 _WORDS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+_MINUTE: Final = 60
 _ENOUGH: Final = 2
 """A unit is used from two of it on, so that the rounding hides little."""
 
@@ -33,6 +34,18 @@ def in_words(seconds: float) -> str:
         if seconds >= size * _ENOUGH or (size == 1 and count == 1):
             return f"{count:,} {word}{'' if count == 1 else 's'}"
     return "less than a second"
+
+
+def briefly(seconds: float) -> str:
+    """Return a duration for a table, such as "88 ms", "1.2 s" or "3 min"."""
+    if seconds < 1:
+        return f"{seconds * 1000:,.0f} ms"
+    if seconds < _MINUTE:
+        return f"{seconds:,.1f} s"
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size * _ENOUGH:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:,.0f} s"
 
 
 def exactly(seconds: int) -> str:

@@ -19,3 +19,9 @@ class NoAnswer(click.ClickException):
     """The API cannot be reached, or cannot answer now."""
 
     exit_code = 5
+
+
+class Ambiguous(click.ClickException):
+    """A name that several jobs have. Nothing was changed."""
+
+    exit_code = 2

@@ -10,7 +10,8 @@ WIDTH: Final = 20
 class Progress:
     """A bar of finished steps. It draws nothing unless stderr is a terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "") -> None:
+        self._unit = f" {unit}" if unit else ""
         self._is_shown = sys.stderr.isatty()
         self._drawn = False
 
@@ -18,9 +19,16 @@ class Progress:
         """Draw how many steps of how many are done."""
         if self._is_shown and total:
             filled = WIDTH * min(done, total) // total
-            sys.stderr.write(f"\r{'━' * filled}{'╌' * (WIDTH - filled)} {done:,}/{total:,}\x1b[K")
+            sys.stderr.write(f"\r{'━' * filled}{'╌' * (WIDTH - filled)} {done:,}/{total:,}{self._unit}\x1b[K")
             sys.stderr.flush()
             self._drawn = True
+
+    def hide(self) -> None:
+        """Clear the line of the bar, so that something else can be printed there. `show` draws it again."""
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._drawn = False
 
     def __enter__(self) -> Self:
         return self

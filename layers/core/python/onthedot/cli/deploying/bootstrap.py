@@ -7,7 +7,10 @@ from pathlib import Path
 import click
 
 from onthedot.cli.clone import find_root
+from onthedot.cli.common.documents import print_document
+from onthedot.cli.common.result import result_option, steps
 from onthedot.cli.deploying import cdk
+from onthedot.cli.deploying.account import Caller
 from onthedot.cli.deploying.place import ENDPOINT, account_options, use_account, variables_of
 from onthedot.cli.deploying.shown import who_and_where
 
@@ -15,7 +18,15 @@ from onthedot.cli.deploying.shown import who_and_where
 @click.command(context_settings={"ignore_unknown_options": True})
 @account_options
 @click.argument("cdk_options", nargs=-1, type=click.UNPROCESSED)
-def bootstrap(profile: str | None, region: str | None, endpoint_url: str | None, cdk_options: tuple[str, ...]) -> None:
+@result_option
+def bootstrap(
+    *,
+    profile: str | None,
+    region: str | None,
+    endpoint_url: str | None,
+    cdk_options: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Prepare an account and a region for deployments, once.
 
     It runs `cdk bootstrap`, which makes the stack CDKToolkit: a bucket and a few roles that deployments use. Other
@@ -25,6 +36,18 @@ def bootstrap(profile: str | None, region: str | None, endpoint_url: str | None,
     Example:
       onthedot bootstrap --region eu-west-1
     """
+    with steps(as_json=as_json):
+        caller, where = _bootstrap(profile, region, endpoint_url, cdk_options)
+        again = variables_of(profile, region, endpoint_url)
+        click.echo(f"\nAccount {caller.account} is ready in {where}. Next: {again}onthedot deploy --stage dev")
+    if as_json:
+        print_document({"action": "bootstrap", "account": caller.account, "region": where})
+
+
+def _bootstrap(
+    profile: str | None, region: str | None, endpoint_url: str | None, cdk_options: tuple[str, ...]
+) -> tuple[Caller, str]:
+    """Prepare the account. Return the identity and the region. Raise click.ClickException when `cdk` fails."""
     root = find_root(Path.cwd())
     use_account(profile, region, endpoint_url)
     caller, where = who_and_where()
@@ -33,7 +56,6 @@ def bootstrap(profile: str | None, region: str | None, endpoint_url: str | None,
     with tempfile.TemporaryDirectory() as elsewhere:
         command = cdk.cdk_command(root, *cdk.bootstrap_arguments(caller.account, where), *cdk_options)
         code = cdk.run(command, Path(elsewhere), environment)
-    again = variables_of(profile, region, endpoint_url)
     if code:
         raise click.ClickException("the bootstrap failed; the message of `cdk` is above")
-    click.echo(f"\nAccount {caller.account} is ready in {where}. Next: {again}onthedot deploy --stage dev")
+    return caller, where

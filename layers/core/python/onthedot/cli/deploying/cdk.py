@@ -6,15 +6,18 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Final, NoReturn
 
 from onthedot.cli.clone import installed, with_tools
+from onthedot.cli.common.result import goes_to_stderr
 from onthedot.cli.deploying.place import ENDPOINT
 
 PROGRAM: Final = "node_modules/.bin/cdk"
+_STDERR: Final = 2
+"""The number of the file."""
 AT_A_TIME: Final = 4
 """Stacks that are deployed side by side. Most of them wait for the table and the queues only."""
 
@@ -67,11 +70,19 @@ def _is_given(name: str, options: Sequence[str]) -> bool:
     return any(option == name or option.startswith(f"{name}=") for option in options)
 
 
-def run(command: Sequence[str], directory: Path, environment: Mapping[str, str], log: Path | None = None) -> int:
-    """Run a call to its end and return its exit code. Its output goes to the terminal, or into the log.
+def run(
+    command: Sequence[str],
+    directory: Path,
+    environment: Mapping[str, str],
+    log: Path | None = None,
+    said: Callable[[str], None] | None = None,
+) -> int:
+    """Run a call to its end and return its exit code. Its output goes to the terminal, into the log, or to `said`.
 
-    If this process is interrupted or ended by SIGTERM, the call is ended too, and waited for.
+    `said` gets each line, without its end. If this process is interrupted or ended by SIGTERM, the call is ended too,
+    and waited for.
     """
+    place = subprocess.PIPE if said is not None else _STDERR if goes_to_stderr() else None
     with (
         nullcontext() if log is None else log.open("wb") as output,
         _signal_raised(signal.SIGTERM),
@@ -80,11 +91,14 @@ def run(command: Sequence[str], directory: Path, environment: Mapping[str, str],
             cwd=directory,
             env=dict(environment),
             stdin=subprocess.DEVNULL if log is not None else None,
-            stdout=output,
-            stderr=None if output is None else subprocess.STDOUT,
+            stdout=place if output is None else output,
+            stderr=None if output is None and said is None else subprocess.STDOUT,
         ) as process,
     ):
         try:
+            if said is not None and process.stdout is not None:
+                for line in process.stdout:
+                    said(line.decode(errors="replace").rstrip("\r\n"))
             return process.wait()
         except BaseException:
             process.terminate()

@@ -10,6 +10,8 @@ from typing import Any, Final
 import click
 
 from onthedot.cli.clone import find_root
+from onthedot.cli.common.documents import print_document
+from onthedot.cli.common.result import result_option, steps
 from onthedot.cli.deploying import account, cdk, checks
 from onthedot.cli.deploying.assembly import Demands, demands_of
 from onthedot.cli.deploying.checks import Check
@@ -25,6 +27,7 @@ from onthedot.cli.deploying.place import (
 )
 from onthedot.cli.deploying.result import api_url_of, console_url_of
 from onthedot.cli.deploying.shown import has_terminal, require, who_and_where
+from onthedot.cli.deploying.stacks_bar import StacksBar, shows_a_bar
 from onthedot.cli.text import printable
 from onthedot.cli.tokens_place import NewToken, tokens_of_stage
 
@@ -38,6 +41,7 @@ LOG_LINES: Final = 15
 @click.option("--token", type=TokenText(), help="Make this token after the deployment, and print it.")
 @account_options
 @click.argument("cdk_options", nargs=-1, type=click.UNPROCESSED)
+@result_option
 def deploy(
     *,
     stage: str,
@@ -48,6 +52,7 @@ def deploy(
     region: str | None,
     endpoint_url: str | None,
     cdk_options: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Deploy the stacks to the AWS account of your credentials.
 
@@ -59,22 +64,26 @@ def deploy(
       onthedot deploy --stage prod -c shards=32 --profile production
       onthedot deploy --stage dev --yes --token acme:operator:ada
     """
-    root = find_root(Path.cwd())
-    known = read_context(root, context)
-    if region and known.get("region", region) != region:
-        raise click.UsageError(f"--region is {region}, and the context value region is {known['region']}")
-    region = region or known.get("region")
-    use_account(profile, region, endpoint_url)
-    caller, where = who_and_where()
-    require(_checks_of_account(caller, where, known))
-    assembly = root / "build" / "deploy" / stage
-    demands = _synthesized(root, assembly, _context(stage, context))
-    require(_checks_of_quotas(demands))
-    asks = not yes and has_terminal()
-    if asks:
-        click.confirm(f"Deploy stage {stage} to account {caller.account} in {where}?", abort=True)
-    _show(stage, _deployed(root, assembly, cdk_options))
-    _next(stage, token, asks, variables_of(profile, region, endpoint_url))
+    with steps(as_json=as_json):
+        root = find_root(Path.cwd())
+        known = read_context(root, context)
+        if region and known.get("region", region) != region:
+            raise click.UsageError(f"--region is {region}, and the context value region is {known['region']}")
+        region = region or known.get("region")
+        use_account(profile, region, endpoint_url)
+        caller, where = who_and_where()
+        require(_checks_of_account(caller, where, known))
+        assembly = root / "build" / "deploy" / stage
+        demands = _synthesized(root, assembly, _context(stage, context))
+        require(_checks_of_quotas(demands))
+        asks = not yes and has_terminal()
+        if asks:
+            click.confirm(f"Deploy stage {stage} to account {caller.account} in {where}?", abort=True)
+        urls = _show(stage, _deployed(root, assembly, cdk_options, demands.stacks))
+        made = _next(stage, token, asks, variables_of(profile, region, endpoint_url))
+    if as_json:
+        about = {"action": "deploy", "stage": stage, "account": caller.account, "region": where}
+        print_document({**about, "stacks": list(demands.stacks), **urls, "token": made})
 
 
 def _context(stage: str, given: tuple[str, ...]) -> list[str]:
@@ -122,13 +131,13 @@ def _asked(name: str, judge: Callable[[], Check]) -> Check:
         return checks.unknown(name, error)
 
 
-def _deployed(root: Path, assembly: Path, options: tuple[str, ...]) -> dict[str, Any]:
+def _deployed(root: Path, assembly: Path, options: tuple[str, ...], stacks: tuple[str, ...]) -> dict[str, Any]:
     """Deploy the stacks, and return their outputs by stack. End the command with the exit code of `cdk`."""
     outputs = assembly.with_suffix(".outputs.json")
     outputs.unlink(missing_ok=True)
     directly = is_this_machine(os.environ.get(ENDPOINT))
     arguments = cdk.deploy_arguments(assembly, directly=directly, others=["--outputs-file", str(outputs), *options])
-    if code := cdk.run(cdk.cdk_command(root, *arguments), root, _environment(root)):
+    if code := _followed(root, cdk.cdk_command(root, *arguments), stacks if shows_a_bar(options) else ()):
         click.echo(
             "Error: the deployment failed; the message of `cdk` is above, and the same command tries it again", err=True
         )
@@ -136,31 +145,46 @@ def _deployed(root: Path, assembly: Path, options: tuple[str, ...]) -> dict[str,
     return dict(json.loads(outputs.read_text())) if outputs.is_file() else {}
 
 
+def _followed(root: Path, command: list[str], stacks: tuple[str, ...]) -> int:
+    """Run `cdk`, with a bar of these stacks, and return its exit code. Without stacks its output is not touched."""
+    environment = _environment(root)
+    if not stacks:
+        return cdk.run(command, root, environment)
+    # With a pipe instead of the terminal, `cdk` would leave out its colours.
+    coloured = environment if os.environ.get("NO_COLOR") else {**environment, "FORCE_COLOR": "1"}
+    with StacksBar(stacks) as bar:
+        return cdk.run(command, root, coloured, said=bar.said)
+
+
 def _environment(root: Path) -> dict[str, str]:
     return cdk.cdk_environment(root, os.environ, os.environ.get(ENDPOINT))
 
 
-def _show(stage: str, outputs: dict[str, Any]) -> None:
-    """Print the URLs. Options for `cdk` may have left out the stack of the API."""
+def _show(stage: str, outputs: dict[str, Any]) -> dict[str, str | None]:
+    """Print and return the URLs. Options for `cdk` may have left out the stack of the API."""
     click.secho(f"\nStage {stage} is deployed.", bold=True)
     of_api = outputs.get(f"onthedot-{stage}-api")
-    if of_api is not None:
-        url = api_url_of(of_api, os.environ.get(ENDPOINT))
-        _line("API", url)
-        _line("Console", console_url_of(url))
+    if of_api is None:
+        return {"api_url": None, "console_url": None}
+    url = api_url_of(of_api, os.environ.get(ENDPOINT))
+    _line("API", url)
+    console = console_url_of(url)
+    _line("Console", console)
+    return {"api_url": url, "console_url": console}
 
 
-def _next(stage: str, token: NewToken | None, asks: bool, variables: str) -> None:
-    """Make the token that the user wants, or print the command for it, after the variables that it needs."""
+def _next(stage: str, token: NewToken | None, asks: bool, variables: str) -> dict[str, Any] | None:
+    """Make the token that the user wants and return it, or print the command for it, after the variables it needs."""
     new = token
     if new is None and asks:
         new = ask_for_token(tokens_of_stage(stage))
     if new is None:
         _line("Next", variables + token_command(stage))
-        return
+        return None
     made = tokens_of_stage(stage).create(new)
     _line("Token", made["token"])
     _line("", f"It is shown only now: {new.role} of tenant {printable(new.tenant)}, id {made['id']}")
+    return made
 
 
 def _line(name: str, value: str | None) -> None:

@@ -5,11 +5,12 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, Id, missing_job, print_document
+from onthedot.cli.common.documents import Documents, missing_job, print_document
 from onthedot.cli.common.moments import this_moment
+from onthedot.cli.common.names import JobName, find_job
 from onthedot.cli.common.progress import progress
 from onthedot.cli.common.when import read_past
-from onthedot.cli.jobs.schedule_options import PRIORITIES
+from onthedot.cli.jobs.job_options import PRIORITIES
 from onthedot.cli.limit_text import json_option, print_next
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
@@ -21,7 +22,7 @@ AT_ONCE: Final = 500
 
 
 @click.command()
-@click.argument("job_id", type=Id())
+@click.argument("job_id", metavar="JOB", type=JobName())
 @click.option(
     "--from", "start", required=True, metavar="WHEN", help="Start of the window: 12h for 12 hours ago, or a time."
 )
@@ -54,7 +55,7 @@ def backfill(
 
     \b
     Examples:
-      onthedot backfill job_p4lr2upbz3zjp5vfk4bckgyzhm --from 12h
+      onthedot backfill report --from 12h
       onthedot backfill job_p4lr2upbz3zjp5vfk4bckgyzhm --from 2026-11-01T00:00:00Z --to 2026-11-02T00:00:00Z
     """
     now = this_moment()
@@ -62,7 +63,7 @@ def backfill(
     until = now - timedelta(seconds=1) if end is None else read_past("--to", end, now)
     window = (read_past("--from", start, now), until)
     api = Documents(url, token, missing_job(job_id))
-    created, existing, left = _fill(api, job_id, window, limit=limit, priority=priority, as_json=as_json)
+    created, existing, left = _fill(api, find_job(api, job_id), window, limit=limit, priority=priority, as_json=as_json)
     if as_json:
         return
     more = f", {left:,} left" if left else ""

@@ -1,97 +1,67 @@
-"""`onthedot get`: show one job as a table, or as the API's own document."""
+"""`onthedot get`: show one job, or the API's own document."""
 
-import json
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote
 
 import click
-from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
+from onthedot.cli.common.documents import Documents, missing_job, print_unchanged
+from onthedot.cli.common.moments import this_moment
+from onthedot.cli.common.names import JobName, job_named
+from onthedot.cli.common.running import progress_in_words
+from onthedot.cli.common.tables import wrapped
+from onthedot.cli.jobs.shown_job import facts_of, fields_of
+from onthedot.cli.limit_text import is_for_people, print_next
 from onthedot.cli.text import printable, short
-from onthedot.cli.where import START, api_options, find_api
-from onthedot.client.place import Place as ApiPlace
-from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.worker.rest_client import ApiRefused, Reply, RestClient
+from onthedot.cli.where import api_options
+from onthedot.client import requests
 
-SHOWN: Final = (
-    "job_id", "name", "description", "status", "reason", "cron", "timezone", "every", "on_event", "target", "payload",
-    "priority", "pool", "gates", "start_within_seconds", "tags", "dependencies", "workflow_id", "key", "created_at",
-    "fire_time", "next_fire_time", "last_run", "finished_at", "lateness_ms", "retry_count", "result",
-)  # fmt: skip
-"""The fields of a job that the table has, in this order. A field without a value has no row."""
-STYLES: Final = {"SUCCEEDED": "green", "FAILED": "red"}
-
-
-class UnknownJob(click.ClickException):
-    """The API has no such job, or it belongs to another tenant."""
-
-    exit_code = 4
+TITLES: Final = 14
+"""Cells of the titles beside the facts."""
+COLOURS: Final = {"SUCCEEDED": "green", "FAILED": "red"}
 
 
 @click.command()
-@click.argument("job_id")
+@click.argument("job_id", metavar="JOB", type=JobName())
 @api_options
 @click.option("--json", "as_json", is_flag=True, help="Print the answer of GET /v1/jobs/{id} unchanged.")
 def get(job_id: str, url: str | None, token: str | None, as_json: bool) -> None:
     """Show one job.
 
-    Long values are cut. --json prints all of them. Exit code 4: there is no such job.
+    Long values are cut. A pipe gets the fields of the API with tabs, and --json all of them. Exit code 4: there is no
+    such job.
 
     \b
     Example:
       onthedot get job_p4lr2upbz3zjp5vfk4bckgyzhm
     """
-    api = find_api(url, token)
-    reply = _read(api, job_id)
-    job = reply.document
-    if not isinstance(job, dict) or "job_id" not in job:
-        raise click.ClickException(f"{api.url} did not answer with a job; is the URL right?")
+    job_id, wanted = job_named(job_id, url, token), job_id
+    api = Documents(url, token)
+    job = api.ask(requests.get(job_id), missing_job(job_id))
     if as_json:
-        click.echo(reply.data)
+        print_unchanged(job)
+    elif not is_for_people():
+        for name, value in fields_of(job):
+            click.echo(f"{name}\t{short(printable(value))}")
     else:
-        Console().print(_table(job))
+        _print({**job, "progress": _progress(api, job)})
+        print_next(f"onthedot explain {printable(wanted)}", f"onthedot executions {printable(wanted)}")
 
 
-def _read(api: ApiPlace, job_id: str) -> Reply:
-    """Return the API's reply about the job. Raise click.ClickException with a sentence when there is none."""
-    client = RestClient(api.url, api.token, program="onthedot-cli")
+def _print(job: Mapping[str, Any]) -> None:
+    room = shutil.get_terminal_size().columns - TITLES
+    for title, value in facts_of(job, this_moment()):
+        lines = wrapped(short(printable(value)), room)
+        shown = f"{click.style(title.ljust(TITLES), dim=True)}{click.style(lines[0], fg=COLOURS.get(value))}"
+        click.echo("\n".join([shown, *(" " * TITLES + line for line in lines[1:])]))
+
+
+def _progress(api: Documents, job: Mapping[str, Any]) -> str:
+    """Return how far a one-off job is that runs now. A call that fails leaves it out: the job is known."""
+    if job["status"] != "RUNNING":
+        return ""
     try:
-        return client.get(f"/v1/jobs/{quote(job_id, safe='', errors='replace')}")
-    except ApiRefused as error:
-        if error.status == 404 and error.code == "not_found":
-            raise UnknownJob(f"there is no job {printable(job_id)} at {api.url}; check its id") from error
-        raise click.ClickException(f"{api.url} answered {printable(str(error))}") from error
-    except Unavailable as error:
-        hint = f"; {START}" if api.is_local else ""
-        raise click.ClickException(printable(str(error)) + hint) from error
-    except OnthedotError as error:
-        raise click.ClickException(str(error)) from error
-
-
-def _table(job: Mapping[str, Any]) -> Table:
-    table = Table(Column(style="dim", no_wrap=True), Column(overflow="fold"), box=None, show_header=False)
-    for name, value in _rows(job):
-        style = STYLES.get(value, "") if name == "status" else ""
-        table.add_row(name.replace("_", " "), Text(short(printable(value)), style=style))
-    return table
-
-
-def _rows(job: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name in SHOWN:
-        value = job.get(name)
-        if value not in (None, "", [], {}):
-            yield name, _target(value) if name == "target" else _text(value)
-
-
-def _target(target: Any) -> str:
-    """Return the type of a target and the parts that identify it, without headers and inputs."""
-    if not isinstance(target, dict):
-        return _text(target)
-    return " ".join(_text(value) for value in target.values() if isinstance(value, str | list))
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return progress_in_words(api.ask(requests.execution(job["job_id"])), this_moment())
+    except click.ClickException:
+        return ""

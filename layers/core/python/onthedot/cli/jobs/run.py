@@ -1,30 +1,47 @@
-"""`onthedot run`: run a job now."""
+"""`onthedot run`: run jobs now."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, Id, missing_job, print_document
-from onthedot.cli.limit_text import json_option, print_next
+from onthedot.cli.jobs.bulk import Act
+from onthedot.cli.jobs.changes import change, many_options
+from onthedot.cli.jobs.schedule_options import read_json
+from onthedot.cli.limit_text import print_next
 from onthedot.cli.text import printable
-from onthedot.cli.where import api_options
 from onthedot.client import requests
+
+RUN: Final = Act("run", "run now")
 
 
 @click.command()
-@click.argument("job_id", type=Id())
-@api_options
-@json_option
-def run(job_id: str, url: str | None, token: str | None, as_json: bool) -> None:
+@many_options
+@click.option("--payload", metavar="JSON|@FILE|-", help="Payload of this run only.  [that of the job]")
+def run(jobs: Sequence[str], payload: str | None, **options: Any) -> None:
     """Run a job now, beside its schedule.
 
     A call whose answer was lost is not repeated, because each call makes a run. Exit code 4: there is no such job.
 
     \b
-    Example:
-      onthedot run job_p4lr2upbz3zjp5vfk4bckgyzhm
+    Examples:
+      onthedot run report
+      onthedot run send-email --payload '{"to": "x@y.z"}'
+      onthedot run --all --tag team=billing --dry-run
     """
-    execution = Documents(url, token, missing_job(job_id)).ask(requests.run(job_id))
-    if as_json:
-        print_document(execution)
-        return
-    click.echo(f"{printable(job_id)} runs now as {execution['execution_id']}.")
-    print_next(f"onthedot executions {printable(job_id)}")
+    if payload is not None and options["everything"]:
+        raise click.UsageError("--payload works only with JOB")
+    request = partial(requests.run, payload=_read(payload))
+    change(jobs, RUN, request, lambda execution: f"runs now as {execution['execution_id']}", options)
+    if jobs and not options["as_json"]:
+        print_next(*(f"onthedot executions {printable(job)}" for job in jobs[:1]))
+
+
+def _read(payload: str | None) -> Any:
+    if payload is None:
+        return None
+    try:
+        return read_json(payload)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(f"--payload: {error}") from error

@@ -11,6 +11,7 @@ from onthedot.cli.common.cron_words import cron_in_words
 from onthedot.cli.common.documents import Documents, print_document
 from onthedot.cli.common.durations import exactly
 from onthedot.cli.common.moments import day_and_clock, in_full, read_moment, this_moment
+from onthedot.cli.common.sections import WIDE, SectionedCommand
 from onthedot.cli.jobs.schedule_options import job_options, read_job
 from onthedot.cli.limit_text import print_next
 from onthedot.cli.text import printable
@@ -21,7 +22,7 @@ from onthedot.client.options import PreviewOptions
 SHOWN_FIRES: Final = 3
 
 
-@click.command()
+@click.command(cls=SectionedCommand, context_settings=WIDE)
 @job_options
 @api_options
 @click.option("--json", "as_json", is_flag=True, help="Print the answer of POST /v1/jobs unchanged.")
@@ -50,20 +51,31 @@ def schedule(url: str | None, token: str | None, as_json: bool, **options: Any) 
 
 
 def _sentence(job: Mapping[str, Any], fields: Mapping[str, Any], now: datetime) -> str:
-    name = job.get("name")
-    title = f"{printable(name)} ({job['job_id']})" if name else str(job["job_id"])
-    moment = read_moment(job.get("next_fire_time"))
-    if "every" in fields:
-        every = fields["every"]
-        return f"Scheduled {title}: {f'every {exactly(every)}' if isinstance(every, int) else printable(every)}."
-    if "cron" in fields:
-        when, zone = cron_in_words(fields["cron"]), fields.get("timezone", "UTC")
-        return f"Scheduled {title}: {printable(when)}, {printable(zone)}."
+    title, moment = title_of(job), read_moment(job.get("next_fire_time"))
+    if rule := rule_in_words(fields):
+        return f"Scheduled {title}: {rule}."
     if "on_event" in fields:
         return f"Scheduled {title} for each event that matches."
     if "dependencies" in fields:
         return f"Scheduled {title} after {', '.join(map(printable, fields['dependencies']))}."
-    return f"Scheduled {title} for {in_full(moment or now, now, _zone(fields))}."
+    if moment is None or moment <= this_moment():
+        return f"Scheduled {title}: it runs now."
+    return f"Scheduled {title} for {in_full(moment, now, zone_of(fields))}."
+
+
+def title_of(job: Mapping[str, Any]) -> str:
+    """Return the name and the id of a job, or its id."""
+    name = job.get("name")
+    return f"{printable(name)} ({job['job_id']})" if name else str(job["job_id"])
+
+
+def rule_in_words(fields: Mapping[str, Any]) -> str:
+    """Return when a recurring job fires, or an empty text when the fields have neither `every` nor `cron`."""
+    if every := fields.get("every"):
+        return f"every {exactly(every)}" if isinstance(every, int) else printable(every)
+    if cron := fields.get("cron"):
+        return f"{printable(cron_in_words(cron))}, {printable(fields.get('timezone', 'UTC'))}"
+    return ""
 
 
 def _next_fires(api: Documents, job: Mapping[str, Any], fields: Mapping[str, Any]) -> list[str]:
@@ -74,10 +86,17 @@ def _next_fires(api: Documents, job: Mapping[str, Any], fields: Mapping[str, Any
     first = read_moment(job.get("next_fire_time"))
     if not fields.keys() & {"cron", "every"} or first is None:
         return []
-    now, zone = this_moment(), _zone(fields)
+    now, zone = this_moment(), zone_of(fields)
     most = min(SHOWN_FIRES, fields.get("max_runs", SHOWN_FIRES))
     moments = [first, *_after(api, fields, first)][:most]
-    return [day_and_clock(moment, now, zone, words=False) for moment in moments]
+    shown = [day_and_clock(moment, now, zone, words=False) for moment in moments]
+    return [_without_day(one, before) for one, before in zip(shown, ["", *shown], strict=False)]
+
+
+def _without_day(shown: str, before: str) -> str:
+    """Return only the clock of a time on the same day as the one before it."""
+    day, _, clock = shown.rpartition(" ")
+    return clock if before.startswith(f"{day} ") else shown
 
 
 def _after(api: Documents, fields: Mapping[str, Any], first: datetime) -> list[datetime]:
@@ -91,7 +110,7 @@ def _after(api: Documents, fields: Mapping[str, Any], first: datetime) -> list[d
     return [] if "example" in found else [datetime.fromisoformat(fire["time"]) for fire in found["fire_times"]]
 
 
-def _zone(fields: Mapping[str, Any]) -> ZoneInfo | None:
+def zone_of(fields: Mapping[str, Any]) -> ZoneInfo | None:
     """Return the zone of the job's times. None is the zone of this machine, also when it lacks the data of the zone."""
     try:
         return ZoneInfo(fields.get("timezone", "UTC")) if fields.keys() & {"timezone", "cron"} else None

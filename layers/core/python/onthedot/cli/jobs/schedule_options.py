@@ -1,4 +1,4 @@
-"""The options of `onthedot schedule`, and the request that they make."""
+"""Read the options of `onthedot schedule` and `onthedot change`: the request that they make."""
 
 import json
 import shlex
@@ -7,84 +7,67 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.durations import Duration, read_duration
+from onthedot.cli.common.durations import read_duration
 from onthedot.cli.common.when import read_when
+from onthedot.cli.jobs.job_options import OF_NEW_JOBS, OPTIONS, SWITCH, Command
 from onthedot.client.requests import job_request
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-PRIORITIES: Final = ("HIGH", "MEDIUM", "LOW")
 _TIMES: Final = ("at", "start_at", "end_at")
 _LISTS: Final = {"gate": "gates", "depends_on": "dependencies"}
+_WORK: Final = ("url_to_call", "handler", "shell", "target")
+ONE_WORK: Final = "say what the job runs: one of --http, --python, --shell and --target"
 _DOCUMENTS: Final = ("target", "on_event", "payload")
-_OPTIONS: Final = (
-    click.option("--in", "delay", type=Duration(), help="Once, after this time, such as 10m or 1h30m."),
-    click.option("--at", metavar="WHEN", help='Once, such as "tomorrow 9:00", "fri 17:30" or RFC 3339.'),
-    click.option("--cron", metavar="EXPRESSION", help="Again and again: five fields, @daily, or cron(…)."),
-    click.option("--every", metavar="TIME", help="Again and again, such as 15m or rate(5 minutes)."),
-    click.option("--on-event", metavar="JSON", help="For each event that matches this pattern."),
-    click.option("--tz", "timezone", metavar="NAME", help="Time zone of --cron and --at.  [UTC, this machine's]"),
-    click.option("--start-at", metavar="WHEN", help="No fire time before it."),
-    click.option("--end-at", metavar="WHEN", help="No fire time after it."),
-    click.option("--max-runs", type=int, help="End the job after so many runs."),
-    click.option("--jitter", "jitter_seconds", type=Duration(whole=True), help="Start each run up to so much later."),
-    click.option(
-        "--overlap", type=click.Choice(["allow", "skip", "queue"]), help="If the run before has not ended.  [allow]"
-    ),
-    click.option("--http", "url_to_call", metavar="URL", help="Call this URL, with the payload as body."),
-    click.option("--method", help="Method of --http.  [POST]"),
-    click.option("--header", multiple=True, metavar="NAME:VALUE", help="Header of --http. May be repeated."),
-    click.option("--python", "handler", metavar="NAME", help="Run this handler on a worker."),
-    click.option("--shell", metavar="COMMAND", help="Run this program on a worker, without a shell's expansions."),
-    click.option("--target", metavar="JSON", help="Any other target."),
-    click.option("--payload", metavar="JSON|@FILE|-", help="JSON, a file with JSON, or - for stdin."),
-    click.option("--name", help="Name for people."),
-    click.option("--description", help="Text for people."),
-    click.option("--tag", multiple=True, metavar="KEY=VALUE", help="Tag. May be repeated."),
-    click.option(
-        "--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="Which queue it waits in.  [MEDIUM]"
-    ),
-    click.option("--gate", multiple=True, metavar="NAME", help="Gate to pass. May be repeated."),
-    click.option(
-        "--start-within",
-        "start_within_seconds",
-        type=Duration(whole=True),
-        help="Skip a run that could only start later than this.",
-    ),
-    click.option("--timeout", "timeout_seconds", type=Duration(whole=True), help="Most time of one attempt.  [60s]"),
-    click.option("--max-retries", "retry", type=int, help="Retries after failed attempts.  [3]"),
-    click.option("--capability", multiple=True, metavar="NAME", help="The worker must offer it. May be repeated."),
-    click.option("--depends-on", multiple=True, metavar="JOB_ID", help="Wait for this job. May be repeated."),
-    click.option("--idempotency-key", metavar="KEY", help="The same key and options again make no second job."),
-)
+_PARTS: Final = {
+    "dst_gap": ("dst", "gap"),
+    "dst_overlap": ("dst", "overlap"),
+    "misfire": ("misfire", "policy"),
+    "misfire_grace": ("misfire", "grace_seconds"),
+    "max_retries": ("retry", "max_retries"),
+    "backoff": ("retry", "backoff_seconds"),
+    "backoff_factor": ("retry", "factor"),
+    "max_backoff": ("retry", "max_backoff_seconds"),
+    "backoff_jitter": ("retry", "jitter"),
+    "capability": ("requirements", "capabilities"),
+    "cpu": ("requirements", "cpu"),
+    "memory_mb": ("requirements", "memory_mb"),
+    "storage_mb": ("requirements", "storage_mb"),
+}
+"""The options that say a part of a field, with the field and its part."""
 
 
 def job_options(command: Command) -> Command:
     """Add the options of a new job to a command, for `read_job`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
+    for option in reversed((*OPTIONS, *OF_NEW_JOBS)):
+        command = option.added(command)
     return command
 
 
 def read_job(options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """Return the request that the options make. Raise click.UsageError, which names the option at fault."""
+    given = given_options(options)
+    if not given.keys() & set(_WORK):
+        raise click.UsageError(ONE_WORK)
+    return job_request(**for_the_client(given, now))
+
+
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that the user gave. Raise click.UsageError for works that do not go together."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    handler, url = given.pop("handler", None), given.pop("url_to_call", None)
-    if sum(one is not None for one in (handler, url, given.get("shell"), given.get("target"))) != 1:
-        raise click.UsageError("say what the job runs: one of --http, --python, --shell and --target")
-    if url is None and (wrong := given.keys() & {"method", "header"}):
+    if len(given.keys() & set(_WORK)) > 1:
+        raise click.UsageError(ONE_WORK)
+    if "url_to_call" not in given and (wrong := given.keys() & {"method", "header"}):
         raise click.UsageError(f"--{min(wrong)} works only with --http")
-    fields = _renamed(given, now)
-    payload = fields.pop("payload", None)
-    return job_request(handler, payload, **({} if url is None else {"url": url}), **fields)
+    return given
 
 
-def _renamed(given: dict[str, Any], now: datetime) -> dict[str, Any]:
+def for_the_client(given: dict[str, Any], now: datetime) -> dict[str, Any]:
     """Return the options as the client takes them."""
-    fields = {name: value for name, value in given.items() if name not in _READERS and name not in _TIMES}
+    known = {*_READERS, *_TIMES, *_PARTS}
+    fields = {name: value for name, value in given.items() if name not in known}
     for name in _TIMES:
         if name in given:
             zone = given.get("timezone") if name == "at" else None
@@ -92,7 +75,17 @@ def _renamed(given: dict[str, Any], now: datetime) -> dict[str, Any]:
     for name, (field, read) in _READERS.items():
         if name in given:
             fields[field] = _read(name, read, given[name])
+    for name, (field, part) in _PARTS.items():
+        if name in given:
+            fields.setdefault(field, {})[part] = _part(given[name])
     return fields
+
+
+def _part(value: Any) -> Any:
+    """Return a part of a field as JSON has it."""
+    if isinstance(value, tuple):
+        return list(value)
+    return SWITCH.get(value, value) if isinstance(value, str) else value
 
 
 def _read(name: str, read: Callable[[Any], Any], value: Any) -> Any:
@@ -139,10 +132,10 @@ def _pairs(separator: str) -> Callable[[Sequence[str]], dict[str, str]]:
 _READERS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     **{name: (name, read_json) for name in _DOCUMENTS},
     **{name: (field, list) for name, field in _LISTS.items()},
+    "url_to_call": ("url", str),
     "every": ("every", _every),
     "header": ("headers", _pairs(":")),
     "tag": ("tags", _pairs("=")),
     "shell": ("target", lambda text: {"type": "shell", "argv": shlex.split(text)}),
-    "capability": ("requirements", lambda names: {"capabilities": list(names)}),
 }
 """The field of each option that needs reading, and the function that reads it."""

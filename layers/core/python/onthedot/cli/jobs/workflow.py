@@ -1,18 +1,23 @@
 """`onthedot workflow`: start workflows, and show how far they are."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import click
 
-from onthedot.cli.common.documents import Documents, Id, print_document
+from onthedot.cli.common.documents import Documents, print_document
 from onthedot.cli.common.moments import cell, this_moment
+from onthedot.cli.common.names import JobName, job_named
 from onthedot.cli.jobs.schedule_options import read_json
 from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
 from onthedot.client import requests
 
+MOST_SHOWN: Final = 40
+"""Jobs that people see. A pipe and --json get all."""
+_RANKS: Final = {"FAILED": 0, "RUNNING": 0, "RETRYING": 0, "SUCCEEDED": 2, "WAITING": 2}
 COLUMNS: Final = ("KEY", "STATUS", "AFTER", "STARTED", "ENDED", "JOB", "WHY")
 
 
@@ -57,7 +62,7 @@ def start(document: str, url: str | None, token: str | None, as_json: bool) -> N
 
 
 @workflow.command("show")
-@click.argument("workflow_id", type=Id())
+@click.argument("workflow_id", metavar="WORKFLOW", type=JobName())
 @api_options
 @json_option
 def show(workflow_id: str, url: str | None, token: str | None, as_json: bool) -> None:
@@ -69,6 +74,7 @@ def show(workflow_id: str, url: str | None, token: str | None, as_json: bool) ->
     Example:
       onthedot workflow show job_p4lr2upbz3zjp5vfk4bckgyzhm
     """
+    workflow_id = job_named(workflow_id, url, token)
     api = Documents(url, token, f"there is no workflow {printable(workflow_id)}")
     found = api.ask(requests.get_workflow(workflow_id))
     if as_json:
@@ -76,11 +82,23 @@ def show(workflow_id: str, url: str | None, token: str | None, as_json: bool) ->
         return
     done, total = found["progress"]["ended"], found["progress"]["total"]
     why = f": {printable(found['reason'])}" if found.get("reason") else ""
-    click.echo(
-        f"{printable(found.get('name') or workflow_id)} is {found['status']}{why}, {done:,} of {total:,} jobs ended."
-    )
+    name = printable(found.get("name") or workflow_id)
+    click.echo(f"{name} is {found['status']}{why}, {done:,} of {total:,} jobs ended.")
     now, for_people = this_moment(), is_for_people()
-    print_rows(COLUMNS, [_row(one, now, for_people=for_people) for one in found["jobs"]], "It has no job yet.")
+    jobs = _worth_a_look(found["jobs"]) if for_people else found["jobs"]
+    hidden = {"JOB"} if for_people else set()
+    shown = [place for place, name in enumerate(COLUMNS) if name not in hidden]
+    rows = [_row(one, now, for_people=for_people) for one in jobs]
+    header = [COLUMNS[place] for place in shown]
+    print_rows(header, [[row[place] for place in shown] for row in rows], "It has no job yet.")
+    if len(jobs) < len(found["jobs"]):
+        click.secho(f"… and {len(found['jobs']) - len(jobs):,} more: --json has all.", dim=True, err=True)
+
+
+def _worth_a_look(jobs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """Return as many jobs as a screen has room for, in their order. Jobs that failed, run or may run go first."""
+    chosen = sorted(range(len(jobs)), key=lambda place: _RANKS.get(jobs[place]["status"], 1))[:MOST_SHOWN]
+    return [jobs[place] for place in sorted(chosen)]
 
 
 def _row(job: dict[str, Any], now: datetime, *, for_people: bool) -> tuple[str, ...]:

@@ -1,10 +1,15 @@
-"""`onthedot audit`: check in the table that every recent fire time of recurring jobs has one recorded outcome."""
+"""`onthedot audit`: check that every recent fire time of recurring jobs has one recorded outcome.
+
+It reads the table of a stage, or a copy of the file of `onthedot serve`.
+"""
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -14,8 +19,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from onthedot.cli.text import printable
-from onthedot.cli.where import aws_errors_in_a_sentence, find_table, table_options
-from onthedot.domain.errors import Unreadable
+from onthedot.cli.where import aws_errors_in_a_sentence, find_table, local_stack, table_options
+from onthedot.domain.errors import OnthedotError, Unreadable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.audit import Finding, Report
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
@@ -62,24 +67,41 @@ class Audited:
 @click.command()
 @click.argument("job_id", required=False)
 @table_options
+@click.option(
+    "--data",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A data file of `onthedot serve`, or a backup of one.  [default: the one of the server of this folder]",
+)
 @click.option("--take-up", is_flag=True, help="Put records that were set aside and can be read now into their slots.")
 @click.option("--json", "as_json", is_flag=True, help="Print every audited job as one JSON document.")
-def audit(  # noqa: PLR0917 - one parameter for each option
-    job_id: str | None, table: str | None, region: str | None, endpoint_url: str | None, take_up: bool, as_json: bool
+def audit(
+    job_id: str | None,
+    *,
+    table: str | None,
+    region: str | None,
+    endpoint_url: str | None,
+    data: Path | None,
+    take_up: bool,
+    as_json: bool,
 ) -> None:
     """Check that every recent fire time has one recorded outcome.
 
     It audits the recurring job JOB_ID, or all recurring jobs that fire within the hour. It also names the records that
-    cannot be read, and says when ticks are late. Exit code 1: there are holes or such records, or ticks are late. Exit
-    code 2: not all could be audited.
+    cannot be read, and says when ticks are late. Of `onthedot serve` it audits a copy of the data, and the server goes
+    on. Exit code 1: there are holes or such records, or ticks are late. Exit code 2: not all could be audited.
 
     \b
-    Example:
+    Examples:
+      onthedot audit
       onthedot audit --table onthedot-prod-jobs --region eu-central-1
     """
-    table, connection = find_table(table, region, endpoint_url)
-    with aws_errors_in_a_sentence(table, NotAudited):
-        found = _audit_one(table, connection, job_id) if job_id else _audit_due(table, connection, take_up=take_up)
+    if data is not None and (table or region or endpoint_url):
+        raise click.UsageError("give either --data or --table")
+    file = data if data is not None or table or region or endpoint_url else _served_file()
+    if file is not None and take_up:
+        raise click.UsageError("--take-up is for a table; `onthedot serve` takes records up by itself")
+    with _audited_place(file, table, region, endpoint_url) as place:
+        found = _audit_one(place, job_id) if job_id else _audit_due(place, take_up=take_up)
     if as_json:
         faulty = [{"id": one.run_id, "why": one.why} for one in found.unreadable]
         jobs = [_view(*one) for one in found.jobs]
@@ -94,7 +116,41 @@ def audit(  # noqa: PLR0917 - one parameter for each option
     sys.exit(HOLES_FOUND if bad else NOT_WHOLE if found.left_out else 0)
 
 
-def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
+@dataclass(frozen=True, slots=True)
+class AuditedPlace:
+    """A table or a file that is audited."""
+
+    name: str
+    engine: Callable[[int], Engine]
+    """Returns its engine, for a number of shards."""
+
+
+def _served_file() -> Path | None:
+    """Return the data file of the server of this folder. None: the local AWS runs here."""
+    stack = local_stack("name a table with --table, or a file with --data")
+    return None if "endpoint_url" in stack or "data" not in stack else Path(stack["data"])
+
+
+@contextmanager
+def _audited_place(
+    file: Path | None, table: str | None, region: str | None, endpoint_url: str | None
+) -> Iterator[AuditedPlace]:
+    """Yield the place of the audit. A failure of it ends in a sentence."""
+    if file is None:
+        name, connection = find_table(table, region, endpoint_url)
+        with aws_errors_in_a_sentence(name, NotAudited):
+            yield AuditedPlace(name, lambda shards: _engine(name, connection, shards))
+        return
+    from onthedot.wiring.sqlite_copy import engine_on_copy  # noqa: PLC0415 - loads the embedded engine
+
+    try:
+        with engine_on_copy(file) as engine:
+            yield AuditedPlace(str(file), lambda _: engine)
+    except OnthedotError as error:
+        raise NotAudited(str(error)) from error
+
+
+def _engine(table: str, connection: dict[str, Any], shards: int) -> Engine:
     from onthedot.wiring.aws import auditor_engine  # noqa: PLC0415 - needs the AWS packages
 
     # The command does not know how long this deployment keeps its history. No deployment keeps it for less time than
@@ -112,11 +168,11 @@ def _engine(table: str, connection: dict[str, Any], shards: int = 1) -> Engine:
     return auditor_engine(settings, **connection)
 
 
-def _audit_one(table: str, connection: dict[str, Any], job_id: str) -> Audited:
-    engine = _engine(table, connection)
+def _audit_one(place: AuditedPlace, job_id: str) -> Audited:
+    engine = place.engine(1)
     job = engine.store.get(job_id)
     if job is None:
-        raise click.BadParameter(f"there is no job {job_id} in {table}", param_hint="JOB_ID")
+        raise click.BadParameter(f"there is no job {job_id} in {place.name}", param_hint="JOB_ID")
     if job.kind is not Kind.RECURRING:
         raise click.BadParameter(f"{job_id} is not a recurring job", param_hint="JOB_ID")
     found = Audited()
@@ -128,13 +184,13 @@ def _audit_one(table: str, connection: dict[str, Any], job_id: str) -> Audited:
     return found
 
 
-def _audit_due(table: str, connection: dict[str, Any], *, take_up: bool) -> Audited:
-    engine = _engine(table, connection)
+def _audit_due(place: AuditedPlace, *, take_up: bool) -> Audited:
+    engine = place.engine(1)
     shards = engine.shards.read().used
     if not shards:
-        raise NotAudited(f"{table}: no job was stored in this table yet")
+        raise NotAudited(f"{place.name}: no job was stored there yet")
     found = Audited()
-    put_back: dict[str, int] = {"put_back": _take_up(table, connection, shards)} if take_up else {}
+    put_back: dict[str, int] = {"put_back": _take_up(place, shards)} if take_up else {}
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     found.counts = audit_due_jobs(engine, range(shards), deadline, found.add, found.unreadable.append)
     found.counts.update(put_back)
@@ -142,9 +198,9 @@ def _audit_due(table: str, connection: dict[str, Any], *, take_up: bool) -> Audi
     return found
 
 
-def _take_up(table: str, connection: dict[str, Any], shards: int) -> int:
+def _take_up(place: AuditedPlace, shards: int) -> int:
     """Put the records that were set aside and can be read back into their slots. Return their number."""
-    engine = _engine(table, connection, shards)
+    engine = place.engine(shards)
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     counts: Counter[str] = Counter()
     for shard in range(shards):

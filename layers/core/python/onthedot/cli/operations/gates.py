@@ -7,10 +7,12 @@ from typing import Any, Final
 import click
 
 from onthedot.cli.calls import ApiCalls, encoded
+from onthedot.cli.common.moments import cell, this_moment
 from onthedot.cli.limit_text import (
     USE_COLUMNS,
     burst_option,
     in_flight_option,
+    is_for_people,
     json_option,
     limits_text,
     per_second_option,
@@ -44,9 +46,10 @@ def gates() -> None:
 @per_second_option
 @burst_option
 @click.option("--paused", is_flag=True, help="Start nothing.")
+@click.option("--no-limits", is_flag=True, help="Let everything start, until you set limits.")
 @api_options
 @json_option
-def set_gate(name: str, url: str | None, token: str | None, as_json: bool, **limits: Any) -> None:
+def set_gate(name: str, no_limits: bool, url: str | None, token: str | None, as_json: bool, **limits: Any) -> None:
     """Make gate NAME, or replace all its limits.
 
     It returns when the limits are in force everywhere, after some seconds.
@@ -56,9 +59,17 @@ def set_gate(name: str, url: str | None, token: str | None, as_json: bool, **lim
       onthedot gates set stripe --in-flight 5 --per-second 10 --burst 20
       onthedot gates set customer --in-flight 1
     """
-    if limits["in_flight"] is None and limits["per_second"] is None and not limits["paused"]:
-        raise click.UsageError("give --in-flight, --per-second or --paused; `onthedot gates delete` lifts all limits")
+    _check_limits(limits, no_limits=no_limits)
     _report(name, _calls(name, url, token).put(_path(name), limits), as_json)
+
+
+def _check_limits(limits: Mapping[str, Any], *, no_limits: bool) -> None:
+    """Raise click.UsageError unless the options limit the gate, or say that nothing does."""
+    given = [name for name in LIMITS if limits[name] is not None and limits[name] is not False]
+    if no_limits and given:
+        raise click.UsageError(f"--no-limits does not go with --{given[0].replace('_', '-')}; keep one of them")
+    if not no_limits and not {*given} - {"burst"}:
+        raise click.UsageError("give --in-flight, --per-second, --paused or --no-limits")
 
 
 @gates.command("pause")
@@ -107,7 +118,11 @@ def show(name: str, url: str | None, token: str | None, as_json: bool) -> None:
         return
     gate = _gate(reply)
     print_rows(("GATE", *USE_COLUMNS), [(gate["name"], *use_row(gate))], "")
-    holders = [(one["execution_id"], one["since"], one["worker_id"] or "-") for one in gate.get("holders", ())]
+    now, for_people = this_moment(), is_for_people()
+    holders = [
+        (one["execution_id"], cell(one["since"], now, for_people=for_people), one["worker_id"] or "-")
+        for one in gate.get("holders", ())
+    ]
     if holders:
         print_rows(("HOLDER", "SINCE", "WORKER"), holders, "")
     if gate.get("waiting_keys"):

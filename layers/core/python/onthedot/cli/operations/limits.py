@@ -87,16 +87,12 @@ def show(tenant: str | None, as_json: bool, **where: Any) -> None:
     found = [one for one in find_limits(**where).all() if tenant in (None, one["tenant"])]
     if tenant is not None and not found:
         raise NotThere(f"tenant {printable(tenant)} has no limits")
-    if as_json:
-        for one in found:
-            click.echo(json.dumps(one, ensure_ascii=False))
-    else:
-        _print(found)
+    _show(found, as_json=as_json)
 
 
 @limits.command("list")
 @place_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def list_limits(as_json: bool, **where: Any) -> None:
     """Show all tenants that have limits.
 
@@ -104,11 +100,7 @@ def list_limits(as_json: bool, **where: Any) -> None:
     Example:
       onthedot limits list --json
     """
-    found = list(find_limits(**where).all())
-    if as_json:
-        click.echo(json.dumps({"tenants": {one["tenant"]: one for one in found}}, ensure_ascii=False))
-    else:
-        _print(found)
+    _show(list(find_limits(**where).all()), as_json=as_json)
 
 
 @limits.command("clear")
@@ -126,6 +118,10 @@ def clear(tenant: str, as_json: bool, **where: Any) -> None:
     click.echo(json.dumps(answer) if as_json else f"Tenant {printable(tenant)} has no limits.")
 
 
-def _print(found: Sequence[dict[str, Any]]) -> None:
+def _show(found: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        for one in found:
+            click.echo(json.dumps(one, ensure_ascii=False))
+        return
     rows = [(str(one["tenant"]), *use_row(one), str(one["weight"])) for one in found]
     print_rows(("TENANT", *USE_COLUMNS, "WEIGHT"), rows, "No tenant is limited.")

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.limit_text import json_option, print_next, print_rows
+from onthedot.cli.common.moments import cell, this_moment
+from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
 from onthedot.cli.text import printable
 from onthedot.cli.tokens_place import NewToken, find_tokens, place_options
 from onthedot.clock import SystemClock
@@ -90,8 +91,12 @@ def list_tokens(tenant: str | None, as_json: bool, **where: Any) -> None:
         for one in found:
             click.echo(json.dumps(one, ensure_ascii=False))
         return
+    now, for_people = this_moment(), is_for_people()
     rows = [
-        [str(one[field] or "-") for field in ("id", "tenant", "role", "name", "created_at", "expires_at")]
+        [
+            *(str(one[field] or "-") for field in ("id", "tenant", "role", "name")),
+            *(cell(one[field], now, for_people=for_people) for field in ("created_at", "expires_at")),
+        ]
         for one in found
     ]
     print_rows(("ID", "TENANT", "ROLE", "NAME", "CREATED", "EXPIRES"), rows, "There are no tokens.")

@@ -1,18 +1,20 @@
 """`onthedot export`: all data of a stage as one file of JSON lines."""
 
 import json
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 from urllib.parse import quote
 
 import click
-from rich.progress import Progress, TaskID
 
 from onthedot.cli.calls import SLOW_SECONDS, ApiCalls
 from onthedot.cli.operations.tokens import Lifetime
 from onthedot.cli.text import printable
+from onthedot.cli.transfer.export_bar import ExportBar
 from onthedot.cli.transfer.export_file import ExportWriter
 from onthedot.cli.transfer.new_file import new_file
 from onthedot.cli.transfer.stage_calls import progress_bar, wait_until_settled
@@ -20,6 +22,7 @@ from onthedot.cli.where import api_options, find_api
 from onthedot.clock import SystemClock
 from onthedot.domain.instants import format_instant
 
+STDOUT: Final = Path("-")
 STAYS: Final = "The stage stays frozen: run the same command again, or open it with `onthedot thaw`."
 SHOWN_RUNS: Final = 5
 ASK_AGAIN_SECONDS: Final = 2.0
@@ -53,29 +56,40 @@ def export(
     """Write all data of a stage to FILE, as JSON lines.
 
     It works on the local stack, or on the API of --url, with an admin's token. FILE has the jobs and payloads of all
-    tenants.
+    tenants. Without --freeze it may be - for stdout.
 
     \b
     Example:
       onthedot export --freeze --with-secrets jobs.jsonl
     """
+    if (is_piped := file == STDOUT) and (freeze or as_json):
+        raise click.UsageError(f"give a FILE with {'--freeze' if freeze else '--json'}; - is for an export alone")
     calls = ApiCalls(find_api(url, token))
     chosen = f"history={str(history).lower()}&secrets={str(with_secrets).lower()}"
-    with new_file(file, force=force) as part, part.open("wb") as out, progress_bar() as bar:
-        task = bar.add_task("exporting", total=None)
+    with _opened(file, force=force) as out, progress_bar() as bar:
         try:
-            made = _write(calls, out, chosen, bar, task, freeze=freeze, wait_ms=wait_ms)
+            writer = ExportWriter(out, is_on_disk=not is_piped)
+            made = _write(calls, writer, chosen, ExportBar(bar), freeze=freeze, wait_ms=wait_ms)
         except click.ClickException as error:
             raise click.ClickException(f"{error.message}\n{STAYS}" if freeze else error.message) from error
     _report(file, made, as_json=as_json)
 
 
+@contextmanager
+def _opened(file: Path, *, force: bool) -> Iterator[BinaryIO]:
+    if file == STDOUT:
+        yield sys.stdout.buffer
+        return
+    with new_file(file, force=force) as part, part.open("wb") as out:
+        yield out
+
+
 def _write(
-    calls: ApiCalls, out: BinaryIO, chosen: str, bar: Progress, task: TaskID, *, freeze: bool, wait_ms: int
+    calls: ApiCalls, writer: ExportWriter, chosen: str, bar: ExportBar, *, freeze: bool, wait_ms: int
 ) -> dict[str, Any]:
     """Write the export. With `freeze`, the stage notes that it is whole before the last line is written."""
-    writer, unreadable = ExportWriter(out), []
-    stage = _frozen(calls, bar, task, wait_ms) if freeze else calls.get("/v1/stage").document
+    unreadable = []
+    stage = _frozen(calls, bar, wait_ms) if freeze else calls.get("/v1/stage").document
     freeze_id = stage["freeze_id"] if freeze else None
     at = format_instant(SystemClock().now())
     writer.begin({"version": stage["version"], "exported_at": at, "freeze_id": freeze_id, "selection": chosen})
@@ -84,26 +98,23 @@ def _write(
             raise click.ClickException(f"an attempt of {printable(page['running'][0])} runs in a frozen stage")
         unreadable += [{"id": entry["id"], "why": entry["why"]} for entry in page["entries"] if "why" in entry]
         writer.add(page["entries"])
-        bar.update(task, description=f"{writer.counts.total():,} entries")
+        bar.add(page, writer.counts.total())
+    bar.fill()
     if freeze:
         calls.post("/v1/export/finish", {"freeze_id": freeze_id})
     writer.end()
     return {"freeze_id": freeze_id, "counts": dict(writer.counts), "unreadable": unreadable}
 
 
-def _frozen(calls: ApiCalls, bar: Progress, task: TaskID, wait_ms: int) -> Any:
+def _frozen(calls: ApiCalls, bar: ExportBar, wait_ms: int) -> Any:
     """Freeze the stage, and wait until nothing changes there any more."""
-
-    def show(text: str) -> None:
-        bar.update(task, description=text)
-
-    stage = wait_until_settled(calls, calls.post("/v1/stage/freeze", {}), show)
+    stage = wait_until_settled(calls, calls.post("/v1/stage/freeze", {}), bar.say)
     until = time.monotonic() + wait_ms / 1000
     while running := [run for page in _pages(calls, "only=running") for run in page["running"]]:
         if time.monotonic() >= until:
             named = ", ".join(printable(run) for run in running[:SHOWN_RUNS])
             raise click.ClickException(f"{len(running):,} attempts still run: {named}; wait longer with --wait")
-        show(f"waiting for {len(running):,} running attempts")
+        bar.say(f"waiting for {len(running):,} running attempts")
         time.sleep(ASK_AGAIN_SECONDS)
     return stage
 
@@ -128,6 +139,6 @@ def _report(file: Path, made: dict[str, Any], *, as_json: bool) -> None:
         click.echo(json.dumps({"file": str(file), **made}, ensure_ascii=False))
         return
     counts = ", ".join(f"{number:,} {kind}" for kind, number in sorted(made["counts"].items())) or "nothing"
-    click.echo(f"{file}: {counts}.")
+    click.echo(f"{'stdout' if file == STDOUT else file}: {counts}.", err=file == STDOUT)
     if made["freeze_id"] is not None:
         click.echo("The stage is frozen. Import the file elsewhere, then release it: onthedot import FILE --release")

@@ -26,6 +26,8 @@ class ExportWriter:
 
     file: BinaryIO
     counts: Counter[str] = field(default_factory=Counter)
+    is_on_disk: bool = True
+    """Whether it is a file, and no pipe."""
     _hash: Any = field(default_factory=hashlib.sha256)
 
     def begin(self, header: Mapping[str, Any]) -> None:
@@ -39,11 +41,12 @@ class ExportWriter:
             self._write(entry)
 
     def end(self) -> None:
-        """Write the last line. The file is on the disk when this returns."""
+        """Write the last line. A file is on the disk when this returns."""
         digest = self._hash.hexdigest()
         self._write({"kind": END, "counts": dict(self.counts), "sha256": digest})
         self.file.flush()
-        os.fsync(self.file.fileno())
+        if self.is_on_disk:
+            os.fsync(self.file.fileno())
 
     def _write(self, value: Mapping[str, Any]) -> None:
         line = _encoded(value) + b"\n"

@@ -3,10 +3,13 @@
 import json
 import logging
 import os
+import shutil
 import socket
+import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -48,6 +51,7 @@ class _WorkerOptions:
     concurrency: int
     cpu: float
     memory_mb: int
+    storage_mb: int
     worker_id: str | None
 
 
@@ -57,6 +61,12 @@ def _cpus() -> int:
 
 def _memory_mb() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20)
+
+
+def _storage_mb() -> int:
+    """Return the free space on the disks of the working directory and of the programs' directories: the smaller one."""
+    places = (Path.cwd(), Path(tempfile.gettempdir()))
+    return min(shutil.disk_usage(place).free // 2**20 for place in places)
 
 
 @click.command()
@@ -78,6 +88,7 @@ def _memory_mb() -> int:
 )
 @click.option("--cpu", type=click.FloatRange(0), help="CPUs to share among runs.  [default: all]")
 @click.option("--memory-mb", type=click.IntRange(0), help="Memory to share among runs.  [default: all]")
+@click.option("--storage-mb", type=click.IntRange(0), help="Disk to share among runs.  [default: all that is free]")
 @click.option(
     "--grace",
     default=25.0,
@@ -102,6 +113,7 @@ def worker(  # noqa: PLR0917 - one parameter for each option
     as_json: bool,
     cpu: float | None,
     memory_mb: int | None,
+    storage_mb: int | None,
     **options: Any,
 ) -> None:
     """Take runs from a pull pool and run them side by side.
@@ -118,7 +130,10 @@ def worker(  # noqa: PLR0917 - one parameter for each option
         raise click.UsageError("with --shell give the token as ONTHEDOT_TOKEN: programs can read this command line")
     options["shell"] = options["shell"] or "shell" in options["capability"]
     chosen = _WorkerOptions(
-        cpu=_cpus() if cpu is None else cpu, memory_mb=_memory_mb() if memory_mb is None else memory_mb, **options
+        cpu=_cpus() if cpu is None else cpu,
+        memory_mb=_memory_mb() if memory_mb is None else memory_mb,
+        storage_mb=_storage_mb() if storage_mb is None else storage_mb,
+        **options,
     )
     origin = choose_source(chosen.pool, url=url, token=token, direct=direct, stage=stage)
     target_options = target_factories.TargetOptions(allow_private or origin.allow_private, chosen.shell, chosen.app)
@@ -172,7 +187,7 @@ def _offer(chosen: _WorkerOptions, types: list[str]) -> Offer:
     return Offer(
         pool=chosen.pool,
         capabilities=target_factories.capabilities(types, app_handlers(chosen.app), chosen.capability),
-        resources=Resources(chosen.concurrency, chosen.cpu, chosen.memory_mb),
+        resources=Resources(chosen.concurrency, chosen.cpu, chosen.memory_mb, chosen.storage_mb),
         worker_id=chosen.worker_id,
         host=socket.gethostname(),
     )

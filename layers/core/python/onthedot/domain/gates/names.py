@@ -83,6 +83,22 @@ def turn_gate(tenant: str, job_id: str) -> GateId:
     return GateId(tenant, TURN, job_id)
 
 
+def name_of(gate: GateId) -> str:
+    """Return the gate in words."""
+    if gate.name == TENANT:
+        return f"the limits of tenant {gate.tenant}"
+    if gate.name == QUEUE:
+        return f"queue {gate.key}"
+    if gate.name == TURN:
+        return f"its turn among the runs of job {gate.key}"
+    return f"gate {gate.name}" if gate.key is None else f"gate {gate.name}, key {gate.key}"
+
+
+def where(gate: GateId) -> str:
+    """Return the place of a run that waits at the gate: `at gate stripe`, or `for its turn …`."""
+    return f"{'for' if gate.name == TURN else 'at'} {name_of(gate)}"
+
+
 def waiting_slot(gate: GateId, priority: Priority, part: int) -> str:
     """Return one part of the waiting list of a gate: a partition of the due index, ordered by fire time.
 

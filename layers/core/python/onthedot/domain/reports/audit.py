@@ -9,10 +9,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.domain.gates.names import GateId, gate_of_slot
+from onthedot.domain.gates.names import GateId, gate_of_slot, name_of
 from onthedot.domain.gates.state import GateState
 from onthedot.domain.ids import is_scheduled
-from onthedot.domain.reports.explain_gates import name_of
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
 from onthedot.domain.runs.given_up import settled_until
 from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status

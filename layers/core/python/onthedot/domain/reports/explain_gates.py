@@ -1,4 +1,8 @@
-"""Explain what a run waits for at a gate: which gate, how many run, how many wait before it, and about when it goes."""
+"""Explain what a run waits for at a gate: which gate, which runs have its places, and how many wait before it.
+
+About when it goes is said only by a rate, or by places that became free lately. How long the present attempts will run
+is not known.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +10,33 @@ from typing import Final
 
 from onthedot.domain.gates import rate
 from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import QUEUE, TENANT, TURN, GateId, gate_of_slot
+from onthedot.domain.gates.names import QUEUE, TENANT, TURN, GateId, gate_of_slot, name_of
 from onthedot.domain.gates.state import GateState
 from onthedot.domain.gates.turns import share
 from onthedot.domain.instants import format_instant
+from onthedot.domain.reports.durations import in_short
 from onthedot.domain.reports.explain import Reason
 from onthedot.domain.runs.records import Priority, Record, Status
 from onthedot.domain.runs.start_window import is_over
 
 MOST_COUNTED: Final = 1_000
 """Most waiting runs that are counted."""
-_MINUTE: Final = 60
-_HOUR: Final = 3_600
+MOST_NAMED: Final = 2
+"""Holders of places that a reason names."""
+LEAST_FREED: Final = 3
+"""Places that must have become free lately for an estimate."""
+FREED_LATELY_MS: Final = 600_000
+_LONGEST_PAUSE: Final = 2
+"""An estimate counts only if the last place became free at most so many intervals ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPlace:
+    """A place at a gate, and the job that has it."""
+
+    name: str
+    """The name of the job, or its id."""
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +50,14 @@ class GateFacts:
     """Attempts that have a place."""
     before: int
     """Runs of the same priority that wait before this one, at most one more than `MOST_COUNTED`."""
-    running_ms: Sequence[int] = ()
-    """How long the present attempts have been running."""
+    freed_at: Sequence[int] = ()
+    """When places became free lately: the starts of holders that had waited for their places."""
+    longest: Sequence[HeldPlace] = ()
+    """The places that are held longest, at most `MOST_NAMED`."""
     backlog: int | None = None
     """Of a queue: its messages. None: not known."""
     start_by: int | None = None
     """The last instant for the first start of the run. None: it may start at any time."""
-
-
-def name_of(gate: GateId) -> str:
-    """Return the gate in words."""
-    if gate.name == TENANT:
-        return f"the limits of tenant {gate.tenant}"
-    if gate.name == QUEUE:
-        return f"queue {gate.key}"
-    if gate.name == TURN:
-        return f"its turn among the runs of job {gate.key}"
-    return f"gate {gate.name}" if gate.key is None else f"gate {gate.name}, key {gate.key}"
 
 
 def waits_at(gate: GateId, priority: Priority, facts: GateFacts | None, now: int) -> Reason:
@@ -65,7 +75,9 @@ def waits_at(gate: GateId, priority: Priority, facts: GateFacts | None, now: int
     late = _too_late(facts, now)
     if stopped is not None:
         return Reason("gate_stopped", "; ".join([stopped, _before(facts, priority), *late]))
-    parts = [_use(facts, facts.limits), _before(facts, priority), *(late or _about(facts, facts.limits, priority, now))]
+    use = use_of_limits(facts.limits, facts.in_use)
+    about = late or _about(facts, facts.limits, priority, now)
+    parts = [use, *_holders(facts, facts.limits), _before(facts, priority), *about]
     return Reason("waits_at_gate", f"waits at {name_of(gate)}: {'; '.join(parts)}")
 
 
@@ -90,34 +102,66 @@ def why_stopped(gate: GateId, limits: GateLimits) -> str | None:
     """Say why nothing starts at a gate, and which command changes it. None: the gate is not stopped."""
     if not limits.is_stopped:
         return None
-    is_tenant = gate.name == TENANT
+    actor = "an admin can change this" if gate.name == TENANT else "change this"
+    return f"{nothing_starts(gate, limits)}; {actor} with `{_command(gate, limits)}`"
+
+
+def nothing_starts(gate: GateId, limits: GateLimits) -> str:
+    """Say why nothing starts at a gate that is stopped."""
+    whose = f"tenant {gate.tenant}" if gate.name == TENANT else f"gate {gate.name}"
+    what = f"{whose} is paused" if limits.paused else f"{whose} has {_zero_limit(limits)} 0"
+    return f"{what}, so nothing starts"
+
+
+def use_of_limits(limits: GateLimits, in_use: int) -> str:
+    """Say how far the limits of a gate are used."""
+    said = []
+    if limits.in_flight is not None:
+        said.append(_places(in_use, limits.in_flight))
+    if limits.per_second is not None:
+        said.append(f"{limits.per_second:g} {'start' if limits.per_second == 1 else 'starts'} a second")
+    return ", ".join(said)
+
+
+def _places(in_use: int, most: int) -> str:
+    verb = "is" if in_use == 1 or (in_use, most) == (0, 1) else "are"
+    return f"{in_use} of {most:,} {'place' if most == 1 else 'places'} {verb} in use"
+
+
+def _holders(facts: GateFacts, limits: GateLimits) -> list[str]:
+    """Say which jobs have the places, if all places are in use."""
+    if limits.in_flight is None or facts.in_use < limits.in_flight or not facts.longest:
+        return []
+    said = [(place.name, format_instant(place.since)) for place in facts.longest[:MOST_NAMED]]
+    (first, since), (last, until) = said[0], said[-1]
+    if len(said) == 1:
+        return [f"{first} holds {'it' if facts.in_use == 1 else 'one'} since {since}"]
+    if facts.in_use == len(said):
+        return [f"{first} holds one since {since}, {last} the other since {until}"]
+    return [f"the longest: {first} holds one since {since}, {last} another since {until}"]
+
+
+def _zero_limit(limits: GateLimits) -> str:
+    return "in_flight" if limits.in_flight == 0 else "per_second"
+
+
+def _command(gate: GateId, limits: GateLimits) -> str:
+    """Return the command that lets runs start again at a gate that is stopped."""
+    if gate.name == TENANT:
+        return f"onthedot limits clear {gate.tenant}"
     if limits.paused:
-        what = f"tenant {gate.tenant} is paused" if is_tenant else f"gate {gate.name} is paused"
-        command = f"onthedot limits clear {gate.tenant}" if is_tenant else f"onthedot gates resume {gate.name}"
-    else:
-        limit = "in_flight" if limits.in_flight == 0 else "per_second"
-        what = f"tenant {gate.tenant} has {limit} 0" if is_tenant else f"gate {gate.name} has {limit} 0"
-        option = limit.replace("_", "-")
-        command = (
-            f"onthedot limits clear {gate.tenant}" if is_tenant else f"onthedot gates set {gate.name} --{option} N"
-        )
-    actor = "an admin can change this" if is_tenant else "change this"
-    return f"{what}, so nothing starts; {actor} with `{command}`"
+        return f"onthedot gates resume {gate.name}"
+    return f"onthedot gates set {gate.name} --{_zero_limit(limits).replace('_', '-')} N"
 
 
 def _for_queue(gate: GateId, facts: GateFacts | None) -> str:
-    messages = "" if facts is None or facts.backlog is None else f" of {facts.backlog:,} messages"
+    messages = "" if facts is None or facts.backlog is None else f" of {_messages(facts.backlog)}"
     before = "" if facts is None else f"; {_waiting(facts.before)} before it"
     return f"{name_of(gate)} has a backlog{messages}, or takes none now{before}"
 
 
-def _use(facts: GateFacts, limits: GateLimits) -> str:
-    said = []
-    if limits.in_flight is not None:
-        said.append(f"{facts.in_use} of {limits.in_flight:,} places are in use")
-    if limits.per_second is not None:
-        said.append(f"{limits.per_second:g} {'start' if limits.per_second == 1 else 'starts'} a second")
-    return ", ".join(said)
+def _messages(number: int) -> str:
+    return "1 message" if number == 1 else f"{number:,} messages"
 
 
 def _before(facts: GateFacts, priority: Priority) -> str:
@@ -142,9 +186,18 @@ def _too_late(facts: GateFacts, now: int) -> list[str]:
 
 
 def _about(facts: GateFacts, limits: GateLimits, priority: Priority, now: int) -> list[str]:
-    """Say about when the run goes, from the rate and from how long the present attempts have been running.
+    """Say about when the run goes. Without a basis, say nothing."""
+    wait = wait_ms(facts, limits, priority, now)
+    if wait is None:
+        return []
+    more = "more than " if facts.before > MOST_COUNTED else ""
+    return [f"it starts in {more}about {in_short(wait / 1000)}"]
 
-    An attempt that is found running has run for half its time on average. Without a basis, say nothing.
+
+def wait_ms(facts: GateFacts, limits: GateLimits, priority: Priority, now: int) -> float | None:
+    """Return about how long the run waits, from the rate and from the places that became free lately.
+
+    Return None without a basis: no place, or only few, became free lately, or none for a while.
     """
     # The runs of other priorities that may wait have their turns too.
     turn = (facts.before + 1) / share(priority, facts.state.priorities)
@@ -152,21 +205,18 @@ def _about(facts: GateFacts, limits: GateLimits, priority: Priority, now: int) -
     if limits.per_second:
         first = max(rate.first_instant(limits, facts.state, now), now)
         waits.append(first - now + (turn - 1) * rate.interval(limits) / 1000)
-    if limits.in_flight:
-        if facts.in_use >= limits.in_flight and not facts.running_ms:
-            return []
-        if facts.running_ms:
-            whole = 2 * sum(facts.running_ms) / len(facts.running_ms)
-            waits.append(turn * whole / limits.in_flight)
-    if not waits:
-        return []
-    more = "more than " if facts.before > MOST_COUNTED else ""
-    return [f"it starts in {more}about {_duration(max(waits) / 1000)}"]
+    if limits.in_flight is not None and facts.in_use >= limits.in_flight:
+        interval = _freed_every_ms(facts.freed_at, now)
+        if interval is None:
+            return None
+        waits.append(turn * interval)
+    return max(waits, default=None)
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 2 * _MINUTE:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 2 * _HOUR:
-        return f"{round(seconds / _MINUTE)} min"
-    return f"{round(seconds / _HOUR):,} h"
+def _freed_every_ms(freed_at: Sequence[int], now: int) -> float | None:
+    """Return after how long a place becomes free on average. None: too few did lately, or none for a while."""
+    lately = [at for at in freed_at if now - FREED_LATELY_MS <= at <= now]
+    if len(lately) < LEAST_FREED:
+        return None
+    interval = (now - min(lately)) / len(lately)
+    return interval if now - max(lately) <= _LONGEST_PAUSE * interval else None

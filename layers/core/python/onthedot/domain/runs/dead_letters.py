@@ -3,12 +3,31 @@
 Each tenant has several, so that a tenant whose runs all fail at once is not limited to the 1,000 writes/s of one.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from onthedot.domain.runs.slots import shard_of
 
 PARTITIONS: Final = 8
 """Partitions of the dead-letter index for each tenant."""
+END_OF_TIME: Final = 10**15
+"""An instant after all that the calendar can write down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The times of ends from `since` to before `until`."""
+
+    since: int = 0
+    until: int = END_OF_TIME
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no time is in it."""
+        return self.since >= self.until
+
+
+ALWAYS: Final = Window()
 
 
 def failed_under(tenant: str, run_id: str) -> str:

@@ -24,6 +24,12 @@ MOST_CHILDREN: Final = 1_000
 """Most jobs that may wait for one job. Their ids are in its record, and each of them is notified when the job ends."""
 UNREADABLE_MS: Final = 3_600_000
 """Time after which a parent tries again to notify a child that could not be read."""
+_ENDS: Final = {
+    Status.FAILED: "failed",
+    Status.SKIPPED: "was skipped",
+    Status.CANCELLED: "was cancelled",
+    Status.DELETED: "was deleted",
+}
 TOO_MANY_CHILDREN: Final = f"{MOST_CHILDREN:,} jobs wait for it already; let some of them wait for a job in between"
 
 
@@ -36,6 +42,12 @@ class OnParentFailure(StrEnum):
     """The child runs all the same."""
     SKIP = "skip"
     """The child is skipped."""
+
+
+def called(job: Record) -> str:
+    """Return the name of a job with its id: its key in a workflow, else its own name. Without both, only the id."""
+    name = job.key or (None if job.definition is None else job.definition.name)
+    return job.run_id if name is None else f"{name} ({job.run_id})"
 
 
 def has_ended(run: Record) -> bool:
@@ -115,7 +127,7 @@ def end_by_policy(child: Record, parent: Record | None, parent_id: str, now: int
 
 def end_unlinked(child: Record, parent: Record, now: int, deployment: Deployment) -> Move:
     """Fail a child that cannot wait, because as many jobs as allowed wait for this parent."""
-    why = f"it cannot wait for its parent {parent.key or parent.run_id}: {TOO_MANY_CHILDREN}"
+    why = f"it cannot wait for its parent {called(parent)}: {TOO_MANY_CHILDREN}"
     return _fail(child, why, now, deployment)
 
 
@@ -132,9 +144,11 @@ def _waits_still(child: Record) -> Expect:
 def _why(parent: Record | None, parent_id: str) -> str:
     if parent is None:
         return f"its parent {parent_id} is gone"
-    name = parent.key or parent.run_id
-    because = f": {parent.reason}" if parent.reason else ""
-    return cut(f"its parent {name} ended {parent.status}{because}")
+    last = parent.attempts[-1] if parent.attempts else None
+    # The reason of a failed run counts its attempts, which would read as if they were the child's.
+    has_error = parent.status is Status.FAILED and last is not None and last.outcome == "failed"
+    reason = last.error if has_error and last is not None and last.error else parent.reason
+    return cut(f"its parent {called(parent)} {_ENDS.get(parent.status, 'ended')}{f': {reason}' if reason else ''}")
 
 
 def schedule(child: Record, now: int, *, generation: str, deployment: Deployment) -> Move:

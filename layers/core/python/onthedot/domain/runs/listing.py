@@ -50,14 +50,22 @@ class JobFacts:
     workflow: str | None = None
     name: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    is_workflow: bool = False
+    """Whether the job makes a graph of jobs. Then `workflow` is its own id."""
 
 
 def facts_of(job: Record) -> JobFacts:
     """Return the facts of a job."""
     definition = job.definition
+    is_workflow = makes_graph(job.run_id, job.workflow)
     if definition is None:
-        return JobFacts(job.kind, job.priority, job.workflow)
-    return JobFacts(job.kind, job.priority, job.workflow, definition.name, definition.tags)
+        return JobFacts(job.kind, job.priority, job.workflow, is_workflow=is_workflow)
+    return JobFacts(job.kind, job.priority, job.workflow, definition.name, definition.tags, is_workflow)
+
+
+def makes_graph(job_id: str, workflow: str | None) -> bool:
+    """Return whether a job is a workflow itself, and not a job of one."""
+    return workflow == job_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +75,12 @@ class FactFilter:
     kind: Kind | None = None
     priority: Priority | None = None
     workflow: str | None = None
+    is_workflow: bool | None = None
+    """True: only jobs that make graphs."""
     name: str | None = None
     """The beginning of the name."""
+    full_name: str | None = None
+    """The whole name."""
     tag: str | None = None
     """The key of a tag, or `key=value`."""
 
@@ -78,7 +90,9 @@ class FactFilter:
             self.kind in (None, facts.kind)
             and self.priority in (None, facts.priority)
             and self.workflow in (None, facts.workflow)
+            and self.is_workflow in (None, facts.is_workflow)
             and (self.name is None or (facts.name or "").startswith(self.name))
+            and self.full_name in (None, facts.name)
             and (self.tag is None or _has_tag(facts.tags, self.tag))
         )
 

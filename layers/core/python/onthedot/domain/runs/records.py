@@ -9,6 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
+from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.targets.types import Target
 from onthedot.domain.workers.pools import Requirements
@@ -183,6 +184,12 @@ class Record:
     """The places of the running attempt: the page and the name of each gate, such as `0#stripe`."""
     woken: str | None = None
     """The gate at which the run waited last, if it was taken off the list and has not started since."""
+    waited_at: str | None = None
+    """The gate at which the run waited last, as its job names it. The start of an attempt keeps it."""
+    waited_since: int | None = None
+    """When the run began to wait there."""
+    waited_why: str | None = None
+    """Why that gate refused it, in words: it was paused, or its places were in use. None: its rate was used up."""
     start_within_seconds: int | None = None
     """Of a job: a run that has not started so long after its first fire time is skipped."""
     start_by: int | None = None
@@ -191,6 +198,8 @@ class Record:
     # Changes
     version: int | None = None
     """Number of changes that clients made to a job, for `If-Match`."""
+    changes: str | None = None
+    """The latest changes that clients made to a job, as `change_log` writes them. None: there is nothing to say."""
     revision: int = 1
     """Number of all writes of the record, the first one included. Subscribers order events by it."""
 
@@ -251,6 +260,10 @@ class Record:
     """The time of the last start."""
     lease_until: int | None = None
     """End of the lease of the running attempt. Without a heartbeat the attempt is lost some time after it."""
+    timeout_seconds: int | None = None
+    """The time-out of the last start of a stamped run, from the definition of its job at that time."""
+    progress: ProgressReport | None = None
+    """The latest report of the last attempt that a heartbeat brought."""
     cancel_requested: int | None = None
     """The time when a client asked the running attempt to stop."""
     failures: int = 0

@@ -48,6 +48,7 @@ def after_failure(
     if not retryable:
         return GiveUp(f"not retryable: {error}")
     if failures > policy.max_retries:
-        return GiveUp(f"{failures} of {policy.max_retries + 1} attempts failed: {error}")
+        attempts = "attempts" if policy.max_retries else "attempt"
+        return GiveUp(f"{failures} of {policy.max_retries + 1} {attempts} failed: {error}")
     wait = max(backoff_ms(policy, failures, chance), retry_after_ms or 0)
     return RetryAt(now + wait, f"attempt failed, retry {failures} of {policy.max_retries}: {error}")

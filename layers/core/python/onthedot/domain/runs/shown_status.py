@@ -1,10 +1,15 @@
-"""The status of a job as users see it."""
+"""The status of a job or a run as users see it."""
 
 from typing import Final
 
 from onthedot.domain.runs.records import SCHEDULED, Record, Status
 
 RETRYING: Final = "RETRYING"
+
+
+def shown_run_status(run: Record) -> str:
+    """Return the status of a run as users see it: RETRYING while it waits after a failed or lost attempt."""
+    return RETRYING if run.status in SCHEDULED and run.attempt else run.status.value
 
 
 def shown_status(job: Record, next_at: int | None) -> str:

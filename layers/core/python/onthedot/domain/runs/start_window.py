@@ -6,6 +6,7 @@ run that has started once, or that a client redrives, may start at any time.
 
 from typing import Any
 
+from onthedot.domain.gates.names import GateId, where
 from onthedot.domain.runs.records import Record
 
 
@@ -26,7 +27,9 @@ def has_expired(run: Record, now: int) -> bool:
 
 def why_expired(run: Record) -> str:
     """Return the reason of a run whose time for the first start is over."""
-    return f"not started within {run.start_within_seconds} s of its fire time (start_within_seconds)"
+    waited = "" if run.waited_at is None else f"; it waited {where(GateId.of(run.tenant, run.waited_at))}"
+    waited += "" if run.waited_at is None or run.waited_why is None else f", because {run.waited_why}"
+    return f"not started within {run.start_within_seconds} s of its fire time (start_within_seconds){waited}"
 
 
 def counted_from_now(run: Record, now: int) -> dict[str, Any]:

@@ -31,9 +31,12 @@ class FireTime:
 def preview(schedule: Schedule, after: int, count: int) -> list[FireTime]:
     """Return the first `count` fire times strictly after this instant, or fewer when the schedule ends.
 
-    Only real fire times are listed. A skipped time is named in the note of the fire time that follows it.
+    Only real fire times are listed. A skipped time is named in the note of the fire time that follows it. No note
+    is about the time before the schedule starts.
     """
     fires: list[FireTime] = []
+    if schedule.start_at is not None:
+        after = max(after, schedule.start_at - 1)
     while len(fires) < count and (at := next_fire(schedule, after)) is not None:
         fires.append(_fire_time(schedule, after, at))
         after = at

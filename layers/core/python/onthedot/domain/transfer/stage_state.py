@@ -52,7 +52,15 @@ class StageState:
         """The reason why nothing is accepted, as a sentence for the user."""
         if self.mode is StageMode.IMPORTING:
             return "the stage imports the data of another one and accepts nothing before `onthedot import --release`"
-        return f"the stage is frozen since {format_instant(self.since)}, because its jobs move to another one"
+        frozen = f"the stage is frozen since {format_instant(self.since)}, because its jobs move to another one"
+        return f"{frozen}; {self._way_out}"
+
+    @property
+    def _way_out(self) -> str:
+        """The command that ends the freeze."""
+        if self.exported_at is None:
+            return "an admin opens it again with `onthedot thaw`"
+        return "if no other stage has released them, an admin opens it again with `onthedot thaw --force`"
 
 
 def to_text(state: StageState) -> str:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -53,6 +53,8 @@ class Pool:
     """Number of runs that a push worker takes at once. A run whose worker was lost must not share a worker again."""
     queues: int = 3
     """Number of queues: three, one for each priority, or one for all, where polling three would cost too much."""
+    storage_mb: int = 0
+    """The most that the worker with the largest disk can give to one run. 0: runs that ask for storage go elsewhere."""
 
     @property
     def size(self) -> tuple[float, ...]:
@@ -67,6 +69,7 @@ class Requirements:
     capabilities: tuple[str, ...] = ()
     cpu: float = 0
     memory_mb: int = 0
+    storage_mb: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,11 @@ class Needs:
     cpu: float = 0
     memory_mb: int = 0
     seconds: int = 0
+    storage_mb: int = 0
 
 
+PULL_STORAGE_MB: Final = 1_000_000
+"""The most storage that a run may ask for in a pull pool that does not say another number."""
 _PUSHED: Final = frozenset({"http", "lambda", "aws", "grpc", "workflow", "canary"})
 DEFAULT_POOLS: Final = (
     Pool("default", PoolKind.PUSH, _PUSHED, cpu=0.1, memory_mb=40, longest_seconds=LONGEST_IN_BATCH, batch=10),
@@ -90,6 +96,7 @@ DEFAULT_POOLS: Final = (
         cpu=4,
         memory_mb=8192,
         longest_seconds=LONGEST_PULL,
+        storage_mb=PULL_STORAGE_MB,
     ),
 )
 
@@ -138,7 +145,8 @@ def _distance(pool: Pool, lacking: Sequence[Problem]) -> tuple[float, ...]:
 
 def _does_all_of(pool: Pool, other: Pool) -> bool:
     """Return whether every run that fits the other pool fits this one."""
-    return not missing(pool, Needs(other.capabilities, other.cpu, other.memory_mb, other.longest_seconds))
+    most = Needs(other.capabilities, other.cpu, other.memory_mb, other.longest_seconds, other.storage_mb)
+    return not missing(pool, most)
 
 
 def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> list[Problem]:
@@ -151,6 +159,9 @@ def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> 
         lacking.append(Problem("requirements.cpu", f"pool {pool.name} has at most {pool.cpu:g} for one run"))
     if needs.memory_mb > pool.memory_mb:
         lacking.append(Problem("requirements.memory_mb", f"pool {pool.name} has at most {pool.memory_mb} for one run"))
+    if needs.storage_mb > pool.storage_mb:
+        has = f"has at most {pool.storage_mb} for one run" if pool.storage_mb else "offers no storage"
+        lacking.append(Problem("requirements.storage_mb", f"pool {pool.name} {has}"))
     if needs.seconds > pool.longest_seconds:
         lacking.append(Problem("timeout_seconds", f"pool {pool.name} runs at most {pool.longest_seconds} s at a time"))
     return lacking
@@ -159,7 +170,9 @@ def missing(pool: Pool, needs: Needs, offered: frozenset[str] = frozenset()) -> 
 def needs_of(target: Target, requirements: Requirements, timeout_seconds: int) -> Needs:
     """Return the needs that choose the pool of a job."""
     capabilities = frozenset({type_of(target), *requirements.capabilities})
-    return Needs(capabilities, requirements.cpu, requirements.memory_mb, timeout_seconds)
+    return Needs(
+        capabilities, requirements.cpu, requirements.memory_mb, timeout_seconds, storage_mb=requirements.storage_mb
+    )
 
 
 def worker_needs(target: Target, requirements: Requirements, timeout_seconds: int) -> Needs:
@@ -167,14 +180,14 @@ def worker_needs(target: Target, requirements: Requirements, timeout_seconds: in
     needs = needs_of(target, requirements, timeout_seconds)
     if not isinstance(target, PythonTarget):
         return needs
-    return Needs(needs.capabilities | {f"python:{target.handler}"}, needs.cpu, needs.memory_mb, needs.seconds)
+    return replace(needs, capabilities=needs.capabilities | {f"python:{target.handler}"})
 
 
 def pools_to_text(pools: Iterable[Pool]) -> list[str]:
     """Return each pool as one short text, for the settings of the functions, which have little room."""
     return [
         f"{pool.name}/{pool.kind}/{','.join(sorted(pool.capabilities))}/{pool.cpu!r}/{pool.memory_mb}"
-        f"/{pool.longest_seconds}/{pool.batch}/{pool.queues}"
+        f"/{pool.longest_seconds}/{pool.batch}/{pool.queues}" + (f"/{pool.storage_mb}" if pool.storage_mb else "")
         for pool in pools
     ]
 
@@ -186,6 +199,7 @@ def pools_from_text(texts: Iterable[str]) -> Pools:
 
 def _pool_from_text(text: str) -> Pool:
     name, kind, capabilities, cpu, *numbers = text.split("/")
-    memory_mb, longest_seconds, batch, queues = (int(number) for number in numbers)
+    with_storage = numbers if len(numbers) == 5 else [*numbers, "0"]
+    memory_mb, longest_seconds, batch, queues, storage_mb = (int(number) for number in with_storage)
     able = frozenset(capabilities.split(","))
-    return Pool(name, PoolKind(kind), able, float(cpu), memory_mb, longest_seconds, batch, queues)
+    return Pool(name, PoolKind(kind), able, float(cpu), memory_mb, longest_seconds, batch, queues, storage_mb)

@@ -1,6 +1,6 @@
 """The records of pull workers: what they can do, what they do now, and whether they are alive."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -13,6 +13,18 @@ FORGOTTEN_MS: Final = 24 * 3_600_000
 """The record of a worker that was silent for longer expires."""
 MOST_ASSIGNED: Final = 100
 """Most runs that may be assigned to one worker. They are kept in its record, which is read at every lease."""
+MOST_RECENT: Final = 100
+"""Number of the latest ended runs that the record of a worker names."""
+
+LAMBDA_WORKER: Final = "lambda-"
+"""The first part of the id of a worker on Lambda."""
+SERVE_WORKER: Final = "serve-"
+"""The first part of the id of the worker inside `onthedot serve`."""
+
+
+def is_unregistered(worker_id: str) -> bool:
+    """Return whether the id is that of a worker which does not register, and so has no record."""
+    return worker_id.startswith((LAMBDA_WORKER, SERVE_WORKER))
 
 
 class WorkerStatus(StrEnum):
@@ -36,17 +48,28 @@ class Resources:
     """Number of runs side by side. Each run takes one."""
     cpu: float = 0
     memory_mb: int = 0
+    storage_mb: int = 0
 
     def fits(self, needs: Needs) -> bool:
         """Return whether these resources are enough for one more run."""
-        return self.concurrency >= 1 and self.cpu >= needs.cpu and self.memory_mb >= needs.memory_mb
+        return (
+            self.concurrency >= 1
+            and self.cpu >= needs.cpu
+            and self.memory_mb >= needs.memory_mb
+            and self.storage_mb >= needs.storage_mb
+        )
 
     def less(self, needs: Needs) -> "Resources":
         """Return the resources that are left beside a run with these needs."""
-        return Resources(self.concurrency - 1, self.cpu - needs.cpu, self.memory_mb - needs.memory_mb)
+        return self.minus(Resources(1, needs.cpu, needs.memory_mb, needs.storage_mb))
 
     def minus(self, other: "Resources") -> "Resources":
-        return Resources(self.concurrency - other.concurrency, self.cpu - other.cpu, self.memory_mb - other.memory_mb)
+        return Resources(
+            self.concurrency - other.concurrency,
+            self.cpu - other.cpu,
+            self.memory_mb - other.memory_mb,
+            self.storage_mb - other.storage_mb,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +84,17 @@ class Load:
     """Whether it takes no more runs."""
     stopped: bool = False
     """Whether it has ended."""
+    recent: tuple[str, ...] = ()
+    """The ids of the latest runs that ended on it, the latest first. A heartbeat brings those since the one before."""
+
+    def after(self, before: "Load") -> "Load":
+        """Return this load with the latest runs, by the load of the heartbeat before.
+
+        A run that was running then and is not now has ended, whether or not the worker names it.
+        """
+        running = frozenset(self.running)
+        ended = [run_id for run_id in (*self.recent, *before.running, *before.recent) if run_id not in running]
+        return replace(self, recent=tuple(dict.fromkeys(ended))[:MOST_RECENT])
 
 
 def expiry_of(heartbeat_at: int) -> int:

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from typing import Final
 
-from onthedot.domain.runs.listing import JobFacts
+from onthedot.domain.runs.listing import JobFacts, makes_graph
 from onthedot.domain.runs.records import Kind, Priority
 from onthedot.ports import ListEntry
 
@@ -30,6 +30,7 @@ def _facts(row: sqlite3.Row) -> JobFacts | None:
             return None
         content = json.loads(row["definition"])
         name, tags = content.get("name"), content.get("tags", {})
-        return JobFacts(Kind(row["kind"]), Priority(row["priority"]), row["workflow"], name, tags)
+        is_workflow = makes_graph(row["run_id"], row["workflow"])
+        return JobFacts(Kind(row["kind"]), Priority(row["priority"]), row["workflow"], name, tags, is_workflow)
     except (ValueError, TypeError, AttributeError):
         return None

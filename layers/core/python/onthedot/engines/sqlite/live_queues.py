@@ -35,6 +35,8 @@ class _Letter:
     number: str
     """A text that no other message has, also none of another process."""
     visible_at: int
+    place: int = -1
+    """The number of its entry in the heap. The heap may still have older entries of it."""
     receives: int = 0
     is_gone: bool = False
     """Whether it was deleted. The heap still has it."""
@@ -46,16 +48,28 @@ class _Queue:
     def __init__(self) -> None:
         self.heap: list[tuple[int, int, _Letter]] = []
         self.hidden: dict[str, _Letter] = {}
+        self.latest: dict[tuple[str, str], _Letter] = {}
+        """The message that was sent last for a run and its generation."""
         self.dead = 0
 
     def first(self) -> _Letter | None:
         """Return the message that can be received first."""
         while self.heap:
-            visible_at, _, letter = self.heap[0]
-            if not letter.is_gone and letter.visible_at == visible_at:
+            _, place, letter = self.heap[0]
+            if not letter.is_gone and letter.place == place:
                 return letter
             heapq.heappop(self.heap)
         return None
+
+    def letters(self) -> list[_Letter]:
+        """Return all messages."""
+        return [letter for _, place, letter in self.heap if not letter.is_gone and letter.place == place]
+
+    def forget(self, letter: _Letter) -> None:
+        """Take a message out of the queue."""
+        letter.is_gone = True
+        if self.latest.get(_scheduling(letter.message)) is letter:
+            del self.latest[_scheduling(letter.message)]
 
 
 class LiveQueues:
@@ -144,7 +158,7 @@ class LiveQueues:
         with self._lock:
             found = self._found(received)
             if found is not None:
-                found[1].is_gone = True
+                found[0].forget(found[1])
                 del found[0].hidden[received.receipt]
 
     def hide(self, received: Received, milliseconds: int) -> None:
@@ -161,9 +175,12 @@ class LiveQueues:
         return self.counts(pool, priority).visible
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
-        """Return for how long the first message could have been received, or None when there is none."""
-        now, first = self._clock.now(), self.next_visible_at(pool, priority)
-        return None if first is None or first > now else now - first
+        """Return for how long the run that waits longest has been due, or None when none waits."""
+        now = self._clock.now()
+        with self._lock:
+            letters = self._queue(pool, priority).letters()
+            ages = (now - letter.message.fire_at for letter in letters if letter.visible_at <= now)
+            return max(ages, default=None)
 
     def next_visible_at(self, pool: str, priority: Priority) -> int | None:
         """Return the time at which the first message can be received, or None when the queue is empty."""
@@ -180,7 +197,7 @@ class LiveQueues:
         now = self._clock.now()
         with self._lock:
             queue = self._queue(pool, priority)
-            letters = [x for at, _, x in queue.heap if not x.is_gone and x.visible_at == at]
+            letters = queue.letters()
             visible = sum(letter.visible_at <= now for letter in letters)
             delayed = sum(letter.visible_at > now and letter.receives == 0 for letter in letters)
             hidden = len(letters) - visible - delayed
@@ -190,14 +207,24 @@ class LiveQueues:
         with self._lock:
             for message in messages:
                 queue = self._queue(message.pool, message.priority)
+                if self._waits(queue, message):
+                    continue
                 letter = _Letter(message, f"{self._process}{next(self._numbers):x}", message.fire_at)
+                queue.latest[_scheduling(message)] = letter
                 self._post(queue, letter, message.fire_at)
             for pool in {message.pool for message in messages}:
                 self._notify(pool)
 
+    def _waits(self, queue: _Queue, message: RunMessage) -> bool:
+        """Say whether a message of the same scheduling is here for it. A run that waits long is sent again."""
+        known = queue.latest.get(_scheduling(message))
+        if known is None or known.receives >= self._max_receives:
+            return False
+        return known.visible_at <= max(message.fire_at, self._clock.now())
+
     def _post(self, queue: _Queue, letter: _Letter, visible_at: int) -> None:
-        letter.visible_at = visible_at
-        heapq.heappush(queue.heap, (visible_at, next(self._numbers), letter))
+        letter.visible_at, letter.place = visible_at, next(self._numbers)
+        heapq.heappush(queue.heap, (visible_at, letter.place, letter))
 
     def _receive(self, pool: str, priority: Priority, maximum: int, visibility_ms: int) -> list[Received]:
         queue, now = self._queue(pool, priority), self._clock.now()
@@ -206,7 +233,7 @@ class LiveQueues:
             heapq.heappop(queue.heap)
             queue.hidden.pop(_receipt(letter), None)
             if letter.receives >= self._max_receives:
-                letter.is_gone = True
+                queue.forget(letter)
                 queue.dead += 1
                 continue
             letter.receives += 1
@@ -239,6 +266,10 @@ class LiveQueues:
         if changed is None:
             changed = self._changed[pool] = threading.Condition(self._lock)
         changed.wait(min(max(until - now, 1), LONGEST_PAUSE_MS) / 1000)
+
+
+def _scheduling(message: RunMessage) -> tuple[str, str]:
+    return message.run_id, message.generation
 
 
 def _receipt(letter: _Letter) -> str:

@@ -1,4 +1,4 @@
-"""Connections that only read a file, one for each thread. They see commits at once and wait for no writer."""
+"""Connections that only read a file. They see commits at once and wait for no writer."""
 
 import sqlite3
 import threading
@@ -11,31 +11,44 @@ _BUSY_SECONDS: Final = 10.0
 
 
 class Readers:
-    """The reading connections of a file. Each read sees one snapshot. A reader never moves the log into the file."""
+    """The reading connections of a file. Each read sees one snapshot. A reader never moves the log into the file.
+
+    A connection that is free is used again by any thread, so there are as many as there were reads side by side.
+    """
 
     def __init__(self, path: Path) -> None:
         self._uri = f"{path.absolute().as_uri()}?mode=ro"
         self._lock = threading.Lock()
-        self._of_thread = threading.local()
+        self._free: list[sqlite3.Connection] = []
         self._all: list[sqlite3.Connection] = []
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """Read by this thread's connection. All statements in the block see the same snapshot."""
-        connection: sqlite3.Connection = getattr(self._of_thread, "connection", None) or self._open()
-        connection.execute("BEGIN")
+        """Read by a connection of this block alone. All statements in the block see the same snapshot."""
+        connection = self._take()
         try:
-            yield connection
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
         finally:
-            if connection.in_transaction:
-                connection.execute("COMMIT")
+            self._free.append(connection)
 
     def close(self) -> None:
-        """Close the connections of all threads."""
+        """Close all connections."""
         with self._lock:
             opened, self._all = self._all, []
+            self._free.clear()
         for connection in opened:
             connection.close()
+
+    def _take(self) -> sqlite3.Connection:
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self._open()
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -44,5 +57,4 @@ class Readers:
         connection.row_factory = sqlite3.Row
         with self._lock:
             self._all.append(connection)
-        self._of_thread.connection = connection
         return connection

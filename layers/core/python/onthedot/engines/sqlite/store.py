@@ -2,14 +2,18 @@
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from onthedot.domain.errors import UnreadableRecord
-from onthedot.domain.runs.dead_letters import dead_letter_partitions
+from onthedot.domain.ids import stamped_run_id
+from onthedot.domain.runs.dead_letters import ALWAYS, Window, dead_letter_partitions
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import SlotKind, aside_slot, slot_shard
+from onthedot.domain.statistics.ends import ENDED
 from onthedot.engines.entries import read_each
+from onthedot.engines.sqlite import statistics
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.listing import listed_jobs
 from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, entry_of, insert_of, record_of, update_of
@@ -38,8 +42,9 @@ class SqliteRunStore:
         with self._database.transaction() as connection:
             if (now := self._clock.now()) >= self._purge_at:
                 _purge_expired(connection, now)
+                statistics.purge_statistics(connection, now)
                 self._purge_at = now + PURGE_MS
-            outcome = _insert(connection, run)
+            outcome = _insert(connection, run, now)
         if isinstance(outcome, Moved):
             return None
         if outcome.unreadable is not None:
@@ -47,14 +52,16 @@ class SqliteRunStore:
         return outcome.current
 
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
+        now = self._clock.now()
         with self._database.transaction() as connection:
-            return [_insert(connection, record) for record in records]
+            return [_insert(connection, record, now) for record in records]
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
         query = f"{_SELECT} WHERE run_id > ? AND run_id < ? ORDER BY run_id DESC LIMIT ?"
         with self._database.reading() as connection:
             # The id of a stamped run is `job.time`. "/" is the character after ".".
-            rows = connection.execute(query, (f"{job_id}.", cursor or f"{job_id}/", limit + 1)).fetchall()
+            last = f"{job_id}/" if until is None else stamped_run_id(job_id, until + 1)
+            rows = connection.execute(query, (f"{job_id}.", cursor or last, limit + 1)).fetchall()
         runs, faulty = read_each(rows[:limit], record_of)
         return Page(runs, rows[limit - 1]["run_id"] if len(rows) > limit else None, faulty)
 
@@ -72,7 +79,7 @@ class SqliteRunStore:
     def move(self, move: Move) -> Moved | Refused:
         reads_first = bool(move.adds or move.removes)
         with self._database.transaction() if reads_first else self._database.statement() as connection:
-            return _apply(connection, move)
+            return self._apply(connection, move)
 
     def move_many(self, moves: Sequence[Move], deadline: Deadline) -> Sequence[Moved | Refused]:  # noqa: ARG002
         if len({move.run_id for move in moves}) != len(moves):
@@ -81,7 +88,7 @@ class SqliteRunStore:
         while True:
             try:
                 with self._database.transaction() as connection:
-                    return [faulty.get(move.run_id) or _apply(connection, move) for move in moves]
+                    return [faulty.get(move.run_id) or self._apply(connection, move) for move in moves]
             except UnreadableRecord as error:
                 # Nothing was moved. The other records are moved without the one that cannot be read.
                 faulty[error.record.run_id] = Refused(None, error.record)
@@ -93,10 +100,7 @@ class SqliteRunStore:
         """
         alone = len(moves) == 1
         with self._database.statement() if alone else self._database.transaction() as connection:
-            return [
-                not (move.adds or move.removes) and bool(connection.execute(*update_of(move, quiet=True)).rowcount)
-                for move in moves
-            ]
+            return [not (move.adds or move.removes) and self._apply_quietly(connection, move) for move in moves]
 
     def set_aside(self, run_id: str, slot: str, why: str, now: int) -> bool:
         query = (
@@ -133,19 +137,19 @@ class SqliteRunStore:
         last = rows[-1] if len(rows) == self._page_size else None
         return Page(entries, None if last is None else f"{last['slot']}/{last['run_id']}", faulty)
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
+    def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
         query = (
-            f"{_SELECT} WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND status = 'FAILED'"
-            " AND tenant = ?"
+            f"{_SELECT} WHERE failed_under = ? AND (finished_at, run_id) < (?, ?) AND finished_at >= ?"
+            " AND status = 'FAILED' AND tenant = ?"
             " ORDER BY finished_at DESC, run_id DESC LIMIT ?"
         )
-        before = (_END_OF_TIME, "") if cursor is None else _position(cursor)
+        before = (window.until, "") if cursor is None else _position(cursor)
         # One query for each partition: SQLite takes their order from the index.
         with self._database.reading() as connection:
             rows = [
                 row
                 for partition in dead_letter_partitions(tenant)
-                for row in connection.execute(query, (partition, *before, tenant, limit + 1))
+                for row in connection.execute(query, (partition, *before, window.since, tenant, limit + 1))
             ]
         rows.sort(key=lambda row: (row["finished_at"], row["run_id"]), reverse=True)
         page = rows[:limit]
@@ -156,17 +160,37 @@ class SqliteRunStore:
         with self._database.reading() as connection:
             return listed_jobs(connection, partition, limit, after)
 
+    def _apply(self, connection: sqlite3.Connection, move: Move) -> Moved | Refused:
+        sets = _changed_sets(connection, move) if move.adds or move.removes else None
+        before = statistics.before(connection, move)
+        row = connection.execute(*update_of(move, sets)).fetchone()
+        if row is None:
+            return _refused(connection, move.run_id)
+        run = record_of(row)
+        if before is not None:
+            statistics.count_moved(connection, before, run, self._clock.now())
+        return Moved(run)
 
-def _insert(connection: sqlite3.Connection, run: Record) -> Moved | Refused:
+    def _apply_quietly(self, connection: sqlite3.Connection, move: Move) -> bool:
+        """Return whether the move was applied. Only the record of an ended run is read, because it is counted.
+
+        A record that cannot be read ends uncounted: it must not undo the other moves of its transaction.
+        """
+        if move.to not in ENDED:
+            return bool(connection.execute(*update_of(move, quiet=True)).rowcount)
+        before = statistics.before(connection, move)
+        row = connection.execute(*update_of(move)).fetchone()
+        if row is not None and before is not None:
+            with suppress(UnreadableRecord):
+                statistics.count_moved(connection, before, record_of(row), self._clock.now())
+        return row is not None
+
+
+def _insert(connection: sqlite3.Connection, run: Record, now: int) -> Moved | Refused:
     if connection.execute(*insert_of(run)).rowcount:
+        statistics.count_new(connection, run, now)
         return Moved(run)
     return _refused(connection, run.run_id)
-
-
-def _apply(connection: sqlite3.Connection, move: Move) -> Moved | Refused:
-    sets = _changed_sets(connection, move) if move.adds or move.removes else None
-    row = connection.execute(*update_of(move, sets)).fetchone()
-    return _refused(connection, move.run_id) if row is None else Moved(record_of(row))
 
 
 def _refused(connection: sqlite3.Connection, run_id: str) -> Refused:

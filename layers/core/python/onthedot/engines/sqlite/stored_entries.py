@@ -11,7 +11,7 @@ from onthedot.domain.runs.records import SETS
 from onthedot.domain.transfer.entries import Entry, EntryKind, StoredEntry
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.patterns import HASHED
-from onthedot.ports import Page
+from onthedot.ports import StoredPage
 
 Row = Mapping[str, Any]
 
@@ -85,7 +85,7 @@ class SqliteStoredEntries:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def page(self, limit: int, cursor: str | None = None) -> Page[StoredEntry]:
+    def page(self, limit: int, cursor: str | None = None) -> StoredPage:
         entries: list[StoredEntry] = []
         following = cursor or _cursor(_ORDER[0], None)
         while len(entries) < limit:
@@ -93,11 +93,17 @@ class SqliteStoredEntries:
             found = self._rows(name, after, limit - len(entries))
             entries += found
             if len(entries) == limit:
-                return Page(entries, entries[-1].position)
+                return StoredPage(entries, entries[-1].position, len(entries))
             if name == _ORDER[-1]:
                 break
             following = _cursor(_ORDER[_ORDER.index(name) + 1], None)
-        return Page(entries, None)
+        return StoredPage(entries, None, len(entries))
+
+    def about(self) -> int:
+        """Return how many entries there are now."""
+        counts = (f"(SELECT count(*) FROM {name} WHERE {table.where})" for name, table in _TABLES.items())  # noqa: S608
+        with self._database.reading() as connection:
+            return int(connection.execute(f"SELECT {' + '.join(counts)}").fetchone()[0])
 
     def _rows(self, name: str, after: list[Any] | None, limit: int) -> list[StoredEntry]:
         """Return entries of one table that come after a key."""

@@ -8,6 +8,7 @@ from typing import Final
 from onthedot import schema
 from onthedot.domain.runs.listing import listed_under
 from onthedot.domain.runs.records import FIELDS, INTEGERS, Kind
+from onthedot.domain.statistics.counters import STORED
 
 FORMAT: Final = 2
 """The format of the file, as SQLite's `user_version`: the number of `STEPS`. Files of the first version have 0."""
@@ -53,6 +54,7 @@ CREATE TABLE IF NOT EXISTS messages (
     sent_at INTEGER NOT NULL, visible_at INTEGER NOT NULL, receives INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS messages_by_time ON messages (queue, visible_at, id);
+CREATE INDEX IF NOT EXISTS statistics_by_age ON statistics (minute);
 """
 
 
@@ -83,6 +85,11 @@ def _create_missing(connection: sqlite3.Connection) -> None:
     for name in FIELDS:
         if name not in present:
             connection.execute(f"ALTER TABLE runs ADD COLUMN {columns[name]}")
+    sums = ", ".join(f"{name} INTEGER NOT NULL DEFAULT 0" for name in STORED)
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS statistics (tenant TEXT NOT NULL, minute INTEGER NOT NULL, priority TEXT NOT NULL,"
+        f" {sums}, max_ms INTEGER, PRIMARY KEY (tenant, minute, priority)) WITHOUT ROWID"
+    )
     for index in schema.INDEXES:
         connection.execute(_sparse_index(index.name, index.partition_key, index.sort_key, "run_id"))
     connection.execute(_sparse_index("expiry", schema.TTL_ATTRIBUTE))

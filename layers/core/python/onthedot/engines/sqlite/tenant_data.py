@@ -20,6 +20,7 @@ _TABLES: Final = {
     "signing": ("tenant", _OWN),
     "patterns": ("tenant, key, job_id, name", _OWN),
     "events": ("tenant, event_id", _OWN),
+    "statistics": ("tenant, minute, priority", _OWN),
     "messages": ("id", "message_group = :tenant"),
 }
 """The columns of the primary key of each table, and the condition for the rows of the tenant."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.domain.instants import format_instant
-from onthedot.jobs import Context, Handler, NonRetryable, RetryAfter, handlers
+from onthedot.jobs import AttemptLink, Context, Handler, NonRetryable, RetryAfter, handlers
 from onthedot.ports import RESULT_BYTES, Answer, Call
 from onthedot.targets.answers import MAX_RETRY_AFTER_MS
 
@@ -33,6 +33,8 @@ def message_for(call: Call, handler: str) -> Mapping[str, Any]:
             "attempt": call.attempt,
             "idempotency_key": call.run_id,
             "fire_time": format_instant(call.nominal_at),
+            "started_at": format_instant(call.started_at) if call.started_at else None,
+            "timeout_seconds": call.timeout_ms / 1000,
         },
     }
 
@@ -43,6 +45,8 @@ def run_handler(
     caught: tuple[type[BaseException], ...] = _ANY,
     run: Await = asyncio.run,
     on_call: OnCall = lambda *_: None,
+    *,
+    link: AttemptLink | None = None,
 ) -> Mapping[str, Any]:
     """Call the handler and return its reply. The errors in `caught` are replies too. `run` awaits a coroutine."""
     handler = handlers().get(message["handler"])
@@ -52,7 +56,7 @@ def run_handler(
         payload = json.loads(message["payload"] or "null")
     except ValueError as error:
         return _failure(f"the payload is not JSON: {error}", "bad_payload", retryable=False)
-    context = _context(message["context"])
+    context = _context(message["context"], link or AttemptLink())
     on_call(payload, context)
     try:
         value = _call(handler, payload, context, run)
@@ -87,12 +91,15 @@ def answer_of(reply: Mapping[str, Any]) -> Answer:
 
 
 def _call(handler: Handler, payload: Any, context: Context, run: Await) -> Any:
-    try:
-        wants_context = _wants_context(handler)
-    except TypeError:  # a callable object that has no hash
-        wants_context = _wants_context.__wrapped__(handler)
-    value = handler(payload, context) if wants_context else handler(payload)
+    value = handler(payload, context) if _takes_context(handler) else handler(payload)
     return run(value) if inspect.iscoroutine(value) else value
+
+
+def _takes_context(handler: Handler) -> bool:
+    try:
+        return _wants_context(handler)
+    except TypeError:  # a callable object that has no hash
+        return _wants_context.__wrapped__(handler)
 
 
 # Reading a signature takes longer than everything else here.
@@ -107,8 +114,18 @@ def _wants_context(handler: Handler) -> bool:
     return len(positional) > 1 and (positional[1].default is inspect.Parameter.empty or positional[1].name == "context")
 
 
-def _context(fields: Mapping[str, Any]) -> Context:
-    return Context(**{**fields, "fire_time": datetime.fromisoformat(fields["fire_time"])})
+def takes_context(name: str) -> bool:
+    """Return whether the handler of this name gets the context, and so may learn that it is to stop."""
+    handler = handlers().get(name)
+    return handler is not None and _takes_context(handler)
+
+
+def _context(fields: Mapping[str, Any], link: AttemptLink) -> Context:
+    given = {name: value for name, value in fields.items() if value is not None}
+    times: dict[str, Any] = {
+        name: datetime.fromisoformat(given[name]) for name in ("fire_time", "started_at") if name in given
+    }
+    return Context(**(given | times), link=link)
 
 
 def _raised(error: BaseException) -> Mapping[str, Any]:

@@ -1,26 +1,33 @@
 """Run an app's handlers, one at a time: `python -m …python_child private|open <app>`.
 
 This process and the worker exchange lines of JSON over a socket, which is the standard input at the start. The first
-line names the app's handlers, or says why the app cannot be imported. Then each run gets one answer. The supervisor
-ends this process when the worker dies. The handlers' standard output goes where the worker's standard error goes.
+line names the app's handlers, or says why the app cannot be imported. Then each run gets one answer, and lines before
+it report its progress. The supervisor ends this process when the worker dies. It sends SIGTERM when a run is to stop,
+and SIGKILL two seconds later. The handlers' standard output goes where the worker's standard error goes.
 """
 
 import importlib
 import json
 import os
 import queue
+import signal
 import socket
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from onthedot.domain.targets.redaction import redacted
 from onthedot.jobs import NonRetryable, RetryAfter, handlers
-from onthedot.targets.processes.handler_calls import run_handler
+from onthedot.targets.processes.handler_calls import run_handler, takes_context
+from onthedot.targets.processes.handler_link import HandlerLink
 from onthedot.targets.processes.private_process import make_private
+
+_ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 
 
 def main() -> None:
@@ -30,9 +37,35 @@ def main() -> None:
         make_private()
     worker = _take_socket()
     runs = _receive_runs(worker)
+    stop = _StopRequests()
     _send(worker, _import(app))
     while True:
-        _send(worker, run_handler(json.loads(runs.get()), _log))
+        message = json.loads(runs.get())
+        link = HandlerLink(partial(_send, worker))
+        with stop.passed_to(link if takes_context(message["handler"]) else None):
+            reply = run_handler(message, _log, link=link)
+        link.end(reply)
+
+
+class _StopRequests:
+    """The requests to stop, as SIGTERM. A handler that has no context cannot learn of one, so it ends at once."""
+
+    def __init__(self) -> None:
+        self._link: HandlerLink | None = None
+        signal.signal(signal.SIGTERM, self._receive)
+
+    @contextmanager
+    def passed_to(self, link: HandlerLink | None) -> Iterator[None]:
+        self._link = link
+        try:
+            yield
+        finally:
+            self._link = None
+
+    def _receive(self, *_: object) -> None:
+        if self._link is None:
+            os._exit(_ENDED_BY_SIGTERM)
+        self._link.request_stop()
 
 
 def _take_socket() -> socket.socket:

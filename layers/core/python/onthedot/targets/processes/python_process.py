@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from onthedot.domain.errors import OnthedotError
+from onthedot.domain.runs.progress import LatestProgress, report_from
 from onthedot.ports import RESULT_BYTES
 from onthedot.targets.answers import printable
 from onthedot.targets.countdown import Countdown
@@ -91,10 +92,20 @@ class HandlerProcess:
         except ConnectionError:
             raise ProcessDied from None
 
+    def receive_reply(self, countdown: Countdown, progress: LatestProgress) -> Mapping[str, Any]:
+        """Receive the reply of a handler, and its reports before that. Raise ProcessDied as `receive` does."""
+        while "progress" in (message := self.receive(countdown)):
+            if (report := report_from(message["progress"])) is not None:
+                progress.report(report)
+        return message
+
     def receive(self, countdown: Countdown) -> Mapping[str, Any]:
-        """Receive a message. Raise ProcessDied when the process ended, or sent something unreadable."""
+        """Receive a message. Raise ProcessDied when the process ended, or sent something unreadable.
+
+        A process that was asked to end may still send one.
+        """
         while b"\n" not in self._received:
-            self._socket.settimeout(countdown.left())
+            self._socket.settimeout(countdown.left_after_stop())
             try:
                 chunk = self._socket.recv(1 << 16)
             except ConnectionError:
@@ -108,9 +119,12 @@ class HandlerProcess:
                 return answer
         raise ProcessDied
 
-    def kill(self) -> None:
-        """End the process and all that it started now. A thread that talks with it gets ProcessDied."""
-        self._program.kill()
+    def ask_to_end(self) -> None:
+        """Let the handler know that it is to stop. Two seconds later its process and all that it started are killed.
+
+        A thread that talks with the process gets the handler's reply, or ProcessDied.
+        """
+        self._program.ask_to_end()
 
     def end(self) -> str:
         """End the process, wait for its end, and return how it ended. Do not use the object after that."""

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final, Self
 
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.targets.types import PythonTarget
 from onthedot.ports import Answer, Call, Performer
 from onthedot.stopping import Stop
@@ -37,7 +38,7 @@ class PythonRunner(Performer):
             return refused("the payload is not UTF-8", "bad_payload")
         countdown = Countdown(call.timeout_ms, call.stop)
         try:
-            return self._run(message, countdown)
+            return self._run(message, countdown, call.progress)
         except Stopped:
             return stopped(call)
         except TimeoutError:
@@ -60,18 +61,18 @@ class PythonRunner(Performer):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _run(self, message: Mapping[str, Any], countdown: Countdown) -> Answer:
+    def _run(self, message: Mapping[str, Any], countdown: Countdown, progress: LatestProgress) -> Answer:
         while True:
             countdown.raise_if_stopped()
             process = self._take_idle() or HandlerProcess(self._app)
             begun = False
             try:
-                with interruptible(countdown.stop, process.kill):
+                with interruptible(countdown.stop, process.ask_to_end):
                     process.handlers(countdown)
                     countdown.phase = "running the handler"
                     process.send(message, countdown)
                     begun = True
-                    reply = process.receive(countdown)
+                    reply = process.receive_reply(countdown, progress)
             except ProcessDied:
                 how = process.end()
                 countdown.raise_if_stopped()

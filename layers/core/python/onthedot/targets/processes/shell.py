@@ -8,14 +8,16 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
+from onthedot.domain.instants import format_instant
 from onthedot.domain.targets.types import ShellTarget
 from onthedot.ports import Answer, Call, Performer
 from onthedot.targets.answers import printable, refused, result_text, stopped, timed_out
 from onthedot.targets.attempt_facts import attempt_facts
 from onthedot.targets.interruptible import interruptible
 from onthedot.targets.processes.private_process import make_private
+from onthedot.targets.processes.reported_lines import ReportedLines
 from onthedot.targets.processes.shell_streams import Output, exchange
-from onthedot.targets.processes.supervised import Supervised
+from onthedot.targets.processes.supervised import PROGRESS_FD, Supervised
 
 _FINAL_EXITS: Final = frozenset({os.EX_USAGE, 126, 127})
 """Wrong usage, cannot be executed, not found: another attempt would end the same way."""
@@ -63,19 +65,29 @@ def _directory() -> "tempfile.TemporaryDirectory[str]":
 def _run(call: Call, argv: tuple[str, ...], directory: str) -> tuple[str, Output]:
     """Run the program, and return how it ended with its output."""
     end_at = time.monotonic() + call.timeout_ms / 1000
-    program = _start(argv, directory, _environment(call, directory))
-    try:
-        with interruptible(call.stop, program.ask_to_end):
-            output = exchange(program, call.payload, end_at - time.monotonic())
-    finally:
-        status = program.end()
+    with ReportedLines(call.run_id, call.progress) as reports:
+        program = _start(argv, directory, _environment(call, directory), reports)
+        try:
+            with interruptible(call.stop, program.ask_to_end):
+                output = exchange(program, call.payload, end_at - time.monotonic(), reports)
+        finally:
+            status = program.end()
     return status, output
 
 
-def _start(argv: tuple[str, ...], directory: str, environment: Mapping[str, str]) -> Supervised:
+def _start(argv: tuple[str, ...], directory: str, environment: Mapping[str, str], reports: ReportedLines) -> Supervised:
     pipe = subprocess.PIPE
     try:
-        return Supervised(argv, stdin=pipe, stdout=pipe, stderr=pipe, directory=directory, environment=environment)
+        with reports.writing_end() as progress:
+            return Supervised(
+                argv,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                directory=directory,
+                environment=environment,
+                progress=progress,
+            )
     except ValueError as error:
         raise OSError(errno.EINVAL, str(error)) from error
 
@@ -87,7 +99,9 @@ def _environment(call: Call, directory: str) -> Mapping[str, str]:
         "LANG": os.environ.get("LANG", "C.UTF-8"),
         "HOME": directory,
         "TMPDIR": directory,
+        "ONTHEDOT_PROGRESS_FD": str(PROGRESS_FD),
         **{f"ONTHEDOT_{name.upper()}": value for name, value in attempt_facts(call).items()},
+        **({"ONTHEDOT_DEADLINE": format_instant(call.started_at + call.timeout_ms)} if call.started_at else {}),
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import IO, Final, cast
 
 from onthedot.ports import RESULT_BYTES
+from onthedot.targets.processes.reported_lines import ReportedLines
 from onthedot.targets.processes.supervised import Supervised
 
 _COMPLAINT_BYTES: Final = 4096
@@ -43,18 +44,19 @@ class _Excerpt:
             self.content += chunk[: self._limit - len(self.content)]
 
 
-def exchange(program: Supervised, payload: bytes, seconds: float) -> Output:
-    """Feed and drain the program until it ends, or its time is over."""
-    return _Exchange(program, payload, seconds).run()
+def exchange(program: Supervised, payload: bytes, seconds: float, reports: ReportedLines) -> Output:
+    """Feed and drain the program, and read its reports, until it ends or its time is over."""
+    return _Exchange(program, payload, seconds, reports).run()
 
 
 class _Exchange:
-    def __init__(self, program: Supervised, payload: bytes, seconds: float) -> None:
+    def __init__(self, program: Supervised, payload: bytes, seconds: float, reports: ReportedLines) -> None:
         ending = min(2.0, seconds / 10)
         self._ask_at = time.monotonic() + seconds - ending
         self._end_at = self._ask_at + ending * 3 / 4
         self._out_of_time = self._ended = False
         self._program = program
+        self._reports = reports
         self._input, output, complaint = program.streams
         self._left = memoryview(payload)
         self._excerpts = {output: _Excerpt(RESULT_BYTES, tail=False), complaint: _Excerpt(_COMPLAINT_BYTES, tail=True)}
@@ -63,6 +65,7 @@ class _Exchange:
     def run(self) -> Output:
         with self._streams:
             self._streams.register(self._program.socket, selectors.EVENT_READ)
+            self._streams.register(self._reports, selectors.EVENT_READ)
             for stream in self._excerpts:
                 self._watch(stream, selectors.EVENT_READ)
             if self._left:
@@ -90,6 +93,8 @@ class _Exchange:
             self._read_status()
         elif stream is self._input:
             self._feed()
+        elif stream is self._reports:
+            self._read_reports()
         else:
             self._drain(cast("IO[bytes]", stream))
 
@@ -97,8 +102,17 @@ class _Exchange:
         if self._program.read_status():
             return
         self._streams.unregister(self._program.socket)
+        self._stop_reading_reports()
         self._ended = True
         self._end_at = self._ask_at = min(self._end_at, time.monotonic() + _DRAIN_SECONDS)
+
+    def _read_reports(self) -> None:
+        if not self._reports.read():
+            self._stop_reading_reports()
+
+    def _stop_reading_reports(self) -> None:
+        if self._reports in {key.fileobj for key in self._streams.get_map().values()}:
+            self._streams.unregister(self._reports)
 
     def _feed(self) -> None:
         try:

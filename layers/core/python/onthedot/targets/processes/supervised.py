@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
+PROGRESS_FD: Final = 3
+"""The descriptor on which a program reports its progress."""
 _SUPERVISOR: Final = str(Path(__file__).with_name("supervisor.py"))
 _GROUP: Final = "group "
 _SECONDS_TO_END: Final = 0.5
@@ -28,9 +30,11 @@ class Supervised:
         stderr: int | None,
         directory: str | None = None,
         environment: Mapping[str, str] | None = None,
+        progress: int | None = None,
     ) -> None:
         """Start the program, with streams and environment as in `subprocess.Popen`.
 
+        `progress` is a descriptor that the program gets as PROGRESS_FD.
         It runs in `directory`. The caller removes that. The supervisor does so if this process is killed.
         Raise OSError when the system has no room for another process or the arguments are too long, and ValueError
         when the arguments hold a character that no program can receive.
@@ -47,6 +51,7 @@ class Supervised:
                         "-S",
                         _SUPERVISOR,
                         str(supervisors.fileno()),
+                        "-" if progress is None else str(progress),
                         whose,
                         *argv,
                     ],
@@ -56,7 +61,7 @@ class Supervised:
                     bufsize=0,
                     cwd=directory,
                     env=environment,
-                    pass_fds=[supervisors.fileno()],
+                    pass_fds=[supervisors.fileno(), *([] if progress is None else [progress])],
                     start_new_session=True,
                 )
             except BaseException:

@@ -1,12 +1,14 @@
-"""Supervise a program that a worker runs: `python -I -S supervisor.py <fd> own|shared program …`.
+"""Supervise a program that a worker runs: `python -I -S supervisor.py <fd> <fd|-> own|shared program …`.
 
 The program and all processes that it started, daemons included, end when the program ends, when the worker asks for
 it, and when the worker dies. When it dies, for any reason, the kernel closes its end of the socket `fd`.
 
 The worker sends `T` (SIGTERM, and SIGKILL after two seconds) or closes the socket (SIGKILL). The supervisor sends
 lines: `group 7`, the process group that the worker kills if the supervisor is killed; `cannot 2`, the errno, if the
-program could not be started; and `exit 3` or `signal 9` when all processes have ended. The directory that it starts in
-is the program's `own` or `shared`. It removes an own directory when the worker has died and cannot do so.
+program could not be started; and `exit 3` or `signal 9` when all processes have ended. The second descriptor is the
+pipe for the program's reports. The program gets it as descriptor 3, because some shells know numbers of one digit only.
+The directory that it starts in is the program's `own` or `shared`. It removes an own directory when the worker has died
+and cannot do so.
 
 It imports little, since each run takes that time, and nothing of onthedot, since `-S` has no packages.
 """
@@ -22,13 +24,14 @@ from collections.abc import Iterator
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _GRACE_SECONDS = 2.0
 _NOT_FOUND = 127
+_PROGRESS = 3
 _SET_BY_PYTHON = {"C.UTF-8", "C.utf8", "UTF-8"}
 """Values that Python sets for itself in the C locale. The program gets the environment without them."""
 
 
 def main() -> None:
     """Start the program, wait for a reason to end it, end all its processes, and report how it ended."""
-    control, directory, argv = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    control, progress, directory, argv = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
     home = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
     os.set_inheritable(control, False)
     _process_control(_PR_SET_CHILD_SUBREAPER, 1)
@@ -40,7 +43,9 @@ def main() -> None:
     signal.set_wakeup_fd(waker)
     program = os.fork()
     if not program:
-        _become(argv, control)
+        _become(argv, control if progress == "-" else _with_progress(int(progress), control))
+    if progress != "-":
+        os.close(int(progress))
     _report(control, f"group {program}")
     _release_streams()
     _wait(program, control, woken)
@@ -64,6 +69,16 @@ def _become(argv: list[str], control: int) -> None:
         _report(control, f"cannot {error.errno}")
     finally:
         os._exit(_NOT_FOUND)
+
+
+def _with_progress(progress: int, control: int) -> int:
+    """Make the pipe descriptor 3 of the program. Return the control socket, which may have been in the way."""
+    if progress == _PROGRESS:
+        return control
+    moved = os.dup(control) if control == _PROGRESS else control
+    os.dup2(progress, _PROGRESS)
+    os.close(progress)
+    return moved
 
 
 def _wait(program: int, control: int, woken: int) -> None:

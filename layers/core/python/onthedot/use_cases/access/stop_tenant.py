@@ -11,6 +11,8 @@ from onthedot.domain.errors import InvalidRequest, JobConflict, JobNotFound, Ont
 from onthedot.ports import Engine, TenantData
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
 
+COMMAND: Final = "onthedot tenants"
+"""The name of the client in the changes of the jobs: a command with AWS credentials has no token."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -59,7 +61,7 @@ def change_jobs(
 
 def _change(engine: Engine, tenant: str, job_id: str, action: Action, so_far: Changed) -> Changed:
     try:
-        CHANGES[action](engine, tenant, job_id)
+        CHANGES[action](engine, tenant, job_id, COMMAND)
     except (JobConflict, JobNotFound):
         return replace(so_far, unchanged=so_far.unchanged + 1)
     except OnthedotError as error:

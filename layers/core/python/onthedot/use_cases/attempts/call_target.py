@@ -3,6 +3,7 @@
 from typing import Final
 
 from onthedot.domain.errors import PayloadGone, Unavailable
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.records import Definition, Record
 from onthedot.domain.targets.http_rules import body_of
 from onthedot.domain.targets.types import HttpTarget
@@ -19,7 +20,9 @@ _LONGEST_PAUSE_MS: Final = 30_000
 """The longest wait before the next attempt when a call could not be made. The wait doubles with each attempt."""
 
 
-def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) -> Call:
+def call_for(
+    engine: Engine, run: Record, definition: Definition, stop: Stop, progress: LatestProgress | None = None
+) -> Call:
     """Return the call of an attempt.
 
     Raise Unavailable when the payload, the parents' results or the signing key cannot be read now.
@@ -39,18 +42,28 @@ def call_for(engine: Engine, run: Record, definition: Definition, stop: Stop) ->
         timeout_ms=definition.timeout_seconds * 1000,
         signature=signature,
         stop=stop,
+        progress=progress or LatestProgress(),
+        started_at=run.started_at or engine.clock.now(),
         traceparent=traceparent(run.run_id, run.trace, run.attempt),
     )
 
 
-def perform(engine: Engine, performer: Performer, run: Record, definition: Definition | None, stop: Stop) -> Answer:
+def perform(
+    engine: Engine,
+    performer: Performer,
+    run: Record,
+    definition: Definition | None,
+    stop: Stop,
+    *,
+    progress: LatestProgress | None = None,
+) -> Answer:
     """Perform the attempt and return its answer. A failure that may pass is an answer too, and raises nothing."""
     if definition is None:
         return Answer(
             ok=False, error="nothing says what this run is to do", error_class="no_definition", retryable=False
         )
     try:
-        call = call_for(engine, run, definition, stop)
+        call = call_for(engine, run, definition, stop, progress)
     except Unavailable as error:
         return not_made(error, run.attempt)
     return performer.perform(call)

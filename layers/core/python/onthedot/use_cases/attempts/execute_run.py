@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from onthedot.domain.errors import Unavailable, UnreadableRecord
 from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Engine, Performer, Received, RunMessage
 from onthedot.stopping import Stop
@@ -29,10 +30,10 @@ instead."""
 class Leases(Protocol):
     """A lease keeper, as the executor uses it.
 
-    It extends the lease of an attempt, and stops an attempt that must not go on.
+    It extends the lease of an attempt with its progress, and stops an attempt that must not go on.
     """
 
-    def keeping(self, run: Record, stop: Stop) -> AbstractContextManager[None]: ...
+    def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +97,10 @@ def _execute(executor: RunExecutor, message: RunMessage, receive_count: int, fol
 
 
 def _carry_out(executor: RunExecutor, started: Started, following: NextRun) -> Done:
-    stop = Stop()
+    stop, progress = Stop(), LatestProgress()
     engine, run, definition = executor.engine, started.run, started.definition
-    with executor.leases.keeping(run, stop):
-        answer = perform(engine, executor.performer, run, definition, stop)
+    with executor.leases.keeping(run, stop, progress):
+        answer = perform(engine, executor.performer, run, definition, stop, progress=progress)
         if stop.reason is not None:
             answer = answer_for_stopped(stop.reason, answer)
         what = finish_run(engine, run, definition, answer, chance=executor.chance, accept=following.accept)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.progress import LatestProgress, ProgressReport
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.stop_reasons import CANCELLED, FENCED, NOT_EXTENDED
 
@@ -44,6 +45,7 @@ class RunningAttempt:
     lease_end: float
     """The end that was confirmed last, in seconds of the worker's own clock."""
     stop: Stop = field(default_factory=Stop)
+    progress: LatestProgress = field(default_factory=LatestProgress)
     asked_to_stop_at: float | None = None
     fenced: bool = False
 
@@ -77,9 +79,10 @@ class LeaseKeeper(Generic[AnyAttempt]):
     def __init__(
         self,
         running: Callable[[], Sequence[AnyAttempt]],
-        extend: Callable[[AnyAttempt], LeaseExtended | Fenced],
+        extend: Callable[[AnyAttempt, ProgressReport | None], LeaseExtended | Fenced],
         now: Callable[[], float],
     ) -> None:
+        """Keep the leases of `running` by `extend`, which also gets a report that is not stored yet."""
         self._running = running
         self._extend = extend
         self._now = now
@@ -101,10 +104,12 @@ class LeaseKeeper(Generic[AnyAttempt]):
         return not errors
 
     def _extend_one(self, attempt: AnyAttempt) -> Unavailable | None:
+        report = attempt.progress.unsent
         try:
-            reply = self._extend(attempt)
+            reply = self._extend(attempt, report)
         except Unavailable as error:
             return error
+        attempt.progress.mark_sent(report)
         attempt.apply(reply, self._now())
         return None
 

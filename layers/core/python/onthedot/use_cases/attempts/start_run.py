@@ -103,7 +103,7 @@ def _check_and_start(
     permit = ask_gates(engine, message, gates, fresh_generation(), near_ms)
     if isinstance(permit, Permit) and checked.turn is not None:
         permit = replace(permit, held=(*permit.held, f"{NO_PAGE}#{checked.turn.named}"))
-    run = _start_with(engine, message, worker_id, permit)
+    run = _start_with(engine, message, worker_id, permit, checked.definition)
     if not isinstance(run, Record):
         return run
     return Started(run, with_own_payload(checked.definition or run.definition, run))
@@ -127,14 +127,18 @@ def _dropped(engine: Engine, message: RunMessage, what: str) -> Done:
 
 
 def _start_with(
-    engine: Engine, message: RunMessage, worker_id: str, permit: Permit | Denied | TooSoon | None
+    engine: Engine,
+    message: RunMessage,
+    worker_id: str,
+    permit: Permit | Denied | TooSoon | None,
+    definition: Definition | None,
 ) -> Record | Verdict:
     """Start the run if its gates have places for it. Otherwise it waits at the gate that refuses it."""
     if permit is None:
         return Redeliver(ASK_AGAIN_MS, "its gates did not answer in time")
     if not isinstance(permit, Permit):
         return _wait(engine, message, permit)
-    run = _start(engine, message, worker_id, permit)
+    run = _start(engine, message, worker_id, permit, definition)
     if not isinstance(run, Record) and permit.holder is not None:
         give_back(engine, message.tenant, permit.held, permit.holder)
     if isinstance(run, Done):
@@ -155,7 +159,9 @@ def _wait(engine: Engine, message: RunMessage, refused: Denied | TooSoon) -> Ver
     return verdict
 
 
-def _start(engine: Engine, message: RunMessage, worker_id: str, permit: Permit) -> Record | Verdict:
+def _start(
+    engine: Engine, message: RunMessage, worker_id: str, permit: Permit, definition: Definition | None
+) -> Record | Verdict:
     move = lifecycle.start(
         message.run_id,
         message.generation,
@@ -163,6 +169,7 @@ def _start(engine: Engine, message: RunMessage, worker_id: str, permit: Permit) 
         worker=worker_id,
         attempt_token=permit.token,
         held=permit.held,
+        timeout_seconds=None if definition is None else definition.timeout_seconds,
     )
     current = current_record(engine.store.move(move))
     if current is None or current.status is not Status.RUNNING or current.attempt_token != permit.token:

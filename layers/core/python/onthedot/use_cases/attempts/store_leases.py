@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from onthedot.domain.runs import lifecycle
+from onthedot.domain.runs.progress import LatestProgress, ProgressReport
 from onthedot.domain.runs.records import Record
 from onthedot.ports import Clock, Moved, RunStore
 from onthedot.stopping import Stop
@@ -39,17 +40,18 @@ class StoreLeases:
         self.keeper = LeaseKeeper(self._running, self._extend, lambda: clock.now() / 1000)
 
     @contextmanager
-    def keeping(self, run: Record, stop: Stop) -> Iterator[None]:
+    def keeping(self, run: Record, stop: Stop, progress: LatestProgress) -> Iterator[None]:
         """Keep the lease of a started run while this context lasts."""
-        release = self.keep(run, stop)
+        release = self.keep(run, stop, progress)
         try:
             yield
         finally:
             release()
 
-    def keep(self, run: Record, stop: Stop) -> Callable[[], None]:
+    def keep(self, run: Record, stop: Stop, progress: LatestProgress) -> Callable[[], None]:
         """Keep the lease of a started run until the function is called that this returns."""
-        attempt = _StoredAttempt(lease_end=(run.lease_until or self._clock.now()) / 1000, stop=stop, run=run)
+        lease_end = (run.lease_until or self._clock.now()) / 1000
+        attempt = _StoredAttempt(lease_end=lease_end, stop=stop, progress=progress, run=run)
         self._add(attempt)
         return partial(self._remove, attempt)
 
@@ -57,9 +59,9 @@ class StoreLeases:
         with self._lock:
             return list(self._attempts)
 
-    def _extend(self, attempt: _StoredAttempt) -> LeaseExtended | Fenced:
+    def _extend(self, attempt: _StoredAttempt, report: ProgressReport | None) -> LeaseExtended | Fenced:
         now = self._clock.now()
-        outcome = self._store.move(lifecycle.extend_lease(attempt.run, now))
+        outcome = self._store.move(lifecycle.extend_lease(attempt.run, now, report))
         if not isinstance(outcome, Moved):
             return Fenced("the run is not in this attempt any more")
         cancelled = outcome.run is not None and outcome.run.cancel_requested is not None

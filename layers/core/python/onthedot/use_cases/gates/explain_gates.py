@@ -1,29 +1,49 @@
 """Read why a run waits at a gate, or will have to. Every read is bounded, however many runs wait there."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.gates.names import QUEUE, TURN, GateId, gate_of_slot, waiting_slot
 from onthedot.domain.gates.state import GateState, Holder
 from onthedot.domain.reports.explain import Reason
-from onthedot.domain.reports.explain_gates import MOST_COUNTED, GateFacts, has_instant_at, waits_at, will_wait_at
+from onthedot.domain.reports.explain_gates import (
+    FREED_LATELY_MS,
+    LEAST_FREED,
+    MOST_COUNTED,
+    MOST_NAMED,
+    GateFacts,
+    HeldPlace,
+    has_instant_at,
+    waits_at,
+    will_wait_at,
+)
 from onthedot.domain.runs.queue_names import read_queue_key
 from onthedot.domain.runs.records import SCHEDULED, Record, Status
 from onthedot.ports import Deadline, Engine
 from onthedot.use_cases import patience
 from onthedot.use_cases.gates.limited_gates import limited_gates, limits_of
+from onthedot.use_cases.gates.named_runs import read_named
 from onthedot.use_cases.gates.waiting_runs import is_before
 
 MOST_HOLDERS: Final = 10
-"""Most attempts that are read to find out how long attempts run."""
+"""Most attempts that are read to find out when places became free."""
+WAITED_MS: Final = 2_000
+"""An attempt that got its place so long after its time had waited for it."""
 
 
-def explain_at_gate(engine: Engine, run: Record, now: int) -> Reason | None:
-    """Say at which gate the run waits, or when a gate lets it start. None: neither. Raise Unavailable."""
+def read_gate_facts(engine: Engine, run: Record, now: int) -> GateFacts | None:
+    """Return the facts about the gate at which the run waits. None: it waits at none. Raise Unavailable."""
+    gate = gate_of_slot(run.slot)
+    return _facts(engine, gate, run, now) if run.status is Status.PENDING and gate is not None else None
+
+
+def explain_at_gate(run: Record, facts: GateFacts | None, now: int) -> Reason | None:
+    """Say at which gate the run waits, or when a gate lets it start. None: neither. Without facts, name the gate."""
     gate = gate_of_slot(run.slot)
     if run.status is Status.PENDING and gate is not None:
-        return waits_at(gate, run.priority, _facts(engine, gate, run, now), now)
+        return waits_at(gate, run.priority, facts, now)
     if run.status in SCHEDULED and run.woken is not None and run.fire_at > now:
         return has_instant_at(GateId.of(run.tenant, run.woken), run.fire_at)
     return None
@@ -45,10 +65,11 @@ def _facts(engine: Engine, gate: GateId, run: Record, now: int) -> GateFacts:
         return GateFacts(None, state, 0, before)
     limits = limits_of(engine, gate)
     pages = [state.holders] if state.capacity is None else engine.gates.pages(gate)
-    holders = [holder for page in pages for holder in page]
-    has_places = limits is not None and limits.in_flight is not None
-    running = _running_ms(engine, holders, now) if has_places else []
-    return GateFacts(limits, state, len(holders), before, running, start_by=run.start_by)
+    holders = sorted((holder for page in pages for holder in page), key=lambda holder: (holder.at, holder.token))
+    facts = GateFacts(limits, state, len(holders), before, start_by=run.start_by)
+    if limits is None or limits.in_flight is None or len(holders) < limits.in_flight:
+        return facts
+    return replace(facts, freed_at=_freed_at(engine, holders, now), longest=_longest(engine, holders))
 
 
 def _count_before(engine: Engine, gate: GateId, state: GateState, run: Record) -> int:
@@ -67,19 +88,28 @@ def _count_before(engine: Engine, gate: GateId, state: GateState, run: Record) -
     return min(count, MOST_COUNTED + 1)
 
 
-def _running_ms(engine: Engine, holders: Sequence[Holder], now: int) -> list[int]:
-    """Return how long some of the holders have been running, and none of attempts that do not run."""
-    some = sorted(holders, key=lambda holder: (holder.at, holder.token))[-MOST_HOLDERS:]
-    ids = list({holder.run_id for holder in some if holder.run_id})
-    found = engine.store.get_many(ids, Deadline.after(now, patience.READ_MS)).found if ids else {}
-    runs = [(holder, found.get(holder.run_id)) for holder in some]
+def _freed_at(engine: Engine, holders: Sequence[Holder], now: int) -> list[int]:
+    """Return when places became free lately: when attempts got them that had waited. The oldest holder is the first."""
+    lately = [holder for holder in holders if holder.run_id and holder.at >= now - FREED_LATELY_MS][-MOST_HOLDERS:]
+    if len(lately) < LEAST_FREED:
+        return []
+    ids = list({holder.run_id for holder in lately})
+    found = engine.store.get_many(ids, Deadline.after(now, patience.READ_MS)).found
+    runs = [(holder, found.get(holder.run_id)) for holder in lately]
     return [
-        max(0, now - run.started_at)
+        holder.at
         for holder, run in runs
-        if run is not None
-        and run.status is Status.RUNNING
-        and run.attempt_token == holder.token
-        and run.started_at is not None
+        if run is not None and run.attempt_token == holder.token and holder.at >= run.fire_at + WAITED_MS
+    ]
+
+
+def _longest(engine: Engine, holders: Sequence[Holder]) -> list[HeldPlace]:
+    """Return the places that are held longest, with the names of their jobs. The oldest holder is the first."""
+    first = [holder for holder in holders if holder.run_id][:MOST_NAMED]
+    named = read_named(engine, [holder.run_id for holder in first])
+    return [
+        HeldPlace(named.name(holder.run_id) or named.job_id(holder.run_id) or holder.run_id, holder.at)
+        for holder in first
     ]
 
 

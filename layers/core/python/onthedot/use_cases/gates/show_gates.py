@@ -12,11 +12,14 @@ from onthedot.domain.gates.state import GateState, Holder
 from onthedot.domain.runs.records import Status
 from onthedot.ports import Deadline, Engine, Page, SlotEntry
 from onthedot.use_cases import patience
+from onthedot.use_cases.gates.named_runs import NamedRuns, read_named
 
 MOST_COUNTED: Final = 1_000
 """Most waiting runs or keys that one call counts."""
 MOST_NAMED: Final = 100
 """Most holders and most waiting keys that one call names."""
+MOST_WAITING: Final = 20
+"""Most waiting runs that one call names."""
 READERS: Final = 16
 
 
@@ -37,6 +40,8 @@ class GateUse:
     waiting: Count = Count()
     oldest_at: int | None = None
     """The fire time of the run that waits longest. None: no run waits."""
+    first: Sequence[SlotEntry] = ()
+    """The runs that wait longest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,20 @@ class ShownHolder:
     since: int
     worker: str | None
     """The worker of the attempt. None: the attempt has not started yet, or has ended."""
+    job_id: str | None = None
+    """None: the run could not be read."""
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWaiting:
+    """A run that waits at a gate."""
+
+    run_id: str
+    fire_at: int
+    job_id: str | None
+    """None: the run could not be read."""
+    name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +88,8 @@ class GateDetails:
     waiting_keys: Count
     first_keys: Sequence[str]
     """The first of the keys at which runs wait."""
+    waiting: Sequence[ShownWaiting] = ()
+    """The runs that wait longest."""
 
 
 def show_gate(engine: Engine, tenant: str, named: str) -> GateDetails:
@@ -80,8 +101,16 @@ def show_gate(engine: Engine, tenant: str, named: str) -> GateDetails:
     state = engine.gates.read(gate)
     holders = _holders(engine, gate, state)
     keys, waiting_keys = ([], Count()) if gate.is_key else _waiting_keys(engine, gate)
-    shown = ShownGate(gate.named, limits, _use(engine, gate, state, len(holders)))
-    return GateDetails(shown, _shown_holders(engine, holders[:MOST_NAMED]), waiting_keys, keys[:MOST_NAMED])
+    use = _use(engine, gate, state, len(holders))
+    first = holders[:MOST_NAMED]
+    named_runs = read_named(engine, [*(holder.run_id for holder in first), *(entry.run_id for entry in use.first)])
+    return GateDetails(
+        ShownGate(gate.named, limits, use),
+        [_shown_holder(holder, named_runs) for holder in first],
+        waiting_keys,
+        keys[:MOST_NAMED],
+        [_shown_waiting(entry, named_runs) for entry in use.first],
+    )
 
 
 def list_gates(engine: Engine, tenant: str, limit: int, cursor: str | None) -> Page[ShownGate]:
@@ -137,11 +166,11 @@ def _use(engine: Engine, gate: GateId, state: GateState, in_use: int) -> GateUse
     parts = range(state.parts or 1)
     slots = [waiting_slot(gate, priority, part) for priority in sorted(state.priorities) for part in parts]
     first_pages = {slot: engine.store.read_slot(slot) for slot in slots}
-    first_times = [page.items[0].fire_at for page in first_pages.values() if page.items]
+    first = sorted((entry for page in first_pages.values() for entry in page.items), key=lambda entry: entry.fire_at)
     number = sum(len(page.items) for page in first_pages.values())
     for slot, page in first_pages.items():
         number += len(_more_entries(engine, slot, page, MOST_COUNTED + 1 - number))
-    return GateUse(in_use, _count(number), min(first_times, default=None))
+    return GateUse(in_use, _count(number), first[0].fire_at if first else None, first[:MOST_WAITING])
 
 
 def _waiting_keys(engine: Engine, gate: GateId) -> tuple[list[str], Count]:
@@ -165,15 +194,13 @@ def _count(number: int) -> Count:
     return Count(min(number, MOST_COUNTED), number > MOST_COUNTED)
 
 
-def _shown_holders(engine: Engine, holders: Sequence[Holder]) -> list[ShownHolder]:
-    """Return the holders with the workers of their attempts, as far as the runs can be read."""
-    ids = list({holder.run_id for holder in holders})
-    deadline = Deadline.after(engine.clock.now(), patience.READ_MS)
-    runs = engine.store.get_many(ids, deadline).found if ids else {}
+def _shown_holder(holder: Holder, named: NamedRuns) -> ShownHolder:
+    """Return a holder with the worker of its attempt, as far as the run can be read."""
+    run = named.runs.get(holder.run_id)
+    is_running = run is not None and run.status is Status.RUNNING and run.attempt_token == holder.token
+    worker = run.worker if run is not None and is_running else None
+    return ShownHolder(holder.run_id, holder.at, worker, named.job_id(holder.run_id), named.name(holder.run_id))
 
-    def worker(holder: Holder) -> str | None:
-        run = runs.get(holder.run_id)
-        is_running = run is not None and run.status is Status.RUNNING and run.attempt_token == holder.token
-        return run.worker if run is not None and is_running else None
 
-    return [ShownHolder(holder.run_id, holder.at, worker(holder)) for holder in holders]
+def _shown_waiting(entry: SlotEntry, named: NamedRuns) -> ShownWaiting:
+    return ShownWaiting(entry.run_id, entry.fire_at, named.job_id(entry.run_id), named.name(entry.run_id))

@@ -10,6 +10,7 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.gates.names import GateId, gate_of_slot, part_of_slot, waiting_slot
+from onthedot.domain.gates.refusals import why_refused
 from onthedot.domain.gates.state import GateChange, GateState
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs import lifecycle
@@ -67,7 +68,17 @@ def wait_at_gate(engine: Engine, message: RunMessage, refused: Denied, why: str 
     state = flag_gate(engine, gate, message.priority, engine.clock.now(), refused.state)
     slot = waiting_slot(gate, message.priority, shard_of(message.run_id, state.parts or 1))
     generation = fresh_generation()
-    move = lifecycle.wait(message.run_id, message.generation, slot, fresh_generation=generation, why=why)
+    now = engine.clock.now()
+    move = lifecycle.wait(
+        message.run_id,
+        message.generation,
+        slot,
+        now,
+        gate=gate.named,
+        fresh_generation=generation,
+        refused=why_refused(gate, refused.at.limits, refused.state),
+        why=why,
+    )
     try:
         outcome = engine.store.move(move)
     except Unavailable:

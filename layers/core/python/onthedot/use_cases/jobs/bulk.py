@@ -18,6 +18,9 @@ from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whol
 _LOG: Final = logging.getLogger(__name__)
 STEP: Final = 100
 """Most jobs that one call acts on."""
+COUNTED_AT_ONCE: Final = 500
+COUNTED_PAGES: Final = 10
+"""One call counts up to 5,000 jobs."""
 
 
 class BulkAction(StrEnum):
@@ -30,13 +33,23 @@ class BulkAction(StrEnum):
     RUN = "run"
 
 
-_ACTS: Final[Mapping[BulkAction, Callable[[Engine, str, str], Any]]] = {
+_ACTS: Final[Mapping[BulkAction, Callable[[Engine, str, str, str | None], Any]]] = {
     BulkAction.PAUSE: pause_job,
     BulkAction.RESUME: resume_job,
     BulkAction.CANCEL: cancel_whole,
-    BulkAction.DELETE: delete_whole,
-    BulkAction.RUN: run_now,
+    BulkAction.DELETE: lambda engine, tenant, job_id, _: delete_whole(engine, tenant, job_id),
+    BulkAction.RUN: lambda engine, tenant, job_id, _: run_now(engine, tenant, job_id),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class BulkActor:
+    """The act on each job, the tenant of the jobs, and the client."""
+
+    action: BulkAction
+    tenant: str
+    by: str | None = None
+    """The name of the client's token."""
 
 
 @dataclass(slots=True)
@@ -52,13 +65,13 @@ class BulkStep:
     """Where the next call goes on. None: there are no more jobs."""
 
 
-def act_on_jobs(engine: Engine, tenant: str, action: BulkAction, query: JobQuery, cursor: str | None) -> BulkStep:
+def act_on_jobs(engine: Engine, actor: BulkActor, query: JobQuery, cursor: str | None) -> BulkStep:
     """Act on the jobs that pass the filters, from the cursor on. Raise Unavailable when they cannot be read."""
     deadline = _deadline(engine)
-    page = list_jobs(engine, tenant, query, STEP, cursor)
+    page = list_jobs(engine, actor.tenant, query, STEP, cursor)
     step = BulkStep(cursor=page.cursor)
     for number, listed in enumerate(page.items, 1):
-        _act(engine, tenant, action, listed.job.job_id, step)
+        _act(engine, actor, listed.job.job_id, step)
         if number < len(page.items) and not deadline.allows(engine.clock.now()):
             step.cursor = listed.cursor
             return step
@@ -67,12 +80,12 @@ def act_on_jobs(engine: Engine, tenant: str, action: BulkAction, query: JobQuery
     return step
 
 
-def act_on_ids(engine: Engine, tenant: str, action: BulkAction, ids: Sequence[str], cursor: str | None) -> BulkStep:
+def act_on_ids(engine: Engine, actor: BulkActor, ids: Sequence[str], cursor: str | None) -> BulkStep:
     """Act on the jobs with these ids, from the cursor on. A cursor is the number of ids before it."""
     deadline = _deadline(engine)
     step, first = BulkStep(), int(cursor or 0)
     for number, job_id in enumerate(ids[first : first + STEP], first + 1):
-        _act(engine, tenant, action, job_id, step)
+        _act(engine, actor, job_id, step)
         is_last = number == len(ids)
         step.cursor = None if is_last else str(number)
         if not deadline.allows(engine.clock.now()):
@@ -82,8 +95,15 @@ def act_on_ids(engine: Engine, tenant: str, action: BulkAction, ids: Sequence[st
 
 def count_jobs(engine: Engine, tenant: str, query: JobQuery, cursor: str | None) -> BulkStep:
     """Count the jobs that pass the filters, from the cursor on, as many as one call may look at."""
-    page = list_jobs(engine, tenant, query, STEP, cursor)
-    return BulkStep(matched=len(page.items) + len(page.unreadable), cursor=page.cursor)
+    deadline = Deadline.after(engine.clock.now(), patience.READ_MS)  # a page that began has a deadline of its own
+    step = BulkStep(cursor=cursor)
+    for _ in range(COUNTED_PAGES):
+        page = list_jobs(engine, tenant, query, COUNTED_AT_ONCE, step.cursor)
+        step.matched += len(page.items) + len(page.unreadable)
+        step.cursor = page.cursor
+        if page.cursor is None or not deadline.allows(engine.clock.now()):
+            break
+    return step
 
 
 def count_ids(engine: Engine, tenant: str, ids: Sequence[str]) -> BulkStep:
@@ -99,11 +119,11 @@ def count_ids(engine: Engine, tenant: str, ids: Sequence[str]) -> BulkStep:
     return BulkStep(matched=len(known), failures=[(job_id, JobNotFound(job_id)) for job_id in missing])
 
 
-def _act(engine: Engine, tenant: str, action: BulkAction, job_id: str, step: BulkStep) -> None:
+def _act(engine: Engine, actor: BulkActor, job_id: str, step: BulkStep) -> None:
     try:
-        _ACTS[action](engine, tenant, job_id)
+        _ACTS[actor.action](engine, actor.tenant, job_id, actor.by)
     except OnthedotError as error:
-        _LOG.info("bulk_job_failed", extra={"job": job_id, "act": action.value, "error": str(error)})
+        _LOG.info("bulk_job_failed", extra={"job": job_id, "act": actor.action.value, "error": str(error)})
         _fail(step, job_id, error)
         return
     step.matched += 1

@@ -3,12 +3,14 @@
 Each of these races with claim, start and finish of the job. It is one conditional write, so one or the other happens.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from onthedot.domain.errors import PreconditionFailed, Unavailable
 from onthedot.domain.runs import changes
+from onthedot.domain.runs.change_log import ChangeAction, ChangeNote, noted
 from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.lifecycle import applied
 from onthedot.domain.runs.moves import Move
@@ -24,29 +26,56 @@ from onthedot.use_cases.workflows.notify_children import notify_children
 TRIES: Final = 8
 
 
-def pause_job(engine: Engine, tenant: str, job_id: str) -> Record:
-    """Pause the job and return it. Raise JobNotFound, JobConflict or Unavailable."""
-    return _change(engine, tenant, job_id, changes.pause)[1]
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """The change that the job's record notes, before its time is known."""
+
+    action: ChangeAction
+    by: str | None
+    fields: tuple[str, ...] = ()
+
+    def at(self, now: int) -> ChangeNote:
+        return ChangeNote(now, self.action, self.by, self.fields)
 
 
-def resume_job(engine: Engine, tenant: str, job_id: str) -> Record:
-    """Resume the job and return it. Raise JobNotFound, JobConflict or Unavailable."""
-    before, job = _change(engine, tenant, job_id, lambda job, now: changes.resume(job, now, engine.deployment))
+def pause_job(engine: Engine, tenant: str, job_id: str, by: str | None = None) -> Record:
+    """Pause the job and return it. `by` names the client. Raise JobNotFound, JobConflict or Unavailable."""
+    return _change(engine, tenant, job_id, changes.pause, _Note(ChangeAction.PAUSE, by))[1]
+
+
+def resume_job(engine: Engine, tenant: str, job_id: str, by: str | None = None) -> Record:
+    """Resume the job and return it. `by` names the client. Raise JobNotFound, JobConflict or Unavailable."""
+
+    def decide(job: Record, now: int) -> Move | None:
+        return changes.resume(job, now, engine.deployment)
+
+    before, job = _change(engine, tenant, job_id, decide, _Note(ChangeAction.RESUME, by))
     return _schedule_again(engine, before, job)
 
 
-def cancel_job(engine: Engine, tenant: str, job_id: str) -> Record:
-    """Cancel the job and return it. Raise JobNotFound, JobConflict or Unavailable."""
-    return _change(engine, tenant, job_id, lambda job, now: changes.cancel(job, now, engine.deployment))[1]
+def cancel_job(engine: Engine, tenant: str, job_id: str, by: str | None = None) -> Record:
+    """Cancel the job and return it. `by` names the client. Raise JobNotFound, JobConflict or Unavailable."""
+
+    def decide(job: Record, now: int) -> Move | None:
+        return changes.cancel(job, now, engine.deployment)
+
+    return _change(engine, tenant, job_id, decide, _Note(ChangeAction.CANCEL, by))[1]
 
 
 def change_job(
-    engine: Engine, tenant: str, job_id: str, make_change: Callable[[Record, int], JobChange], if_match: int | None
+    engine: Engine,
+    tenant: str,
+    job_id: str,
+    make_change: Callable[[Record, int], JobChange],
+    if_match: int | None,
+    *,
+    by: str | None = None,
+    fields: Iterable[str] = (),
 ) -> Record:
     """Apply the change that `make_change` makes from the job as it is now, and return the changed job.
 
-    Raise JobNotFound, JobConflict or Unavailable. Raise PreconditionFailed when the job has another version than
-    `if_match`.
+    `by` names the client, and `fields` the fields that it sent. Raise JobNotFound, JobConflict or Unavailable. Raise
+    PreconditionFailed when the job has another version than `if_match`.
     """
 
     def decide(job: Record, now: int) -> Move:
@@ -54,7 +83,8 @@ def change_job(
             raise PreconditionFailed(f"the job has version {job.version}, not {if_match}")
         return changes.change(job, make_change(job, now), now, engine.deployment)
 
-    before, job = _change(engine, tenant, job_id, decide)
+    note = _Note(ChangeAction.CHANGE, by, tuple(sorted(fields)))
+    before, job = _change(engine, tenant, job_id, decide, note)
     return _schedule_again(engine, before, job)
 
 
@@ -66,7 +96,7 @@ def _schedule_again(engine: Engine, before: Record, job: Record) -> Record:
 
 
 def _change(
-    engine: Engine, tenant: str, job_id: str, decide: Callable[[Record, int], Move | None]
+    engine: Engine, tenant: str, job_id: str, decide: Callable[[Record, int], Move | None], note: "_Note"
 ) -> tuple[Record, Record]:
     """Read the job, decide, and apply the move. Repeat this when the job changed in between.
 
@@ -81,15 +111,22 @@ def _change(
         move = decide(job, now)
         if move is None:
             return job, job
-        move = with_given_up(engine, job, move, now)
+        move = noted(job, with_given_up(engine, job, move, now), note.at(now))
         changed = applied(job, move)
         pattern_index.enter_changed(engine, job, changed)
         outcome = engine.store.move(move)
-        # The revision is not compared: when another request made the same change first, this request has succeeded too.
-        if is_written(outcome, lambda current: replace(current, revision=changed.revision) == changed):  # noqa: B023
+        if is_written(outcome, partial(_is_alike, changed)):
             notify_children(engine, changed)
             pattern_index.leave(engine, job, changed)
             return job, store_given_up(engine, changed)
         if changed.pattern_entry != job.pattern_entry:
             pattern_index.leave(engine, changed, current_record(outcome))
     raise Unavailable(f"{job_id} keeps changing; try again")
+
+
+def _is_alike(changed: Record, current: Record) -> bool:
+    """Return whether the job is as the change leaves it, whichever request made the change.
+
+    Revision and notes are not compared: when another request made the same change first, this one has succeeded too.
+    """
+    return replace(current, revision=changed.revision, changes=changed.changes) == changed

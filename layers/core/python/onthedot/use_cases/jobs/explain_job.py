@@ -1,56 +1,115 @@
 """Explain why a job has not run, or what it does now: read the facts from which `domain.reports` finds the reasons."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
 from onthedot.domain.gates.names import gate_of_slot
-from onthedot.domain.reports.explain import MOST_NAMED, QueueState, Reason, explain, unreadable_reason
-from onthedot.domain.reports.explain_gates import name_gate
-from onthedot.domain.reports.explain_workers import whose_turn, why_no_worker
-from onthedot.domain.runs.records import SCHEDULED, STAMPING, Definition, Kind, Record, Status
+from onthedot.domain.reports.explain import (
+    LAST_RUN,
+    MOST_NAMED,
+    STAGE_CLOSED,
+    Reason,
+    explain,
+    unreadable_reason,
+)
+from onthedot.domain.reports.explain_workers import (
+    NO_ROOM,
+    full_worker,
+    holds_up,
+    whose_turn,
+    why_no_worker,
+    with_holders,
+)
+from onthedot.domain.reports.failing import runs_fail
+from onthedot.domain.reports.timeline import Moment, timeline
+from onthedot.domain.reports.what_if import WhatIf
+from onthedot.domain.runs.dependencies import called
+from onthedot.domain.runs.queue_names import queue_key
+from onthedot.domain.runs.records import SCHEDULED, STAMPING, TERMINAL, Definition, Kind, Record, Status
 from onthedot.domain.workers.pools import PoolKind, worker_needs
 from onthedot.ports import Deadline, Engine
-from onthedot.use_cases.gates.explain_gates import explain_at_gate, explain_stopped_gates
-from onthedot.use_cases.jobs.list_runs import recent_runs
+from onthedot.use_cases.gates.explain_gates import explain_at_gate, explain_stopped_gates, read_gate_facts
+from onthedot.use_cases.jobs.list_runs import FEW_RUNS, recent_runs
 from onthedot.use_cases.jobs.read_jobs import read_job
+from onthedot.use_cases.jobs.what_if import LATE, Situation, queue_state, what_if_of
 from onthedot.use_cases.shards.read_ticks import late_ticks
+from onthedot.use_cases.workers.worker_places import read_places
 
 PATIENCE_MS: Final = 3_000
 Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
-    """A job, and the reasons for its status."""
+class Explanation:
+    """A job, the reasons for its status, the story of its latest run, and the effects of actions."""
 
     job: Record | Unreadable
     """The job, or the facts about one that cannot be read."""
     reasons: list[Reason]
+    timeline: list[Moment] = field(default_factory=list)
+    what_if: list[WhatIf] = field(default_factory=list)
 
 
-def explain_job(engine: Engine, tenant: str, job_id: str) -> Explained:
+def explain_job(engine: Engine, tenant: str, job_id: str) -> Explanation:
     """Return the reasons for the job's status. Raise JobNotFound."""
     try:
         job = read_job(engine, tenant, job_id)
     except UnreadableRecord as error:
-        return Explained(error.record, [unreadable_reason(error.record)])
+        return Explanation(error.record, [unreadable_reason(error.record)])
     now = engine.clock.now()
     unknown: list[str] = []
-    latest = _known(unknown, "its runs", lambda: _latest_due(engine, job, now)) if job.kind in STAMPING else None
+    due = _known(unknown, "its runs", lambda: _latest_due(engine, job, now)) if job.kind in STAMPING else None
+    latest = due.runs[0] if due and due.runs else None
     run = latest or job
-    at_gate = _known(unknown, "the gate", lambda: explain_at_gate(engine, run, now)) or name_gate(run)
+    at_gate = _known(unknown, "the gate", lambda: read_gate_facts(engine, run, now))
+    case = Situation(job, latest, run.definition or job.definition, at_gate, now)
+    failing = runs_fail(due.runs, more=due.more) if due else None
+    reasons = _reasons(engine, case, failing, unknown)
+    story = timeline(job, latest if job.kind in STAMPING else job, now, _present(reasons))
+    return Explanation(job, reasons, story, what_if_of(engine, case, reasons))
+
+
+def _reasons(engine: Engine, case: Situation, failing: Reason | None, unknown: list[str]) -> list[Reason]:
+    job, run, now = case.job, case.run, case.now
+    at_gate = explain_at_gate(run, case.at_gate, now)
     ahead = _known(unknown, "its gates", lambda: _stopped_gates(engine, job, run)) or []
-    definition = run.definition or job.definition
-    workers = _known(unknown, "the workers", lambda: _workers(engine, run, definition, now)) or []
+    workers = _known(unknown, "the workers", lambda: _workers(engine, run, case.definition, now)) or []
     waits = [*_pool(engine, run), *workers]
-    backlog = _backlog(engine, run, now)
+    behind = _known(unknown, "the queue", lambda: _waiting_behind(engine, run)) or []
+    backlog = queue_state(engine, run) if _waits_in_queue(run, now) else None
     parents = _known(unknown, "its parents", lambda: _parents(engine, job)) or []
-    reasons = explain(job, now, backlog, latest, at_gate=at_gate, ahead=ahead, workers=waits, parents=parents)
+    reasons = explain(
+        job,
+        now,
+        backlog,
+        case.latest,
+        at_gate=at_gate,
+        ahead=ahead,
+        workers=waits,
+        parents=parents,
+        behind=behind,
+        failing=failing,
+    )
     late = _known(unknown, "the last tick", lambda: late_ticks(engine)) if _needs_ticks(job, run) else None
-    slow = [] if late is None else [Reason("scheduler_late", late)]
-    return Explained(job, [*slow, *reasons, *(Reason("unknown", f"{what} cannot be read now") for what in unknown)])
+    slow = [] if late is None else [Reason(LATE, late)]
+    closed = _known(unknown, "the state of the stage", lambda: _closed_stage(engine, job, run)) or []
+    return [*closed, *slow, *reasons, *(Reason("unknown", f"{what} cannot be read now") for what in unknown)]
+
+
+def _present(reasons: Sequence[Reason]) -> Reason | None:
+    """Return the reason that stops the latest run now: of a job with runs, the first one of that run."""
+    of_run = (reason for reason in reasons if reason.code.startswith(LAST_RUN))
+    return next(of_run, reasons[0] if reasons else None)
+
+
+def _closed_stage(engine: Engine, job: Record, run: Record) -> list[Reason]:
+    """Say that the stage of a job that is not done is frozen or imports data. Raise Unavailable."""
+    if job.status in TERMINAL and run.status in TERMINAL:
+        return []
+    state = engine.stage.read()
+    return [] if state.is_open else [Reason(STAGE_CLOSED, state.why_closed)]
 
 
 def _needs_ticks(job: Record, run: Record) -> bool:
@@ -79,17 +138,27 @@ def _parents(engine: Engine, job: Record) -> list[str]:
 
 
 def _named(parent_id: str, parent: Record | None) -> str:
-    if parent is None:
-        return parent_id
-    return f"{parent_id if parent.key is None else f'{parent.key} ({parent_id})'}, which is {parent.status.value}"
+    return parent_id if parent is None else f"{called(parent)}, which is {parent.status.value}"
 
 
-def _latest_due(engine: Engine, job: Record, now: int) -> Record | None:
-    """Return the latest run that is due, started, ended or skipped, and not only a time to come."""
-    for run in recent_runs(engine, job):
+@dataclass(frozen=True, slots=True)
+class _DueRuns:
+    """The latest runs of a job that are due, started, ended or skipped, and not only times to come."""
+
+    runs: Sequence[Record]
+    more: bool = False
+    """Whether there may be older ones."""
+
+
+def _latest_due(engine: Engine, job: Record, now: int) -> _DueRuns:
+    """Return the latest due run, however many runs are stamped ahead, and the runs of the same read."""
+    found: list[Record] = []
+    for number, run in enumerate(recent_runs(engine, job), 1):
         if run.status not in SCHEDULED or run.attempt or run.fire_at <= now:
-            return run
-    return None
+            found.append(run)
+        if found and number >= FEW_RUNS:
+            return _DueRuns(found, more=True)
+    return _DueRuns(found)
 
 
 def _stopped_gates(engine: Engine, job: Record, run: Record) -> list[Reason]:
@@ -98,17 +167,6 @@ def _stopped_gates(engine: Engine, job: Record, run: Record) -> list[Reason]:
         return []
     gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
     return explain_stopped_gates(engine, job.tenant, job.gates, gate)
-
-
-def _backlog(engine: Engine, run: Record, now: int) -> QueueState | None:
-    """Read the backlog of the run's queue, but only where it explains something."""
-    if not _waits_in_queue(run, now) or engine.deployment.pools.get(run.pool) is None:
-        return None
-    try:
-        visible = engine.queues.visible(run.pool, run.priority)
-    except Unavailable:
-        return QueueState(None)
-    return QueueState(visible, engine.queues.oldest_age_ms(run.pool, run.priority) if visible else None)
 
 
 def _pool(engine: Engine, run: Record) -> list[Reason]:
@@ -120,7 +178,10 @@ def _pool(engine: Engine, run: Record) -> list[Reason]:
 
 
 def _workers(engine: Engine, run: Record, definition: Definition | None, now: int) -> list[Reason]:
-    """Say which worker a due run of a pull pool waits for: one that it is assigned to, or one that is missing."""
+    """Say which worker a due run of a pull pool waits for: one that it is assigned to, or one that is missing or full.
+
+    Raise Unavailable.
+    """
     pool = engine.deployment.pools.get(run.pool)
     if definition is None or pool is None or pool.kind is not PoolKind.PULL or not _waits_in_queue(run, now):
         return []
@@ -130,7 +191,23 @@ def _workers(engine: Engine, run: Record, definition: Definition | None, now: in
         return [Reason("assigned", turn)]
     needs = worker_needs(definition.target, definition.requirements, definition.timeout_seconds)
     lacking = why_no_worker(pool.name, run.tenant, needs, workers, now, alone=run.losses > 0)
-    return [] if lacking is None else [lacking]
+    if lacking is None or lacking.code != NO_ROOM:
+        return [] if lacking is None else [lacking]
+    full = full_worker(pool.name, run.tenant, needs, workers, now, alone=run.losses > 0)
+    return [lacking if full is None else with_holders(lacking, read_places(engine, [full], run.tenant)[full.worker_id])]
+
+
+def _waiting_behind(engine: Engine, run: Record) -> list[Reason]:
+    """Say that runs wait while this one has a place of a full worker. Raise Unavailable."""
+    pool = engine.deployment.pools.get(run.pool)
+    if run.status is not Status.RUNNING or run.worker is None or pool is None or pool.kind is not PoolKind.PULL:
+        return []
+    worker = engine.registry.find(run.worker)
+    if worker is None or worker.tenant not in (None, run.tenant):
+        return []
+    waiting = engine.queues.visible(run.pool, run.priority)
+    found = holds_up(worker, queue_key(run.pool, run.priority), waiting)
+    return [] if found is None else [found]
 
 
 def _waits_in_queue(run: Record, now: int) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable, Unreadable
 from onthedot.domain.runs.listing import FactFilter, facts_of, listing_partitions
-from onthedot.domain.runs.records import TERMINAL, Kind, Record, Status
+from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.shown_status import shown_status
 from onthedot.ports import Deadline, Engine, ListEntry, Page
 from onthedot.use_cases import patience
@@ -26,9 +26,6 @@ MOST_READ: Final = 500
 READ_AT_ONCE: Final = 100
 FILTERED_AT_ONCE: Final = 1_000
 """Entries of a partition that are read at once when few of them will pass."""
-SHOWN_OUTCOMES: Final = 12
-_RECENT_RUNS: Final = 40
-"""Runs of a recurring job that are read for its outcomes. Some of them may be stamped ahead."""
 
 Position = tuple[int, str] | None
 """The last entry of a partition that was looked at. None: the partition is at its start."""
@@ -78,13 +75,6 @@ class _Looked:
 def list_jobs(engine: Engine, tenant: str, query: JobQuery, limit: int, cursor: str | None = None) -> Page[ListedJob]:
     """Return a page of the tenant's jobs, as they are now. The index may lag by some seconds. Raise Unavailable."""
     return _Pager(engine, tenant, query, limit, cursor).page()
-
-
-def latest_outcomes(engine: Engine, job: Record) -> list[str]:
-    """Return the statuses of the latest ended runs of a recurring job, the latest first."""
-    runs = engine.store.runs_of(job.job_id, _RECENT_RUNS).items
-    ended = (run.status.value for run in runs if run.status in TERMINAL and run.status is not Status.DELETED)
-    return list(islice(ended, SHOWN_OUTCOMES))
 
 
 class _Pager:

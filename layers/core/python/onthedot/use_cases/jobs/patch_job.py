@@ -61,11 +61,13 @@ class JobPatch:
     """The new value, if `fields` names it. None removes it."""
 
 
-def patch_job(engine: Engine, tenant: str, job_id: str, patch: JobPatch, if_match: int | None) -> Record:
+def patch_job(  # noqa: PLR0917
+    engine: Engine, tenant: str, job_id: str, patch: JobPatch, if_match: int | None, by: str | None = None
+) -> Record:
     """Change the job, if it still has the version `if_match` or `if_match` is None. Return the changed job.
 
-    Raise JobNotFound, JobConflict, PreconditionFailed or Unavailable, and InvalidRequest for a field that this job
-    cannot take.
+    `by` names the client. Raise JobNotFound, JobConflict, PreconditionFailed or Unavailable, and InvalidRequest for a
+    field that this job cannot take.
     """
     # A large payload is stored once, even when the job changes meanwhile and is decided upon again.
     owner, given = Owner(job_id, engine.clock.now()), Definition(HttpTarget(""), payload=patch.payload)
@@ -76,7 +78,7 @@ def patch_job(engine: Engine, tenant: str, job_id: str, patch: JobPatch, if_matc
         gates.check(patch.gates)
         return _job_change(engine, patch, job, payload, now)
 
-    job = change_job(engine, tenant, job_id, decide, if_match)
+    job = change_job(engine, tenant, job_id, decide, if_match, by=by, fields=patch.fields)
     if "gates" in patch.fields:
         release_runs(engine, job)
     return job

@@ -19,6 +19,7 @@ _ADVICE: Final = {
     "requirements.capabilities": "start a worker that can (--capability, --shell, --app, --aws), or leave it out",
     "requirements.cpu": "ask for less, or add a larger pool to the stage",
     "requirements.memory_mb": "ask for less, or add a larger pool to the stage",
+    "requirements.storage_mb": "ask for less, or add a larger pool to the stage",
     "timeout_seconds": "give less, or add a pool to the stage that runs longer",
 }
 

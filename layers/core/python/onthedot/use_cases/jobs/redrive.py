@@ -1,22 +1,27 @@
-"""List dead letters, the runs that failed for good, and redrive them at a bounded rate."""
+"""Redrive dead letters, the runs that failed for good: by id or by filter, at a bounded rate."""
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.ids import fresh_generation
+from onthedot.domain.reports.failure_filter import EVERY, FailureFilter
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.domain.runs.still_scheduled import GONE_WHY, why_not_scheduled
-from onthedot.ports import Deadline, Engine, Page, ReadRecords, Undecided
+from onthedot.ports import Deadline, Engine, ReadRecords, Undecided
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.keep_jobs import keep_jobs
 from onthedot.use_cases.dispatch.send_runs import send_runs
 from onthedot.use_cases.outcomes import is_own, is_record_written
+from onthedot.use_cases.runs.failed_runs import matching
 
 PACE_MS: Final = 100
 """Milliseconds between two redriven runs: ten a second, beside the runs that are due now."""
 MOST_AT_ONCE: Final = 1_000
+MOST_LOOKED_AT: Final = 5_000
+"""Most dead letters that one call looks at."""
 PAGE: Final = 100
 
 
@@ -31,19 +36,18 @@ class Redriven:
     """Ids of runs that may have been redriven, and why this is not known."""
     left: bool = False
     """Whether there are more dead letters. The client may ask again."""
+    cursor: str | None = None
+    """The place at which the next call goes on. A run that fails again after its redrive is not behind it."""
+    dry: bool = False
+    """Whether this was a dry run: `runs` would run again."""
 
 
-def dead_letters(engine: Engine, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-    """Return a page of a tenant's failed runs, the latest first."""
-    return engine.store.failed(tenant, limit, cursor)
-
-
-def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
+def redrive(engine: Engine, tenant: str, run_ids: Sequence[str], *, dry_run: bool = False) -> Redriven:
     """Run these dead letters again. Each id that is no dead letter of the tenant is refused, the others are run."""
     asked = list(dict.fromkeys(run_ids))
     deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
     read = engine.store.get_many(asked, deadline)
-    result = Redriven()
+    result = Redriven(dry=dry_run)
     runs: list[Record] = []
     for run_id in asked:
         run = read.found.get(run_id)
@@ -59,22 +63,37 @@ def redrive(engine: Engine, tenant: str, run_ids: Sequence[str]) -> Redriven:
     return result
 
 
-def redrive_all(engine: Engine, tenant: str) -> Redriven:
-    """Run the tenant's dead letters again, as many as one call has time for."""
-    deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
-    result = Redriven()
-    cursor: str | None = None
-    while True:
-        page = engine.store.failed(tenant, PAGE, cursor)
-        _send_again(engine, page.items, result, deadline)
+def redrive_matching(
+    engine: Engine, tenant: str, wanted: FailureFilter = EVERY, cursor: str | None = None, *, dry_run: bool = False
+) -> Redriven:
+    """Run the tenant's dead letters that pass the filter again, the latest first, as many as one call has time for.
+
+    The calls that belong together, by their cursor, see only the runs that had failed when the first one began. So none
+    of them redrives a run that another one has redriven.
+    """
+    now = engine.clock.now()
+    deadline = Deadline.after(now, patience.REQUEST_MS)
+    until, place = _opened(cursor) if cursor is not None else (min(wanted.window.until, now + 1), None)
+    wanted = replace(wanted, window=replace(wanted.window, until=until))
+    result = Redriven(dry=dry_run)
+    for _ in range(MOST_LOOKED_AT // PAGE):
+        page = engine.store.failed(tenant, PAGE, place, wanted.window)
+        _send_again(engine, matching(engine, wanted, page.items), result, deadline)
         # The call goes on past runs that cannot be redriven, and names as many as an answer can carry.
         del result.refused[MOST_AT_ONCE:], result.undecided[MOST_AT_ONCE:]
-        cursor = page.cursor
-        if cursor is None:
+        place = page.cursor
+        if place is None:
             return result
         if len(result.runs) >= MOST_AT_ONCE or not deadline.allows(engine.clock.now()):
-            result.left = True
-            return result
+            break
+    result.left, result.cursor = True, json.dumps([until, place])
+    return result
+
+
+def _opened(cursor: str) -> tuple[int, str | None]:
+    """Return the end of the window and the place in it."""
+    until, place = json.loads(cursor)
+    return int(until), place
 
 
 def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> None:
@@ -82,9 +101,13 @@ def _send_again(engine: Engine, runs: Sequence[Record], result: Redriven, deadli
 
     A run that cannot be sent now stays in its watch slot, for the sweep.
     """
-    runs = _still_scheduled(engine, runs, result, deadline)
+    runs, jobs = _still_scheduled(engine, runs, result, deadline)
+    if result.dry:
+        result.runs += runs
+        return
     if not runs:
         return
+    keep_jobs(engine, jobs, deadline)
     now = engine.clock.now()
     moves = [
         lifecycle.redrive(
@@ -128,16 +151,17 @@ def _found_redriven(
     return [redriven for run_id, redriven in unknown.items() if run_id not in undecided]
 
 
-def _still_scheduled(engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline) -> Sequence[Record]:
-    """Return the runs that their jobs still let start, and refuse the others.
+def _still_scheduled(
+    engine: Engine, runs: Sequence[Record], result: Redriven, deadline: Deadline
+) -> tuple[Sequence[Record], Sequence[Record]]:
+    """Return the runs that their jobs still let start, and these jobs. Refuse the others.
 
     A run that its job does not let start stays a dead letter. Redriven, it would be skipped, and its failure forgotten.
     """
     job_ids = list(dict.fromkeys(run.job_id for run in runs if run.kind is Kind.STAMPED))
     if not job_ids:
-        return runs
+        return runs, ()
     read = engine.store.get_many(job_ids, deadline)
-    jobs = read.found
     scheduled: list[Record] = []
     for run in runs:
         why = _why_not(run, read) if run.kind is Kind.STAMPED else None
@@ -145,8 +169,8 @@ def _still_scheduled(engine: Engine, runs: Sequence[Record], result: Redriven, d
             scheduled.append(run)
         else:
             result.refused.append((run.run_id, why))
-    keep_jobs(engine, {run.job_id: jobs[run.job_id] for run in scheduled if run.job_id in jobs}.values(), deadline)
-    return scheduled
+    jobs = {run.job_id: read.found[run.job_id] for run in scheduled if run.job_id in read.found}
+    return scheduled, list(jobs.values())
 
 
 def _why_not(run: Record, read: ReadRecords) -> str | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from onthedot.domain.errors import IdempotencyConflict, InvalidRequest
 from onthedot.domain.ids import fresh_generation, fresh_job_id, job_id_for_key
+from onthedot.domain.runs.change_log import created_by
 from onthedot.domain.runs.dependencies import OnParentFailure, waiting
 from onthedot.domain.runs.listing import listed_under
 from onthedot.domain.runs.records import Definition, Kind, Priority, Record, Status
@@ -50,6 +51,8 @@ class JobRequest:
     start_within_seconds: int | None = None
     trace: str | None = None
     """The trace of the API call."""
+    by: str | None = None
+    """The name of the client's token."""
     job_id: str | None = None
     """The id, if it was chosen before the record is made."""
 
@@ -119,6 +122,8 @@ def record_for(
         gates=tuple(sorted(request.gates)),
         start_within_seconds=request.start_within_seconds,
         trace=request.trace,
+        # A one-off job is written for each step of its run, and most are never looked at: the log has their client.
+        changes=None if position.get("kind", Kind.ONE_OFF) is Kind.ONE_OFF else created_by(request.by),
     )
     if not request.parents:
         return record

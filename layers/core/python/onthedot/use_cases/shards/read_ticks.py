@@ -30,7 +30,7 @@ def read_ticks(engine: Engine, *, note_start: bool = False) -> TickReport:
         engine.known_ticks[:] = [known]
     if known.failed:
         raise Unavailable("the last ticks cannot be read")
-    return judge_ticks(known.ticked, known.born, now)
+    return judge_ticks(known.ticked, known.born, now, known.earlier)
 
 
 def late_ticks(engine: Engine) -> str | None:
@@ -62,8 +62,10 @@ def _read(engine: Engine, now: int, *, note_start: bool) -> KnownTicks:
 def _read_own(engine: Engine, since: int, now: int) -> KnownTicks:
     """Read the ticks of this process. Its first one is late when it has not ended some minutes after the start."""
     shards = range(max(engine.deployment.shards, engine.shards.read().used))
-    ticked = {shard: at for shard, at in engine.tick_times.last_ticks(shards).items() if at >= since}
-    return KnownTicks(now, ticked, dict.fromkeys(shards, since))
+    found = engine.tick_times.last_ticks(shards)
+    ticked = {shard: at for shard, at in found.items() if at >= since}
+    earlier = max((at for at in found.values() if at < since), default=None)
+    return KnownTicks(now, ticked, dict.fromkeys(shards, since), earlier=earlier)
 
 
 def _note_start(engine: Engine, now: int) -> ShardHistory:

@@ -30,6 +30,10 @@ class ExportedPage:
     running: list[str] = field(default_factory=list)
     """The runs among them of which an attempt is alive."""
     cursor: str | None = None
+    read: int = 0
+    """How many stored things were read for this page. Not each one is an entry."""
+    total: int | None = None
+    """About how many stored things all pages read together. None: it is not known, or this is a later page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,14 @@ def export_page(engine: Engine, selection: Selection, cursor: str | None = None)
     """Return a page of the export. Raise Unavailable."""
     began = engine.clock.now()
     stored = transfer_of(engine).entries.page(PAGE, cursor)
-    page, size, last = ExportedPage(cursor=stored.cursor), 0, cursor
-    for one in stored.items:
+    page, size, last = ExportedPage(cursor=stored.cursor, read=stored.read), 0, cursor
+    page.total = _total(engine) if cursor is None else None
+    for number, one in enumerate(stored.items):
         found = list(_chosen(engine, selection, one.entry, page))
         size += sum(map(_size, found))
         is_late = engine.clock.now() - began >= PAGE_MS
         if page.entries and (size > MOST_BYTES or is_late):
-            page.cursor = last
+            page.cursor, page.read = last, stored.read * number // len(stored.items)
             return page
         page.entries += found
         last = one.position
@@ -62,7 +67,7 @@ def export_page(engine: Engine, selection: Selection, cursor: str | None = None)
 def running_page(engine: Engine, cursor: str | None = None) -> ExportedPage:
     """Return the runs of a page of which an attempt is alive, and no entries. Raise Unavailable."""
     stored = transfer_of(engine).entries.page(PAGE, cursor)
-    page = ExportedPage(cursor=stored.cursor)
+    page = ExportedPage(cursor=stored.cursor, read=stored.read)
     for one in stored.items:
         record = _readable(one.entry)
         if isinstance(record, Record) and imported.is_running(record, engine.clock.now()):
@@ -75,6 +80,14 @@ def transfer_of(engine: Engine) -> Transfer:
     if engine.transfer is None:
         raise Unavailable("this part neither exports nor imports")
     return engine.transfer
+
+
+def _total(engine: Engine) -> int | None:
+    """Return about how many things are stored. None: it is not known, and the export goes on without it."""
+    try:
+        return transfer_of(engine).entries.about()
+    except Unavailable:
+        return None
 
 
 def _chosen(engine: Engine, selection: Selection, entry: Entry, page: ExportedPage) -> Iterator[Entry]:

@@ -6,7 +6,7 @@ the run.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from onthedot.domain.errors import StaleAttempt, Unavailable
@@ -40,6 +40,8 @@ class LeaseRequest:
     """The CPUs that are free on the worker. None: all that it registered."""
     memory_mb: int | None = None
     """The memory that is free on the worker. None: all that it registered."""
+    storage_mb: int | None = None
+    """The storage that is free on the worker. None: all that it registered."""
     idle: bool = True
     """No run is running on the worker."""
     wait_ms: int = 0
@@ -96,12 +98,10 @@ def lease_to_worker(
 
 
 def _free(resources: Resources, request: LeaseRequest) -> Resources:
-    """Return the free resources. A worker that states its free CPU or memory has counted its free concurrency too."""
-    if request.cpu is None and request.memory_mb is None:
-        return resources
-    cpu = resources.cpu if request.cpu is None else request.cpu
-    memory_mb = resources.memory_mb if request.memory_mb is None else request.memory_mb
-    return Resources(request.most, cpu, memory_mb)
+    """Return the free resources. A worker that states one of them has counted its free concurrency too."""
+    stated = {name: getattr(request, name) for name in ("cpu", "memory_mb", "storage_mb")}
+    free = {name: value for name, value in stated.items() if value is not None}
+    return replace(resources, concurrency=request.most, **free) if free else resources
 
 
 def _call(engine: Engine, lease: LeasedRun, room: int) -> Call | Answer:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Priority
+from onthedot.domain.workers.pools import Pool, PoolKind
 from onthedot.ports import Deadline, Engine, QueueCounts
 from onthedot.schema import PRIORITIES
 from onthedot.use_cases import patience
@@ -18,6 +19,7 @@ class QueueReport:
     priority: Priority | None
     """None: all priorities of the pool share the queue."""
     counts: QueueCounts | None = None
+    kind: PoolKind = PoolKind.PUSH
     oldest_age_ms: int | None = None
     """The age of the oldest message that waits. None: none waits, or its age is not known."""
     problem: str | None = None
@@ -26,11 +28,14 @@ class QueueReport:
 def read_queues(engine: Engine) -> Sequence[QueueReport]:
     """Return a report on each queue of each pool of the stage."""
     deadline = Deadline.after(engine.clock.now(), patience.REQUEST_MS)
-    return [report for pool in engine.deployment.pools.all for report in _queues_of(engine, pool.name, deadline)]
+    reports = (
+        (pool.kind, report) for pool in engine.deployment.pools.all for report in _queues_of(engine, pool, deadline)
+    )
+    return [replace(report, kind=kind) for kind, report in reports]
 
 
-def _queues_of(engine: Engine, pool: str, deadline: Deadline) -> Iterator[QueueReport]:
-    reports = [_report(engine, pool, priority, deadline) for priority in PRIORITIES]
+def _queues_of(engine: Engine, pool: Pool, deadline: Deadline) -> Iterator[QueueReport]:
+    reports = [_report(engine, pool.name, priority, deadline) for priority in PRIORITIES]
     names = {report.counts.name for report in reports if report.counts is not None}
     if len(names) == 1 and all(report.counts is not None for report in reports):
         yield replace(reports[0], priority=None)
@@ -46,4 +51,4 @@ def _report(engine: Engine, pool: str, priority: Priority, deadline: Deadline) -
     except Unavailable as error:
         return QueueReport(pool, priority, problem=str(error))
     age = engine.queues.oldest_age_ms(pool, priority) if counts.visible else None
-    return QueueReport(pool, priority, counts, age)
+    return QueueReport(pool, priority, counts, oldest_age_ms=age)

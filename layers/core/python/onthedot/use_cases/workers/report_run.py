@@ -2,10 +2,12 @@
 
 import random
 from contextlib import suppress
+from dataclasses import dataclass
 
 from onthedot.domain.errors import JobNotFound, StaleAttempt, Unavailable
 from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Record, Status
+from onthedot.domain.runs.progress import ProgressReport
+from onthedot.domain.runs.records import Definition, Record, Status
 from onthedot.ports import Answer, Engine, Moved, Received
 from onthedot.use_cases.attempts.finish_run import FENCED_OFF, failure_of, finish_run
 from onthedot.use_cases.attempts.start_run import definition_of
@@ -16,6 +18,15 @@ from onthedot.use_cases.workers.lease_signals import end_wait
 from onthedot.use_cases.workers.receipts import SealedReceipt
 
 
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A run after the report of its worker."""
+
+    run: Record
+    definition: Definition | None
+    """The definition that the attempt had. None: it was not read, because the report had arrived before."""
+
+
 def keep_lease(
     engine: Engine,
     tenant: str | None,
@@ -24,15 +35,18 @@ def keep_lease(
     receipt: str | SealedReceipt | None = None,
     *,
     worker_id: str | None = None,
+    progress: ProgressReport | None = None,
 ) -> Record:
     """Extend the lease and the visibility time-out of its message. The returned run says whether it is to be cancelled.
+
+    The same write stores a report of the attempt about its progress.
 
     Without the attempt's number, this extends the present attempt, if it is this worker's. Raise JobNotFound,
     StaleAttempt or Unavailable.
     """
     run = _read(engine, tenant, run_id)
     _refuse_stale(run, run.attempt if attempt is None else attempt, worker_id)
-    outcome = engine.store.move(lifecycle.extend_lease(run, engine.clock.now()))
+    outcome = engine.store.move(lifecycle.extend_lease(run, engine.clock.now(), progress))
     if not isinstance(outcome, Moved) or outcome.run is None:
         raise StaleAttempt(f"attempt {run.attempt} of {run_id} ended meanwhile")
     if (received := _received(run, receipt)) is not None:
@@ -53,16 +67,17 @@ def complete_run(
     worker_id: str | None = None,
     chance: random.Random,
     patience_ms: int = lifecycle.LEASE_MS,
-) -> Record:
+) -> Reported:
     """Store how the attempt ended, once. The same report again is harmless. Return the run as it is then.
 
     Raise JobNotFound, StaleAttempt or Unavailable.
     """
     run = _read(engine, tenant, run_id)
     if _is_reported(run, attempt, answer):
-        return run
+        return Reported(run, run.definition)
     _refuse_stale(run, attempt, worker_id)
-    finished = finish_run(engine, run, definition_of(engine, run), answer, chance=chance, patience_ms=patience_ms)
+    definition = definition_of(engine, run)
+    finished = finish_run(engine, run, definition, answer, chance=chance, patience_ms=patience_ms)
     current = _read(engine, tenant, run_id)
     if finished == FENCED_OFF and not _is_reported(current, attempt, answer):
         raise StaleAttempt(f"attempt {attempt} of {run_id} is over: the run is {current.status}")
@@ -70,7 +85,7 @@ def complete_run(
         with suppress(Unavailable):  # the message comes again and is dropped, because the attempt is over
             engine.queues.delete(received)
     end_wait(engine, worker_id)  # the worker has more room than its lease that waits has said
-    return current
+    return Reported(current, definition)
 
 
 def _read(engine: Engine, tenant: str | None, run_id: str) -> Record:

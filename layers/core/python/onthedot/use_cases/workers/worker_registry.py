@@ -31,8 +31,7 @@ def register_worker(engine: Engine, tenant: str | None, offer: Offer) -> WorkerR
         raise InvalidRequest(
             Problem("pool", f"there is no pull pool {offer.pool!r}; this stage has {', '.join(pull_pools)}")
         )
-    if offer.worker_id is not None:
-        _refuse_foreign(engine, tenant, offer.worker_id)
+    known = None if offer.worker_id is None else _known(engine, tenant, offer.worker_id)
     now = engine.clock.now()
     worker = WorkerRecord(
         worker_id=offer.worker_id or f"worker_{secrets.token_hex(8)}",
@@ -42,16 +41,19 @@ def register_worker(engine: Engine, tenant: str | None, offer: Offer) -> WorkerR
         resources=offer.resources,
         registered_at=now,
         heartbeat_at=now,
+        load=Load() if known is None else Load().after(known.load),
         host=offer.host,
     )
     engine.registry.register(worker)
     return worker
 
 
-def _refuse_foreign(engine: Engine, tenant: str | None, worker_id: str) -> None:
+def _known(engine: Engine, tenant: str | None, worker_id: str) -> WorkerRecord | None:
+    """Return the record of a worker that registers again. Raise InvalidRequest for a foreign id."""
     known = engine.registry.find(worker_id)
     if known is not None and known.tenant != tenant:
         raise InvalidRequest(Problem("worker_id", "is taken; leave it out to be given one"))
+    return known
 
 
 def find_worker(engine: Engine, tenant: str | None, worker_id: str) -> WorkerRecord:
@@ -71,9 +73,12 @@ def see_worker(engine: Engine, tenant: str, worker_id: str) -> WorkerRecord:
 
 
 def beat_worker(engine: Engine, tenant: str | None, worker_id: str, load: Load) -> WorkerRecord:
-    """Store that the worker is alive, and its load. Raise WorkerNotFound: then it must register again."""
-    find_worker(engine, tenant, worker_id)
-    worker = engine.registry.beat(worker_id, engine.clock.now(), load)
+    """Store that the worker is alive, and its load with its latest runs, in one write.
+
+    Raise WorkerNotFound: then it must register again.
+    """
+    before = find_worker(engine, tenant, worker_id).load
+    worker = engine.registry.beat(worker_id, engine.clock.now(), load.after(before))
     if worker is None:
         raise WorkerNotFound(worker_id)
     if load.stopping or load.stopped:

@@ -12,22 +12,22 @@ from onthedot.use_cases.workflows.notify_children import notify_children
 from onthedot.use_cases.workflows.read_workflow import is_workflow, latest_graph
 
 
-def cancel_whole(engine: Engine, tenant: str, job_id: str) -> Record:
-    """Cancel a job, and the graph of a workflow. Return the job.
+def cancel_whole(engine: Engine, tenant: str, job_id: str, by: str | None = None) -> Record:
+    """Cancel a job, and the graph of a workflow. Return the job. `by` names the client.
 
     Raise JobNotFound or JobConflict. Raise Unavailable when jobs of the graph may still run: then the client must
     cancel again.
     """
     job = read_job(engine, tenant, job_id)
     if not is_workflow(job):
-        return cancel_job(engine, tenant, job_id)
+        return cancel_job(engine, tenant, job_id, by)
     if job.kind is Kind.RECURRING or job.status not in TERMINAL:
-        cancelled = cancel_job(engine, tenant, job_id)
+        cancelled = cancel_job(engine, tenant, job_id, by)
         if job.kind is Kind.RECURRING:
             _stop_latest(engine, job, Status.CANCELLED)
         return cancelled
     if job.status is not Status.SUCCEEDED:
-        return cancel_job(engine, tenant, job_id)
+        return cancel_job(engine, tenant, job_id, by)
     if not _end(engine, job, Status.CANCELLED):
         raise JobConflict("a workflow whose jobs have all ended cannot be cancelled")
     return job

@@ -4,6 +4,7 @@ Every move after the start expects the attempt number and the attempt token. So 
 nor a second worker with the same message can write.
 """
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.endings import all_children, closed, concluded, dead
 from onthedot.domain.runs.moves import Expect, Move
 from onthedot.domain.runs.placement import place, rescheduled
+from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.runs.records import Attempt, Record, Status
 from onthedot.domain.runs.slots import WATCH_DISTANCE, SlotKind, bucket_of, shard_of, slot_name
 
@@ -19,6 +21,7 @@ CLOCK_MARGIN_MS: Final = 2_000
 """The clocks of two machines may differ by this much, so a lease counts as over only this long after its end."""
 MAX_LOSSES: Final = 5
 KEPT_ATTEMPTS: Final = 10
+_KILLED: Final = re.compile(r"\bsignal 9\b")
 NEVER_BEGUN: Final = "never_begun"
 """The error class of an attempt that its worker never began."""
 
@@ -34,25 +37,51 @@ class Failure:
 
 
 def start(
-    run_id: str, generation: str, *, now: int, worker: str, attempt_token: str, held: tuple[str, ...] = ()
+    run_id: str,
+    generation: str,
+    *,
+    now: int,
+    worker: str,
+    attempt_token: str,
+    held: tuple[str, ...] = (),
+    timeout_seconds: int | None = None,
 ) -> Move:
     """Begin an attempt: never early, never for an old generation, never beside another attempt.
 
-    `held` are the places that the attempt has got at gates.
+    `held` are the places that the attempt has got at gates. `timeout_seconds` is for a run that does not carry its own
+    definition. The progress of the attempt before is forgotten.
     """
-    places = {"held": held, "woken": None} if held else {}
+    begun: dict[str, Any] = {"held": held, "woken": None} if held else {}
+    if timeout_seconds is not None:
+        begun["timeout_seconds"] = timeout_seconds
     return Move(
         run_id,
         Expect(frozenset({Status.DISPATCHED}), {"generation": generation}, {"fire_at": now}),
         Status.RUNNING,
-        {"worker": worker, "attempt_token": attempt_token, "started_at": now, "lease_until": now + LEASE_MS, **places},
+        {
+            "worker": worker,
+            "attempt_token": attempt_token,
+            "started_at": now,
+            "lease_until": now + LEASE_MS,
+            "progress": None,
+            **begun,
+        },
         {"attempt": 1},
     )
 
 
-def extend_lease(run: Record, now: int) -> Move:
-    """Extend the lease of an attempt that is alive. This costs no index write."""
-    return Move(run.run_id, _this_attempt(run), Status.RUNNING, {"lease_until": now + LEASE_MS})
+def extend_lease(run: Record, now: int, progress: ProgressReport | None = None) -> Move:
+    """Extend the lease of an attempt that is alive, and store its report, if it has one. This costs no index write."""
+    reported = {} if progress is None else {"progress": progress.as_stored(now)}
+    return Move(run.run_id, _this_attempt(run), Status.RUNNING, {"lease_until": now + LEASE_MS, **reported})
+
+
+def deadline_of(run: Record) -> int | None:
+    """Return when the running attempt reaches its time-out. None: the run is not running, or it is not known."""
+    seconds = run.timeout_seconds if run.definition is None else run.definition.timeout_seconds
+    if run.status is not Status.RUNNING or run.started_at is None or seconds is None:
+        return None
+    return run.started_at + seconds * 1000
 
 
 def lease_is_over(run: Record, now: int) -> bool:
@@ -81,6 +110,7 @@ def succeed(
             "result": result,
             "result_ref": result_ref,
             "reason": None,
+            "progress": None,
         },
     )
 
@@ -161,7 +191,8 @@ def lose(run: Record, now: int, *, generation: str, deployment: Deployment, how:
         changes = {**ended, **concluded(run, now, deployment), "reason": f"cancelled; {why}"}
         return Move(run.run_id, expect, Status.CANCELLED, changes)
     if losses >= MAX_LOSSES:
-        lost_for_good = f"{losses} attempts were lost; the last: {why}"
+        usual = ", usually out of memory" if _KILLED.search(why) else ""
+        lost_for_good = f"{losses} attempts were lost; the last: {why}{usual}"
         return Move(run.run_id, expect, Status.FAILED, {**ended, **dead(run, now, lost_for_good, deployment)})
     placed = place(run.job_id, now, now, deployment)
     moved = {} if (pool := deployment.pools.alone(run.pool)) == run.pool else {"pool": pool}

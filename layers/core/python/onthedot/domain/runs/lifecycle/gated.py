@@ -13,9 +13,23 @@ from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import shard_of, watch_slot
 
 
-def wait(run_id: str, generation: str, slot: str, *, fresh_generation: str, why: str | None = None) -> Move:
-    """Put a run that found no place on a waiting list. Its messages become void."""
+def wait(
+    run_id: str,
+    generation: str,
+    slot: str,
+    now: int,
+    *,
+    gate: str,
+    fresh_generation: str,
+    refused: str | None = None,
+    why: str | None = None,
+) -> Move:
+    """Put a run that found no place on the waiting list of a gate. Its messages become void.
+
+    `refused` says why the gate refused it, and `why` is the reason of the run.
+    """
     changes = {"slot": slot, "generation": fresh_generation, "claim_token": None, "resends": 0, "woken": None}
+    changes |= {"waited_at": gate, "waited_since": now, "waited_why": refused}
     return Move(run_id, _sent(generation), Status.PENDING, changes if why is None else {**changes, "reason": why})
 
 
@@ -65,6 +79,7 @@ def reserve(
     """
     placed = Placement(Status.DISPATCHED, watch_slot(shard_of(job_id_of(run_id), deployment.shards), at, now))
     changes = {**rescheduled(at, fresh_generation, placed), "woken": woken}
+    changes |= {"waited_at": woken, "waited_since": now, "waited_why": None}
     return Move(run_id, _sent(generation), placed.status, changes)
 
 

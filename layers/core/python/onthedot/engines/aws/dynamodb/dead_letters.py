@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from onthedot.domain.runs.dead_letters import dead_letter_partitions
+from onthedot.domain.runs.dead_letters import ALWAYS, Window, dead_letter_partitions
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.errors import translated
 from onthedot.schema import FAILURES
@@ -41,17 +41,19 @@ class _Partition:
 
 
 def page_of_failed(
-    client: "DynamoDBClient", table: str, tenant: str, limit: int, cursor: str | None
+    client: "DynamoDBClient", table: str, tenant: str, limit: int, cursor: str | None, *, window: Window = ALWAYS
 ) -> tuple[list[str], str | None]:
     """Return the ids of a tenant's failed runs, the latest first, and the cursor of the next page.
 
     The cursor has a position for each partition: DynamoDB does not define the order of runs that ended at the same
     time, so one position for all could repeat or skip some.
     """
+    if window.is_empty:  # DynamoDB refuses a range whose ends are in the wrong order
+        return [], None
     names = dead_letter_partitions(tenant)
     positions: list[Position] = json.loads(cursor) if cursor else [None] * len(names)
     partitions = [
-        _Partition(_OVER) if position == _OVER else _read(client, table, name, position, limit)
+        _Partition(_OVER) if position == _OVER else _read(client, table, name, position, limit, window=window)
         for name, position in zip(names, positions, strict=True)
     ]
     run_ids = list(_merged(partitions, limit))
@@ -71,15 +73,21 @@ def _merged(partitions: Sequence[_Partition], limit: int) -> Iterator[str]:
             return
 
 
-def _read(client: "DynamoDBClient", table: str, partition: str, position: Position, limit: int) -> _Partition:
+def _read(
+    client: "DynamoDBClient", table: str, partition: str, position: Position, limit: int, *, window: Window
+) -> _Partition:
     start: dict[str, Any] = {"ExclusiveStartKey": _start_key(partition, *position)} if position else {}
     with translated("failed"):
         reply = client.query(
             TableName=table,
             IndexName=FAILURES.name,
-            KeyConditionExpression="#under = :under",
-            ExpressionAttributeNames={"#under": FAILURES.partition_key},
-            ExpressionAttributeValues={":under": {"S": partition}},
+            KeyConditionExpression="#under = :under AND #ended BETWEEN :since AND :last",
+            ExpressionAttributeNames={"#under": FAILURES.partition_key, "#ended": FAILURES.sort_key},
+            ExpressionAttributeValues={
+                ":under": {"S": partition},
+                ":since": {"N": str(window.since)},
+                ":last": {"N": str(window.until - 1)},
+            },
             ScanIndexForward=False,
             Limit=limit,
             **start,

@@ -19,6 +19,7 @@ PATTERN_PREFIX: Final = "pattern#"
 EVENT_PREFIX: Final = "event#"
 GATE_PREFIX: Final = "gate#"
 GATES_PREFIX: Final = "gates#"
+STATISTICS_PREFIX: Final = "statistics#"
 _OTHER_PARTITIONS: Final = frozenset({"", TOKENS_PARTITION, LIMITS_PARTITION, SHARDS_PARTITION, WORKERS_PARTITION})
 """The partitions without a `#` that have no records. DynamoDB has no empty key."""
 
@@ -65,7 +66,7 @@ def listed_token_key(token_id: str) -> Key:
 def is_of_tenant(item: Mapping[str, Any], tenant: str) -> bool:
     """Return whether an item belongs to the tenant, by its key or its attribute. Workers have neither."""
     partition = str(item[PARTITION_KEY]["S"])
-    if partition in (GATES_PREFIX + tenant, SIGNING_PREFIX + tenant):
+    if partition in (GATES_PREFIX + tenant, SIGNING_PREFIX + tenant, statistics_partition(tenant)):
         return True
     # The length of the name comes first, so that no other tenant's partition begins in the same way.
     own = tuple(f"{prefix}{len(tenant)}:{tenant}#" for prefix in (GATE_PREFIX, PATTERN_PREFIX, EVENT_PREFIX))
@@ -152,3 +153,21 @@ def gate_limits_key(tenant: str, name: str) -> Key:
 
 def gate_name_of(item: Mapping[str, Any]) -> str:
     return str(item[SORT_KEY]["S"]).removeprefix(GATE_PREFIX)
+
+
+def statistics_partition(tenant: str) -> str:
+    """Return the partition with the counters of all minutes of a tenant."""
+    return STATISTICS_PREFIX + tenant
+
+
+def minute_sort(minute: int) -> str:
+    """Return the sort key of the counters of a minute, which is counted from 1970. It has a fixed length."""
+    return f"{minute:012d}"
+
+
+def statistics_key(tenant: str, minute: int) -> Key:
+    return _key(statistics_partition(tenant), minute_sort(minute))
+
+
+def minute_of(item: Mapping[str, Any]) -> int:
+    return int(str(item[SORT_KEY]["S"]))

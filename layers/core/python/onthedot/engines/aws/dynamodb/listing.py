@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from onthedot.codec import refuse_newer
-from onthedot.domain.runs.listing import JobFacts, read_label
+from onthedot.domain.runs.listing import JobFacts, makes_graph, read_label
 from onthedot.domain.runs.records import Kind, Priority
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import from_item
@@ -36,15 +36,18 @@ def listed_jobs(
 
 
 def _entry(item: Mapping[str, Any]) -> ListEntry:
-    return ListEntry(run_id_of(item), int(item[LISTING.sort_key]["N"]), _facts(from_item(item)))
+    run_id = run_id_of(item)
+    return ListEntry(run_id, int(item[LISTING.sort_key]["N"]), _facts(run_id, from_item(item)))
 
 
-def _facts(item: Mapping[str, Any]) -> JobFacts | None:
+def _facts(run_id: str, item: Mapping[str, Any]) -> JobFacts | None:
     """Return the projected facts. None: an earlier or newer version wrote the job, or its label is too long."""
     try:
         refuse_newer(item)
         name, tags = read_label(item[LABEL])
-        return JobFacts(Kind(item["kind"]), Priority(item["priority"]), item.get("workflow"), name, tags)
+        workflow = item.get("workflow")
+        is_workflow = makes_graph(run_id, workflow)
+        return JobFacts(Kind(item["kind"]), Priority(item["priority"]), workflow, name, tags, is_workflow)
     except (KeyError, ValueError, TypeError, AttributeError):
         return None
 

@@ -10,6 +10,8 @@ from botocore.exceptions import ClientError
 
 from onthedot.codec import Stored
 from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
+from onthedot.domain.ids import stamped_run_id
+from onthedot.domain.runs.dead_letters import ALWAYS, Window
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import aside_slot, slot_shard
@@ -104,14 +106,12 @@ class DynamoRunStore:
     def create_many(self, records: Sequence[Record], deadline: Deadline) -> Sequence[Outcome]:
         return self._execute_batches({r.run_id: insert_statement(to_item(r), self._table) for r in records}, deadline)
 
-    def runs_of(self, job_id: str, limit: int, cursor: str | None = None) -> Page[Record]:
+    def runs_of(self, job_id: str, limit: int, cursor: str | None = None, *, until: int | None = None) -> Page[Record]:
         start: dict[str, Any] = {"ExclusiveStartKey": json.loads(cursor)} if cursor else {}
         with translated("runs_of"):
             reply = self._client.query(
                 TableName=self._table,
-                KeyConditionExpression="#pk = :job AND begins_with(#sk, :run)",
-                ExpressionAttributeNames={"#pk": PARTITION_KEY, "#sk": SORT_KEY},
-                ExpressionAttributeValues={":job": {"S": job_id}, ":run": {"S": RUN_PREFIX}},
+                **_runs_until(job_id, until),
                 ScanIndexForward=False,
                 ConsistentRead=True,
                 Limit=limit,
@@ -230,8 +230,8 @@ class DynamoRunStore:
         entries, faulty = read_each(reply["Items"], to_entry)
         return Page(entries, json.dumps(last) if last else None, faulty)
 
-    def failed(self, tenant: str, limit: int, cursor: str | None = None) -> Page[Record]:
-        ids, further = page_of_failed(self._client, self._table, tenant, limit, cursor)
+    def failed(self, tenant: str, limit: int, cursor: str | None = None, window: Window = ALWAYS) -> Page[Record]:
+        ids, further = page_of_failed(self._client, self._table, tenant, limit, cursor, window=window)
         read = self.get_many(ids, Deadline.after(self._clock.now(), _READ_PATIENCE_MS))
         if read.unread:  # a page without these runs would claim that they are not dead letters
             raise Unavailable(f"failed: {len(read.unread)} runs could not be read")
@@ -248,6 +248,18 @@ class DynamoRunStore:
             raise error
         item: Any = error.response.get("Item")
         return to_run(item) if item else self.get(run_id)
+
+
+def _runs_until(job_id: str, until: int | None) -> dict[str, Any]:
+    """Return the arguments of a query for the runs of a job, up to this fire time if there is one."""
+    # BETWEEN includes its end. The id of an extra run goes on with "-" after its time, and "~" sorts behind that.
+    last = {} if until is None else {":last": {"S": run_key(stamped_run_id(job_id, until))[SORT_KEY]["S"] + "~"}}
+    condition = "begins_with(#sk, :run)" if until is None else "#sk BETWEEN :run AND :last"
+    return {
+        "KeyConditionExpression": f"#pk = :job AND {condition}",
+        "ExpressionAttributeNames": {"#pk": PARTITION_KEY, "#sk": SORT_KEY},
+        "ExpressionAttributeValues": {":job": {"S": job_id}, ":run": {"S": RUN_PREFIX}, **last},
+    }
 
 
 def _outcome(run_id: str, answer: Mapping[str, Any]) -> Outcome:

@@ -27,7 +27,7 @@ from onthedot.engines.aws.dynamodb.keys import (
 from onthedot.engines.aws.dynamodb.limits import TENANT_PREFIX
 from onthedot.engines.aws.dynamodb.moves import from_item
 from onthedot.engines.aws.errors import error_code, translated
-from onthedot.ports import Page
+from onthedot.ports import StoredPage
 from onthedot.schema import LABEL, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE
 
 if TYPE_CHECKING:
@@ -47,13 +47,20 @@ class DynamoStoredEntries:
         self._client = client
         self._table = table
 
-    def page(self, limit: int, cursor: str | None = None) -> Page[StoredEntry]:
+    def page(self, limit: int, cursor: str | None = None) -> StoredPage:
         start: dict[str, Any] = {} if cursor is None else {"ExclusiveStartKey": json.loads(cursor)}
         with translated("read all items"):
             reply = self._client.scan(TableName=self._table, ConsistentRead=True, Limit=limit, **start)
         entries = [StoredEntry(entry, _position(item)) for item in reply["Items"] if (entry := _entry(item))]
         last = reply.get("LastEvaluatedKey")
-        return Page(entries, None if last is None else json.dumps(last))
+        return StoredPage(entries, None if last is None else json.dumps(last), reply["ScannedCount"])
+
+    def about(self) -> int | None:
+        """Return the number of items that the table had some hours ago. None: it is not known."""
+        with translated("count all items"):
+            table = self._client.describe_table(TableName=self._table)["Table"]
+        # AWS renews the number about every six hours. Before the first time it is 0.
+        return table.get("ItemCount") or None
 
     def remember_event(self, tenant: str, digest: str, time: int, expires_at: int) -> bool:
         numbers = {"event_time": {"N": str(time)}, TTL_ATTRIBUTE: {"N": str(expires_at)}}

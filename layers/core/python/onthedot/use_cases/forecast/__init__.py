@@ -1,0 +1,1 @@
+"""The forecast: count the runs of the coming minutes from slots and schedules."""

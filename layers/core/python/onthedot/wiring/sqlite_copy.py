@@ -1,0 +1,25 @@
+"""The embedded engine on a copy of its file, for a command that reads the data of a server beside it."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from onthedot.clock import SystemClock
+from onthedot.domain.deployment import Deployment
+from onthedot.engines.sqlite.backup import copy_database
+from onthedot.engines.sqlite.database import Database
+from onthedot.ports import Engine
+from onthedot.wiring.embedded import HISTORY_DAYS, LOOKAHEAD, SHARDS
+from onthedot.wiring.sqlite import SqliteEngine
+
+
+@contextmanager
+def engine_on_copy(source: Path) -> Iterator[Engine]:
+    """Yield an engine on a copy of the file, as it was at one moment. The server goes on. Raise OnthedotError."""
+    with tempfile.TemporaryDirectory(prefix="onthedot-") as folder:
+        copy = Path(folder) / source.name
+        copy.touch(mode=0o600)
+        copy_database(source, copy)
+        with Database(copy) as database:
+            yield SqliteEngine.on(database, SystemClock(), Deployment(SHARDS, LOOKAHEAD, HISTORY_DAYS)).engine

@@ -1,0 +1,140 @@
+"""The command line can say every field of a job that the API takes, and sends no other field than those said."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import pytest
+
+from onthedot.api.jobs.fields import JobFields, PatchFields
+from onthedot.cli.jobs.change import change
+from onthedot.cli.jobs.schedule import schedule
+from tests.unit.api.kit import Api
+from tests.unit.cli.commands.conftest import Command, Script
+from tests.unit.cli.job_cases import CASES, URL, Case, fields_of, with_work
+from tests.unit.client.scripted import a_reply
+
+ANSWER = {"job_id": "job_1", "status": "ACTIVE", "name": "n", "next_fire_time": None}
+CHANGES = [case for case in CASES if case.fields() <= fields_of(PatchFields)]
+
+
+def named(cases: Sequence[Case]) -> list[Any]:
+    return [pytest.param(case, id=" ".join(case.words)) for case in cases]
+
+
+def said(cases: Sequence[Case]) -> set[str]:
+    return {name for case in cases for name in case.fields()}
+
+
+def test_the_models_have_fields_within_fields() -> None:
+    new, changed = fields_of(JobFields), fields_of(PatchFields)
+    assert {"cron", "retry.jitter", "dst.gap", "requirements.cpu", "target.http.headers", "target.grpc.tls"} <= changed
+    assert new - changed == {"dependencies", "on_parent_failure", "idempotency_key"}
+
+
+def test_a_new_job_can_have_every_field() -> None:
+    assert said(CASES) == fields_of(JobFields)
+
+
+def test_a_change_can_have_every_field() -> None:
+    assert said(CHANGES) == fields_of(PatchFields)
+
+
+@pytest.mark.parametrize("case", named(CASES))
+def test_a_new_job_is_sent_as_it_was_said(case: Case, script: Script, onthedot: Command) -> None:
+    words, body = with_work(case)
+    transport = script(a_reply(ANSWER, 202), a_reply({"fire_times": []}))
+    assert onthedot("schedule", *words, "--json").exit_code == 0
+    made = transport.sent[0].body
+    assert {"idempotency_key": made["idempotency_key"], **body} == made
+    assert JobFields.model_validate(made).model_fields_set == {*body, "idempotency_key"}
+
+
+@pytest.mark.parametrize("case", named(CHANGES))
+def test_a_change_is_sent_as_it_was_said(case: Case, script: Script, onthedot: Command) -> None:
+    transport = script(a_reply(ANSWER))
+    assert onthedot("change", "job_1", *case.words).exit_code == 0
+    assert [one.body for one in transport.sent] == [case.body]
+    assert PatchFields.model_validate(case.body).model_fields_set == case.body.keys()
+
+
+def test_the_job_has_what_was_said_and_a_change_keeps_the_rest(api: Api, onthedot: Command) -> None:
+    times = ["--cron", "30 2 * * *", "--tz", "Europe/Berlin", "--dst-gap", "skip", "--misfire-grace", "5m"]
+    how = ["--http", URL, "--backoff", "5s", "--memory-mb", "1", "--name", "report", "--json"]
+    made = json.loads(onthedot("schedule", *times, *how).stdout)
+    options = ["--dst-overlap", "twice", "--misfire", "run_all", "--backoff-jitter", "off", "--cpu", "0.5"]
+    told = onthedot("change", "report", *options).stdout
+    assert "dst overlap=twice, misfire policy=run_all, retry jitter=false, requirements cpu=0.5; next " in told
+    job = api.get(f"/v1/jobs/{made['job_id']}").body
+    assert (job["dst"], job["misfire"]) == (
+        {"gap": "skip", "overlap": "twice"},
+        {"policy": "run_all", "grace_seconds": 300},
+    )
+    assert (job["retry"]["backoff_seconds"], job["retry"]["jitter"]) == (5, False)
+    assert job["requirements"] == {"capabilities": [], "cpu": 0.5, "memory_mb": 0, "storage_mb": 0}
+
+
+@pytest.mark.parametrize("command", ["schedule", "change"])
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (
+            ["--misfire", "later"],
+            "Invalid value for '--misfire': 'later' is not one of 'run_latest', 'run_all', 'skip'",
+        ),
+        (["--misfire-grace", "0.5s"], "Invalid value for '--misfire-grace': '0.5s' is not whole seconds"),
+        (["--dst-gap", "run"], "Invalid value for '--dst-gap': 'run' is not one of"),
+        (["--dst-overlap", "never"], "Invalid value for '--dst-overlap': 'never' is not one of"),
+        (["--backoff", "soon"], "Invalid value for '--backoff': 'soon' is no duration"),
+        (["--backoff-factor", "nan"], "Invalid value for '--backoff-factor': 'nan' is no number"),
+        (["--backoff-factor", "two"], "Invalid value for '--backoff-factor': 'two' is no number"),
+        (["--backoff-jitter", "maybe"], "Invalid value for '--backoff-jitter': 'maybe' is not one of 'on', 'off'"),
+        (["--cpu", "1e999"], "Invalid value for '--cpu': '1e999' is no number"),
+        (["--memory-mb", "0.5"], "Invalid value for '--memory-mb'"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_option(
+    command: str, options: list[str], why: str, script: Script, onthedot: Command
+) -> None:
+    transport = script()
+    first = ["schedule", "--http", URL] if command == "schedule" else ["change", "job_1"]
+    result = onthedot(*first, *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert why in " ".join(result.stderr.split())
+    assert transport.sent == []
+
+
+def test_a_value_that_the_api_refuses_is_named_by_its_field(api: Api, onthedot: Command) -> None:
+    job = api.job(every=3600)
+    for options, field in (
+        (["--backoff-factor", "0"], "retry.factor"),
+        (["--max-backoff", "2d"], "retry.max_backoff_seconds"),
+        (["--misfire-grace", "60d"], "misfire.grace_seconds"),
+        (["--cpu", "-1"], "requirements.cpu"),
+    ):
+        result = onthedot("change", job, *options)
+        assert (result.exit_code, result.stdout) == (3, "")
+        assert field in result.stderr
+    alone = onthedot("schedule", "--http", URL, "--on-parent-failure", "run")
+    assert "on_parent_failure" in alone.stderr
+    assert api.get(f"/v1/jobs/{job}").body["version"] == 1
+
+
+def test_a_field_is_not_set_and_cleared_at_once(script: Script, onthedot: Command) -> None:
+    transport = script()
+    result = onthedot("change", "job_1", "--storage-mb", "5", "--clear", "requirements")
+    assert result.exit_code == 2
+    assert "--clear requirements removes a field that another option sets" in result.stderr
+    assert transport.sent == []
+
+
+@pytest.mark.parametrize("command", [schedule, change])
+def test_the_help_has_a_line_for_each_option_of_a_job_in_100_columns(command: click.Command) -> None:
+    context = click.Context(command, info_name="onthedot", terminal_width=100, **command.context_settings)
+    text = command.get_help(context)
+    sections = ["When:", "If a run cannot start in time:", "What:", "For people:", "How:", "Retries:"]
+    places = [text.index(f"\n{title}\n") for title in [*sections, "What the worker must have:", "Options:"]]
+    assert places == sorted(places)
+    lines = text[places[0] : places[-1]].splitlines()
+    assert [line for line in lines if line.startswith("   ")] == [], "no text goes on in a second line"
