@@ -21,7 +21,9 @@ uv := $(VENV)/bin/uv --quiet
 bytecode := $(VENV)/bin/python -m compileall -q layers/core/python/onthedot
 # Tests that need a stack are left out here by tests/conftest.py: they run in one process.
 # One process more than cores: some tests wait for programs and time-outs.
-side_by_side := pytest --numprocesses=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
+side_by_side := --numprocesses=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
+# Folders whose tests wait for nothing: values, virtual clocks, templates and texts.
+TIMELESS := $(addprefix tests/,model infra scenarios unit/api unit/domain unit/project)
 compile := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 .PHONY: help
@@ -59,21 +61,25 @@ quick: install ## Check, and run the tests that need no stack, side by side on a
 
 .PHONY: quick-tests
 quick-tests:
-	$(side_by_side) -q -m "not slow and not browser"
+	pytest $(side_by_side) -q -m "not slow and not browser"
 
 .PHONY: test
 test: install check build/.chromium ## Check, then run every test that a laptop can run
-	$(side_by_side) -m "not served"
-	@$(MAKE) --jobs=2 --output-sync=target deployed-tests waiting-tests
+	tests/gate fast $(side_by_side) $(TIMELESS:%=--ignore=%) -m "not served"
+	@$(MAKE) --jobs=3 --output-sync=target deployed-tests waiting-tests timeless-tests
 
-# Tests of servers mostly wait, so two processes share the machine. Tests that measure times on the deployed stack are
-# the last ones of the longer process (tests/e2e/conftest.py).
-.PHONY: deployed-tests waiting-tests
+# Tests of servers mostly wait, so two processes share the machine. Tests that need no real time get the rest of it, at
+# the lowest priority. Tests that measure times on the deployed stack are the last ones of the longest process
+# (tests/e2e/conftest.py).
+.PHONY: deployed-tests waiting-tests timeless-tests
+timeless-tests:
+	nice -n 19 tests/gate timeless --numprocesses=2 $(TIMELESS)
+
 deployed-tests:
-	pytest -m deployed
+	tests/gate deployed -m deployed tests/e2e
 
 waiting-tests:
-	pytest -m "not deployed and (served or stack)"
+	tests/gate waiting $(TIMELESS:%=--ignore=%) -m "not deployed and (served or stack)"
 
 .PHONY: browser
 browser: install build/.chromium ## Run the tests of the console in a real browser (ARGS="-k palette" for some only)
