@@ -88,8 +88,8 @@ def test_a_gate_is_shown_with_its_use_holders_and_keys(server: ApiServer) -> Non
     park(server.world, api.job(gates=["customer:4/2"]), "customer:4/2")
     hold(server.world, "customer", run_id="job_holder")
     lines = [line.split("\t") for line in gates(server, "show", "customer").stdout.splitlines()]
-    assert lines[0] == ["GATE", "IN FLIGHT", "PER SECOND", "WAITING", "OLDEST", "STATE"]
-    assert (lines[1][:4], lines[1][5]) == (["customer", "1 of 1", "-", "1"], "open")
+    assert lines[0] == ["GATE", "IN FLIGHT", "PER SECOND", "WAITING", "OLDEST", "STATE", "SET", "BY"]
+    assert (lines[1][:4], lines[1][5], lines[1][7]) == (["customer", "1 of 1", "-", "1"], "open", "a worker")
     assert (lines[2], lines[3][0], lines[3][2]) == (["HOLDER", "SINCE", "WORKER"], "job_holder", "-")
     assert lines[4:] == [["WAITING KEYS (1)"], ["4/2"]]
     assert "customer:4/2" in gates(server, "show", "customer:4/2").stdout

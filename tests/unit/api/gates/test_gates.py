@@ -47,7 +47,8 @@ def shown(api: Api, name: str) -> dict[str, Any]:
 
 def test_a_gate_is_made_and_shown(api: Api) -> None:
     response = put(api, "stripe", in_flight=5, per_second=2.5, burst=10)
-    limits = {"in_flight": 5, "per_second": 2.5, "burst": 10, "paused": False}
+    changed = {"changed_at": "2026-03-01T12:00:00.000Z", "changed_by": "a test"}
+    limits = {"in_flight": 5, "per_second": 2.5, "burst": 10, "paused": False, **changed}
     expected = {"name": "stripe", **limits, **IDLE, "holders": [], "first_waiting": [], **NO_KEYS}
     assert (response.status, response.body) == (200, expected)
     assert shown(api, "stripe") == expected

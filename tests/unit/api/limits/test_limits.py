@@ -31,11 +31,12 @@ def put(api: Api, tenant: str, /, **fields: Any) -> Response:
 
 def test_limits_are_set_listed_and_removed(api: Api, world: World) -> None:
     limits = {"in_flight": 5, "per_second": 2.5, "burst": 4, "paused": False, "weight": 3}
-    expected = {"tenant": "shop", **limits, **IDLE}
+    changed = {"changed_at": "2026-03-01T12:00:00.000Z", "changed_by": "a test"}
+    expected = {"tenant": "shop", **limits, **changed, **IDLE}
     response = put(api, "shop", **limits)
     assert (response.status, response.body) == (200, expected)
     assert api.get("/v1/limits").body == {"limits": [expected], "next_cursor": None}
-    assert world.engine.limits.find("shop") == TenantLimits(5, 2.5, 4, put_at=NOON, weight=3)
+    assert world.engine.limits.find("shop") == TenantLimits(5, 2.5, 4, put_at=NOON, put_by="a test", weight=3)
     assert api.call("DELETE", "/v1/limits/shop").body == {"deleted": True}
     assert api.call("DELETE", "/v1/limits/shop").body == {"deleted": False}
     assert api.get("/v1/limits").body["limits"] == []
@@ -45,7 +46,7 @@ def test_limits_are_set_listed_and_removed(api: Api, world: World) -> None:
 def test_the_body_replaces_all_limits(api: Api, world: World) -> None:
     put(api, "shop", in_flight=5, weight=3, paused=True)
     put(api, "shop", per_second=1, weight=None)
-    assert world.engine.limits.find("shop") == TenantLimits(per_second=1.0, put_at=NOON + IN_FORCE_MS)
+    assert world.engine.limits.find("shop") == TenantLimits(per_second=1.0, put_at=NOON + IN_FORCE_MS, put_by="a test")
 
 
 @pytest.mark.parametrize(

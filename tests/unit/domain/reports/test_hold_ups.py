@@ -20,6 +20,18 @@ NOW = 1_767_225_600_000
     ("named", "limits", "code", "message"),
     [
         ("stripe", GateLimits(paused=True), "gate_stopped", "gate stripe is paused, so nothing starts; 2 runs wait"),
+        (
+            "stripe",
+            GateLimits(paused=True, put_at=1_000, put_by="alice"),
+            "gate_stopped",
+            "gate stripe is paused (set by alice at 1970-01-01T00:00:01.000Z), so nothing starts; 2 runs wait",
+        ),
+        (
+            None,
+            GateLimits(paused=True, put_at=1_000, put_by="an admin"),
+            "limit_stopped",
+            "tenant acme is paused (set at 1970-01-01T00:00:01.000Z), so nothing starts; 2 runs wait",
+        ),
         (None, GateLimits(paused=True), "limit_stopped", "tenant acme is paused, so nothing starts; 2 runs wait"),
         (
             "stripe",

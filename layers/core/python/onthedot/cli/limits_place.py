@@ -97,7 +97,7 @@ class _ByCredentials:
 
         values = TenantLimits(**limits)
         with _errors_in_a_sentence():
-            put_limits(self._engine, tenant, values)
+            values = put_limits(self._engine, tenant, values)
             use = use_of(self._engine, tenant_gate(tenant))
         return dict(tenant_limits_view(tenant, values, use, self._engine.clock.now()))
 

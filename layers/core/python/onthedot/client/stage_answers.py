@@ -196,6 +196,9 @@ class Gate:
     per_second: float | None = None
     burst: int | None = None
     paused: bool = False
+    changed_at: datetime | None = field(default=None, metadata=_TIME)
+    changed_by: str | None = None
+    """The name of the token that set the limits."""
     in_use: int | None = None
     waiting: int | None = None
     waiting_is_more: bool | None = None

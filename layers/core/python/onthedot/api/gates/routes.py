@@ -18,7 +18,7 @@ from onthedot.use_cases.gates.put_gate import put_gate
 
 def set_gate(context: RequestContext) -> GateDetailsView:
     """Make a gate, or replace its limits. Answer when they are in force."""
-    put_gate(context.engine, context.tenant, context.id, read_limits(context.request.body))
+    put_gate(context.engine, context.tenant, context.id, read_limits(context.request.body), context.caller)
     return show_gate(context)
 
 

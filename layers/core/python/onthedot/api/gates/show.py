@@ -14,6 +14,8 @@ def limits_view(limits: GateLimits) -> LimitsView:
         "per_second": limits.per_second,
         "burst": limits.burst,
         "paused": limits.paused,
+        "changed_at": format_instant(limits.put_at) if limits.put_at else None,
+        "changed_by": limits.put_by,
     }
 
 

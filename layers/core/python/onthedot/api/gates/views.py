@@ -5,12 +5,14 @@ from typing_extensions import TypedDict
 
 
 class LimitsView(TypedDict):
-    """Limits. A limit that is null does not limit."""
+    """Limits. A limit that is null does not limit. `changed_by` is the name of the token that set them."""
 
     in_flight: int | None
     per_second: float | None
     burst: int | None
     paused: bool
+    changed_at: str | None
+    changed_by: str | None
 
 
 class UseView(TypedDict):

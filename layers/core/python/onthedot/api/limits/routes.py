@@ -27,7 +27,7 @@ def list_limits(context: RequestContext) -> AllLimitsView:
 def set_limits(context: RequestContext) -> TenantLimitsView:
     """Replace the limits of a tenant. Answer when they are in force."""
     tenant, limits = context.id, read_tenant_limits(context.request.body)
-    put_limits.put_limits(context.engine, tenant, limits)
+    limits = put_limits.put_limits(context.engine, tenant, limits, context.caller)
     use = showing.use_of(context.engine, tenant_gate(tenant))
     return show.tenant_limits_view(tenant, limits, use, context.engine.clock.now())
 

@@ -117,8 +117,9 @@ def show(name: str, url: str | None, token: str | None, as_json: bool) -> None:
         click.echo(reply.data)
         return
     gate = _gate(reply)
-    print_rows(("GATE", *USE_COLUMNS), [(gate["name"], *use_row(gate))], "")
     now, for_people = this_moment(), is_for_people()
+    changed = cell(gate.get("changed_at"), now, for_people=for_people), gate.get("changed_by") or "-"
+    print_rows(("GATE", *USE_COLUMNS, "SET", "BY"), [(gate["name"], *use_row(gate), *changed)], "")
     holders = [
         (one["execution_id"], cell(one["since"], now, for_people=for_people), one["worker_id"] or "-")
         for one in gate.get("holders", ())

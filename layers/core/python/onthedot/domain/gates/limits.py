@@ -41,6 +41,8 @@ class GateLimits:
     """Whether nothing starts."""
     put_at: int = 0
     """The time at which these limits were set."""
+    put_by: str | None = None
+    """The name of the token with which they were set. None: not known."""
 
     @property
     def is_stopped(self) -> bool:

@@ -110,7 +110,13 @@ def nothing_starts(gate: GateId, limits: GateLimits) -> str:
     """Say why nothing starts at a gate that is stopped."""
     whose = f"tenant {gate.tenant}" if gate.name == TENANT else f"gate {gate.name}"
     what = f"{whose} is paused" if limits.paused else f"{whose} has {_zero_limit(limits)} 0"
-    return f"{what}, so nothing starts"
+    return f"{what}{_set_when(gate, limits)}, so nothing starts"
+
+
+def _set_when(gate: GateId, limits: GateLimits) -> str:
+    """Say who set the limits, and when, as far as it is known. A tenant does not see the name of an admin's token."""
+    by = "" if limits.put_by is None or gate.name == TENANT else f" by {limits.put_by}"
+    return f" (set{by} at {format_instant(limits.put_at)})" if limits.put_at else ""
 
 
 def use_of_limits(limits: GateLimits, in_use: int) -> str:

@@ -9,15 +9,18 @@ from onthedot.ports import Engine
 from onthedot.use_cases.gates.change_limits import change_limits
 
 
-def put_gate(engine: Engine, tenant: str, name: str, limits: GateLimits) -> None:
-    """Set all limits of a gate. When this returns they are in force everywhere. Raise InvalidRequest or Unavailable."""
+def put_gate(engine: Engine, tenant: str, name: str, limits: GateLimits, by: str | None = None) -> None:
+    """Set all limits of a gate, in the name of a token. When this returns they are in force everywhere.
+
+    Raise InvalidRequest or Unavailable.
+    """
     found = [*name_problems(name), *problems(limits)]
     if found:
         raise InvalidRequest(*found)
     _refuse_too_many(engine, tenant, name)
 
     def write() -> None:
-        engine.gates.put(tenant, name, replace(limits, put_at=engine.clock.now()))
+        engine.gates.put(tenant, name, replace(limits, put_at=engine.clock.now(), put_by=by))
 
     change_limits(engine, GateId(tenant, name), limits, write)
 

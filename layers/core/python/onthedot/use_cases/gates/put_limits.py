@@ -10,17 +10,25 @@ from onthedot.ports import Engine
 from onthedot.use_cases.gates.change_limits import change_limits
 
 
-def put_limits(engine: Engine, tenant: str, limits: TenantLimits) -> None:
-    """Set all limits of a tenant. When this returns they are in force everywhere. Raise InvalidRequest, Unavailable."""
+def put_limits(engine: Engine, tenant: str, limits: TenantLimits, by: str | None = None) -> TenantLimits:
+    """Set all limits of a tenant, in the name of a token, and return them. Then they are in force everywhere.
+
+    Raise InvalidRequest or Unavailable.
+    """
     if found := [*_tenant_problems(tenant), *problems(limits)]:
         raise InvalidRequest(*found)
     if tenant == RESERVED_TENANT:
         raise InvalidRequest(Problem("tenant", f"{RESERVED_TENANT} has the stage's own jobs, which have no limits"))
 
+    stored = limits
+
     def write() -> None:
-        engine.limits.put(tenant, replace(limits, put_at=engine.clock.now()))
+        nonlocal stored
+        stored = replace(limits, put_at=engine.clock.now(), put_by=by)
+        engine.limits.put(tenant, stored)
 
     change_limits(engine, tenant_gate(tenant), limits, write)
+    return stored
 
 
 def clear_limits(engine: Engine, tenant: str) -> bool:

@@ -36,7 +36,8 @@ function Whole({ gate, refresh }) {
     <section class="card why" aria-labelledby="why-g"><div><h2 id="why-g">${gate.waiting ? "Why runs wait" : "Now"}</h2><p class="say"><b>${why.strong}</b> ${why.text}</p></div></section>
     <div class="grid cols-rail"><div class="stack"><${Waiting} gate=${gate} /><${Holders} gate=${gate} />${gate.waiting_keys > 0 && html`<${Keys} gate=${gate} base=${base} />`}</div>
       <div class="stack"><${Card} title="Limits"><dl class="kv"><dt>At a time</dt><dd>${gate.in_flight === null ? "no limit" : count(gate.in_flight)}</dd><dt>A second</dt><dd>${gate.per_second ?? "no limit"}</dd>
-          ${gate.per_second !== null && html`<dt>Burst</dt><dd>${gate.burst ?? 1}</dd>`}<dt>In use</dt><dd>${gate.in_use === null ? "–" : gate.in_flight === null ? count(gate.in_use) : `${count(gate.in_use)} of ${count(gate.in_flight)}`}</dd><dt>Waiting</dt><dd>${waitingText(gate)}</dd></dl>
+          ${gate.per_second !== null && html`<dt>Burst</dt><dd>${gate.burst ?? 1}</dd>`}<dt>In use</dt><dd>${gate.in_use === null ? "–" : gate.in_flight === null ? count(gate.in_use) : `${count(gate.in_use)} of ${count(gate.in_flight)}`}</dd><dt>Waiting</dt><dd>${waitingText(gate)}</dd>
+          ${gate.changed_at && html`<dt>Set</dt><dd><${Ago} at=${gate.changed_at} />${gate.changed_by && ` by ${gate.changed_by}`}</dd>`}</dl>
           <div class="below"><${CopyAs} label="Show it as a command" forms=${COPY.showGate(gate.name)} /></div><//>
         ${!isKey && html`<${Acts}><${Card} title=${gate.paused ? "Resume" : "Pause"} hint="the same as a command"><${CopyAs} forms=${COPY.gate(gate.name, pausedBody(gate, !gate.paused), gate.paused ? "resume" : "pause")} /><//><//>`}</div></div>
     ${editing && html`<${GateForm} gate=${gate} onClose=${() => setEditing(false)} onDone=${() => { setEditing(false); refresh(); }} />`}`;
