@@ -136,3 +136,10 @@ def test_wrong_options_are_named_in_the_words_of_the_api(document: dict[str, Any
     said = result.stderr.removeprefix("Error: ").splitlines()
     assert said == [f"{problem.field}: {problem.message}" for problem in refused.value.problems]
     assert result.stdout == ""
+
+
+def test_the_expression_may_be_an_option_as_of_schedule() -> None:
+    asked = ["--count", "3", *SPRING]
+    assert preview("--cron", "30 2 * * *", *asked).output == preview("30 2 * * *", *asked).output
+    both = preview("--cron", "30 2 * * *", "0 9 * * *")
+    assert (both.exit_code, "give EXPRESSION or --cron, not both" in both.output) == (2, True)

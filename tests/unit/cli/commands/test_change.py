@@ -46,7 +46,7 @@ def test_a_new_time_is_the_next_fire(api: Api, onthedot: Command) -> None:
     assert result.stdout.startswith(f"Changed remind ({job}): new payload; next ")
     assert " 09:00 JST, in " in result.stdout
     assert onthedot("change", job, "--at", "2020-01-01T00:00:00Z").exit_code == 3
-    assert onthedot("change", job, "--in", "0s").stdout == f"Changed remind ({job}): it runs now.\n"
+    assert onthedot("change", job, "--in", "0s").stdout == f"Changed remind ({job}): it is due now.\n"
 
 
 def test_a_paused_job_and_a_job_for_events_have_no_next_fire(api: Api, onthedot: Command) -> None:

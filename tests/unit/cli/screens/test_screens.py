@@ -54,6 +54,11 @@ def test_one_screen_of_80_columns_has_all_parts() -> None:
         assert part in shown
 
 
+def test_one_coming_run_is_one_run() -> None:
+    due = [{"time": "2026-11-18T12:05:00.000Z", "runs": 1}, {"time": "2026-11-18T12:06:00.000Z", "runs": 0}]
+    assert "1 run in the next hour, at " in text(a_view(due=due))
+
+
 def test_the_summary_is_never_cut() -> None:
     message = " ".join(["A run waits at a gate that is full."] * 12)
     shown = text(a_view(summary={"state": "held_up", "message": message}), rows=40)

@@ -64,7 +64,7 @@ def _said(job: Mapping[str, Any], sent: Mapping[str, Any], now: datetime) -> Ite
     if job["status"] == "PAUSED":
         yield "it is paused"
     elif moment is not None:
-        yield "it runs now" if moment <= this_moment() else f"next {in_full(moment, now, zone_of({**sent, **job}))}"
+        yield "it is due now" if moment <= this_moment() else f"next {in_full(moment, now, zone_of({**sent, **job}))}"
     elif not fields:
         yield "it has no next fire"
 

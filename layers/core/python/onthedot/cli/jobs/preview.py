@@ -41,6 +41,7 @@ class Fire(TypedDict):
 
 @click.command()
 @click.argument("expression", required=False)
+@click.option("--cron", metavar="EXPRESSION", help="The same as EXPRESSION, as `onthedot schedule` takes it.")
 @click.option("--every", metavar="INTERVAL", help="Seconds or rate(5 minutes), instead of a cron expression.")
 @click.option(
     "--tz", "--timezone", "timezone", metavar="NAME", help="IANA name, such as Europe/Berlin.  [default: UTC]"
@@ -50,7 +51,7 @@ class Fire(TypedDict):
 @click.option("--gap", type=click.Choice(["run_after", "skip"]), help="For times that clocks jump over.")
 @click.option("--overlap", type=click.Choice(["once", "twice"]), help="For times that clocks show twice.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer of POST /v1/schedules/preview.")
-def preview(expression: str | None, as_json: bool, **options: Any) -> None:
+def preview(expression: str | None, cron: str | None, as_json: bool, **options: Any) -> None:
     """Show when a schedule fires next.
 
     It also shows what a change of the clocks does to the schedule. EXPRESSION is a cron expression of five fields, an
@@ -60,6 +61,9 @@ def preview(expression: str | None, as_json: bool, **options: Any) -> None:
     Example:
       onthedot preview "*/15 9-17 * * mon-fri" --tz Europe/Berlin
     """
+    if expression is not None and cron is not None:
+        raise click.UsageError("give EXPRESSION or --cron, not both")
+    expression = cron if expression is None else expression
     fires = _fires(Options(cron=expression, **options))
     example = plain_expression(expression, EXAMPLE_ID) if expression and has_h(expression) else None
     if as_json:

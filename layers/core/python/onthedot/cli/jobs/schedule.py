@@ -59,7 +59,7 @@ def _sentence(job: Mapping[str, Any], fields: Mapping[str, Any], now: datetime) 
     if "dependencies" in fields:
         return f"Scheduled {title} after {', '.join(map(printable, fields['dependencies']))}."
     if moment is None or moment <= this_moment():
-        return f"Scheduled {title}: it runs now."
+        return f"Scheduled {title}: it is due now."
     return f"Scheduled {title} for {in_full(moment, now, zone_of(fields))}."
 
 

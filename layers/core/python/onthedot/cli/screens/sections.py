@@ -105,6 +105,8 @@ def _due(minutes: Any, now: datetime) -> Sequence[Row]:
         return [Row(("nothing in the next hour",))]
     busiest = max(minutes, key=lambda one: one.get("runs") or 0)
     when = _clock(busiest.get("time"), now)
+    if sum(runs) == 1:
+        return [Row((chart(runs),)), Row((f"1 run in the next hour, at {when}",))]
     return [Row((chart(runs),)), Row((f"{sum(runs):,} runs in the next hour, most at {when}: {max(runs):,}",))]
 
 
