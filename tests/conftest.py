@@ -4,9 +4,11 @@ In one process the tiers run in the order of `TIERS`. The end-to-end stack comes
 """
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +29,8 @@ SERVED = ("serve", "pages", "e2e")
 """Tiers that start servers and mostly wait for them."""
 TOGETHER = ("tests/infra/", "tests/browser/")
 """Folders whose fixtures take seconds. Side by side, one process runs all of their tests."""
+
+EARLIER_THREADS = pytest.StashKey["WeakSet[threading.Thread]"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,6 +55,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note which threads run before the test's fixtures start theirs, which may be set up before `caplog`."""
+    others = (thread for thread in threading.enumerate() if thread is not threading.current_thread())
+    item.stash[EARLIER_THREADS] = WeakSet(others)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """Close the browser when the next test uses none: until then its event loop runs in this thread."""
@@ -62,9 +73,18 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.fixture
-def caplog(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """Capture the project's own records only: a package may log at any time, also in a thread of an earlier test."""
-    caplog.handler.addFilter(lambda record: "site-packages" not in record.pathname)
+def earlier_threads(request: pytest.FixtureRequest) -> "WeakSet[threading.Thread]":
+    """Return the threads that ran before this test, but for its own. Those of its fixtures are not among them."""
+    earlier: WeakSet[threading.Thread] = request.node.stash[EARLIER_THREADS]
+    return earlier
+
+
+@pytest.fixture
+def caplog(earlier_threads: "WeakSet[threading.Thread]", caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """Capture records of this test only: not those of packages, and of threads of earlier tests."""
+    caplog.handler.addFilter(
+        lambda record: "site-packages" not in record.pathname and threading.current_thread() not in earlier_threads
+    )
     return caplog
 
 

@@ -2,7 +2,9 @@
 
 import json
 import os
+import random
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ONTHEDOT = Path(sys.executable).with_name("onthedot")
-READY_SECONDS = 30
+READY_SECONDS = 90
 
 
 def clean_environment(home: Path, **more: str) -> dict[str, str]:
@@ -24,7 +26,21 @@ def clean_environment(home: Path, **more: str) -> dict[str, str]:
     return {**kept, "ONTHEDOT_HOME": str(home), "PYTHONPATH": str(ROOT), **more}
 
 
-def command(home: Path, *arguments: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+def quiet_port() -> int:
+    """A free port below the range from which the kernel gives ports, so that no other program gets it meanwhile."""
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(first // 2, first)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
+def command(home: Path, *arguments: str, seconds: float = 120) -> "subprocess.CompletedProcess[str]":
     """Run `onthedot` beside a server of this home, and wait for its end."""
     return subprocess.run(
         [ONTHEDOT, *arguments],
@@ -74,7 +90,7 @@ class ServerProcess:
     def kill(self) -> None:
         """As the kernel kills."""
         self.process.kill()
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=60)
 
     def run_ids(self) -> set[str]:
         """The ids of all jobs and runs in the file, read beside the server."""

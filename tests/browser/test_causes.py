@@ -1,6 +1,7 @@
 """Each incident is seeded, and the API has the sentence that names its cause."""
 
 import re
+import time
 
 import pytest
 
@@ -9,10 +10,15 @@ from tests.browser.incidents.seeded import INCIDENTS
 from tests.browser.incidents.targets import LATE_TICK
 from tests.browser.world.build import World
 
+SECONDS = 30
+
 
 def names_cause(incident: Incident, world: World, scene: Scene) -> None:
-    said = incident.said(world.api(scene.tokens["operator"]), scene)
-    assert re.search(incident.sentence, said, re.IGNORECASE), f"{incident.sentence!r} is not in:\n{said}"
+    """Wait for the sentence: the last runs of a scene may just be on their way to where they wait."""
+    api, deadline = world.api(scene.tokens["operator"]), time.monotonic() + SECONDS
+    while not re.search(incident.sentence, said := incident.said(api, scene), re.IGNORECASE):
+        assert time.monotonic() < deadline, f"{incident.sentence!r} is not in:\n{said}"
+        time.sleep(0.2)
 
 
 @pytest.mark.parametrize("incident", INCIDENTS, ids=lambda incident: incident.tenant)

@@ -7,7 +7,7 @@ from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import Opens
 from tests.browser.kits.axe import axe
-from tests.browser.kits.console import SIZES, THEMES, Console, open_console
+from tests.browser.kits.console import SIZES, THEMES, Console, open_console, wait_until_held
 from tests.browser.world.build import World
 from tests.e2e.homes import Api
 
@@ -45,8 +45,10 @@ def test_range_grouping_and_name_are_in_the_address(console: Opens) -> None:
     page = opened.page
     page.get_by_role("link", name="1 h", exact=True).click()
     page.get_by_role("link", name="By job").click()
+    expect(page.get_by_role("table", name="Dead letters by job")).to_be_visible()
     page.keyboard.press("/")
-    page.keyboard.type("poll")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.insert_text("poll")
     expect(page).to_have_url(re.compile("name=poll"))
     assert {"range=1h", "by=job"} <= set(opened.route.partition("?")[2].split("&"))
     expect(page.get_by_role("table", name="Dead letters by job").locator("tbody tr")).to_have_count(1)
@@ -113,11 +115,11 @@ def test_a_redrive_can_be_stopped_between_two_calls(world: World) -> None:
         preview_of(opened, "HTTP 503")
         held: list[Route] = []
         page.route("**/redrive", lambda route: held.append(route))  # noqa: PLW0108 - Playwright takes no built-in
-        with page.expect_request("**/redrive"):
-            page.get_by_role("button", name="Redrive 25 runs").click()
+        page.get_by_role("button", name="Redrive 25 runs").click()
         expect(page.get_by_role("progressbar")).to_be_visible()
+        step = wait_until_held(page, held)
         page.get_by_role("button", name="Stop").click()
-        held[0].continue_()
+        step.continue_()
         expect(page.locator(".redrive")).to_contain_text("20 runs start again")
         expect(page.get_by_text("Stopped")).to_be_visible()
         assert len(held) == 1

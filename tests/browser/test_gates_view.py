@@ -51,6 +51,7 @@ def test_a_gate_is_made_changed_paused_resumed_and_deleted(console: Opens, api: 
     expect(page.get_by_role("heading", level=1)).to_have_text("mailer")
     assert opened.route == "/gates/mailer"
 
+    opened.settle()
     page.keyboard.press("e")
     dialog.get_by_label("A second").fill("2.5")
     dialog.get_by_role("button", name="Set limits").click()

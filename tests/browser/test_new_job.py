@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import Opens
 from tests.browser.kits.axe import axe
 from tests.browser.kits.command import run_shown
-from tests.browser.kits.console import PHONE, SIZES, THEMES, choose
+from tests.browser.kits.console import PHONE, SIZES, THEMES, Console, choose
 from tests.browser.world.shop import Shop
 from tests.e2e.homes import Api
 
@@ -24,6 +24,13 @@ _BEHIND_BARS = """() => {
 """The controls that a bar of the phone covers while they have the focus."""
 
 
+def new_job(console: Opens) -> Console:
+    """Open the form. Its first field gets the focus after a paint, and would take it from a field that is filled."""
+    opened = console("/new")
+    expect(opened.page.get_by_label("Name")).to_be_focused()
+    return opened
+
+
 def preview(page: Page) -> Locator:
     return page.get_by_role("region", name="Preview")
 
@@ -36,8 +43,7 @@ def made(page: Page, api: Api) -> dict[str, object]:
 
 
 def test_a_cron_is_previewed_as_one_types_and_the_job_is_made(console: Opens, api: Api, shop: Shop) -> None:
-    page = console("/new").page
-    expect(page.get_by_label("Name")).to_be_focused()
+    page = new_job(console).page
     page.get_by_label("Name").fill("quote-refresh")
     page.get_by_label("Tags").fill("team=markets")
     page.get_by_label("Address").fill(shop.at("quotes", "refresh"))
@@ -60,7 +66,7 @@ def test_a_cron_is_previewed_as_one_types_and_the_job_is_made(console: Opens, ap
 
 
 def test_fields_have_the_messages_of_the_api(console: Opens, shop: Shop) -> None:
-    opened = console("/new")
+    opened = new_job(console)
     opened.watch.allow("status of 422")
     page = opened.page
     page.get_by_label("Address").fill("quotes.internal")
@@ -85,14 +91,14 @@ def test_fields_have_the_messages_of_the_api(console: Opens, shop: Shop) -> None
 
 
 def test_a_payload_that_is_no_json_is_not_sent(console: Opens) -> None:
-    page = console("/new").page
+    page = new_job(console).page
     page.get_by_label("Payload").fill("{")
     expect(page.get_by_label("Payload")).to_have_accessible_description(re.compile("payload is not JSON"))
     expect(page.get_by_role("button", name="Create job")).to_be_disabled()
 
 
 def test_a_job_that_runs_now_is_made_with_two_fields(console: Opens, api: Api, shop: Shop) -> None:
-    page = console("/new").page
+    page = new_job(console).page
     page.get_by_label("Name").fill("at-once")
     page.get_by_label("Address").fill(shop.at("quotes", "once"))
     page.keyboard.press("Control+Enter")
@@ -101,7 +107,7 @@ def test_a_job_that_runs_now_is_made_with_two_fields(console: Opens, api: Api, s
 
 
 def test_a_handler_with_a_delay_and_advanced_fields(console: Opens, api: Api) -> None:
-    page = console("/new").page
+    page = new_job(console).page
     choose(page, "Python")
     page.get_by_label("Handler").fill("notify-team")
     choose(page, "After a delay")
@@ -125,7 +131,7 @@ def test_a_handler_with_a_delay_and_advanced_fields(console: Opens, api: Api) ->
 
 
 def test_a_time_without_seconds_and_zone_is_one_of_utc(console: Opens, api: Api, shop: Shop) -> None:
-    page = console("/new").page
+    page = new_job(console).page
     page.get_by_label("Address").fill(shop.at("quotes", "once"))
     choose(page, "At a time")
     page.get_by_label("At", exact=True).fill("2027-03-01T12:00")
@@ -137,7 +143,7 @@ def test_a_time_without_seconds_and_zone_is_one_of_utc(console: Opens, api: Api,
 
 
 def test_the_command_of_a_new_job_makes_the_same_job(console: Opens, api: Api, shop: Shop) -> None:
-    page = console("/new").page
+    page = new_job(console).page
     page.get_by_label("Name").fill("by-command")
     page.get_by_label("Address").fill(shop.at("quotes", "refresh"))
     choose(page, "Cron")
@@ -159,7 +165,7 @@ def test_the_command_of_a_new_job_makes_the_same_job(console: Opens, api: Api, s
 
 
 def test_a_program_every_so_often_and_an_event(console: Opens, api: Api, shop: Shop) -> None:
-    page = console("/new").page
+    page = new_job(console).page
     choose(page, "Program")
     page.get_by_label("Program and arguments").fill("report\n--month\n2026-10")
     choose(page, "Every")
@@ -180,7 +186,7 @@ def test_a_program_every_so_often_and_an_event(console: Opens, api: Api, shop: S
 
 
 def test_each_kind_of_target_and_time_is_accessible(console: Opens) -> None:
-    opened = console("/new")
+    opened = new_job(console)
     page = opened.page
     for target, when in (("Lambda", "At a time"), ("AWS call", "Cron"), ("gRPC", "Every"), ("Program", "On an event")):
         choose(page, target)

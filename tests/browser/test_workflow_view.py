@@ -101,7 +101,8 @@ def test_the_list_has_each_workflow_with_its_progress(console: Opens) -> None:
     expect(row).to_contain_text("5 of 8 ended")
     expect(row).to_contain_text("publish-dashboards waits for transform-revenue.")
     page.keyboard.press("/")
-    page.keyboard.type("import-c")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.insert_text("import-c")
     expect(page.locator(".flows tbody tr")).to_have_count(1)
     assert "name=import-c" in opened.route
     page.keyboard.press("Escape")

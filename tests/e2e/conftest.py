@@ -6,7 +6,6 @@ process that runs tests side by side has servers of its own, which start when th
 
 import os
 import shutil
-import socket
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -22,7 +21,7 @@ from tests.e2e.listener import Listener, listening
 from tests.e2e.poisoned import begin_poisoned
 from tests.e2e.serve_home import Served
 from tests.e2e.worker_process import APP, begin_murderer, end_of_murderer
-from tests.served import a_server
+from tests.served import a_server, quiet_port
 
 HERE = Path(__file__).parent
 HOME = HERE.parents[1] / ".onthedot-e2e"
@@ -30,21 +29,17 @@ SERVE_HOME = HOME.with_name(".onthedot-e2e-serve")
 SHARDS = 4
 TIMED = ("test_gates.py", "test_gates_of_pull_workers.py", "test_priorities.py", "test_pull_workers.py")
 """Files that measure times on the stack. They run last, when the tests beside them have ended."""
+STORIES = ("test_poisoned_records.py", "test_slow_stories.py")
+"""Files that wait for the stories of minutes, which began with the stack. The others run meanwhile."""
 DISTURBING = ("test_health.py", "test_upgrade.py")
 """Files that stop the ticks or replace the functions of the stack. The stories of minutes end before."""
 _background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="e2e-stack")
 _state: dict[str, "Future[Deployment]"] = {}
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def _deploy(listener: Listener) -> Deployment:
     local.reset(HOME)
-    stack = local.up(HOME, _free_port(), SHARDS, demo=False, enforce_iam=True)
+    stack = local.up(HOME, quiet_port(), SHARDS, demo=False, enforce_iam=True)
     deployment = Deployment(stack, HOME, listener)
     deployment.begin_slow_jobs()
     deployment.poisoned = begin_poisoned(deployment, SHARDS)
@@ -80,8 +75,10 @@ def _turn(item: pytest.Item) -> int:
     if item.path.name == "test_deploy_page.py":
         return 1
     if item.path.name in TIMED or "quiet_pool" in item.fixturenames:
+        return 5
+    if item.path.name in DISTURBING:
         return 4
-    return 3 if item.path.name in DISTURBING else 2
+    return 3 if item.path.name in STORIES else 2
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -106,7 +103,7 @@ def _tear_down() -> None:
 
 @pytest.fixture(scope="session")
 def deployment() -> Deployment:
-    return _state["deployment"].result(timeout=300)
+    return _state["deployment"].result(timeout=600)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,8 @@ class Deployment(Home):
         self.slow["killed"] = self.api.submit(callback_url=f"{self.listener.url}/killed?hang=20", delay=2)
         self.listener.wait_for("/killed", seconds=60)
         for pid in worker_processes(self.home):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # one that is not needed may have ended
+                os.kill(pid, signal.SIGKILL)
 
     def _begin_long(self) -> None:
         """A job that outlasts its first lease, and the minute in which it is first looked after."""

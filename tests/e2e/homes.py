@@ -40,7 +40,7 @@ class Api:
         assert status == 202, answer
         return dict(answer)
 
-    def wait_for(self, job_id: str, status: str, seconds: float = 30) -> dict[str, Any]:
+    def wait_for(self, job_id: str, status: str, seconds: float = 90) -> dict[str, Any]:
         """The job's status view, once it says so."""
         deadline = time.monotonic() + seconds
         while True:

@@ -34,7 +34,7 @@ def _kill(deployment: Deployment, way: str, *options: str) -> KilledAtGate:
     lost = api.submit(target=nap, payload=600, timeout_seconds=900, gates=[gate], requirements={"capabilities": [gate]})
     api.wait_for(lost["job_id"], "RUNNING", seconds=60)
     waiting = api.submit(callback_url=f"{deployment.listener.url}/{gate}", gates=[gate])
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while (view := api.call("GET", f"/v1/gates/{gate}")[1])["waiting"] != 1:
         assert time.monotonic() < deadline, view
         time.sleep(0.2)

@@ -39,7 +39,7 @@ class Listener:
     def at_path(self, path: str) -> list[Arrival]:
         return [arrival for arrival in self._arrivals if arrival.path.split("?")[0] == path.split("?", maxsplit=1)[0]]
 
-    def wait_for(self, path: str, count: int = 1, seconds: float = 30) -> list[Arrival]:
+    def wait_for(self, path: str, count: int = 1, seconds: float = 90) -> list[Arrival]:
         """The arrivals at a path, once there are that many."""
         with self._changed:
             arrived = self._changed.wait_for(lambda: len(self.at_path(path)) >= count, timeout=seconds)

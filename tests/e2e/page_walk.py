@@ -17,6 +17,7 @@ import boto3
 
 from localstack import ministack_process
 from localstack.home import ROOT, Home
+from tests.served import quiet_port
 
 REGION = "us-east-1"
 BASH = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -30,15 +31,15 @@ def blocks_of(section: str) -> list[str]:
     return BASH.findall(section)
 
 
-def free_port(wanted: int = 0) -> int:
+def free_port(wanted: int) -> int:
     """The wanted port if it is free, otherwise another one."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", wanted))
         except OSError:
-            return free_port()
-        return int(probe.getsockname()[1])
+            return quiet_port()
+        return wanted
 
 
 def fresh_clone(into: Path) -> Path:
@@ -56,7 +57,7 @@ def fresh_clone(into: Path) -> Path:
 def fresh_aws(path: Path) -> Iterator[str]:
     """An empty local AWS with enforced IAM, and the URL of its endpoint."""
     path.mkdir()
-    home = Home(path, free_port(), enforce_iam=True)
+    home = Home(path, quiet_port(), enforce_iam=True)
     ministack_process.start(home)
     try:
         yield home.endpoint_url

@@ -65,7 +65,7 @@ class Walk:
         return self.logs / "listen"
 
     def _wait_for(self, log: Path, text: str) -> str:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not re.search(text, log.read_text()):
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.1)

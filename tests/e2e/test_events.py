@@ -81,7 +81,7 @@ def test_a_bad_submit_goes_to_the_dead_letters_with_its_reason(deployment: Deplo
     assert "callback_url" in received[0]["Body"]
 
 
-def until(found: Callable[[], Any], seconds: float = 30) -> Any:
+def until(found: Callable[[], Any], seconds: float = 60) -> Any:
     deadline = time.monotonic() + seconds
     while not (result := found()):
         assert time.monotonic() < deadline, "it did not come in time"

@@ -30,7 +30,7 @@ def pages(api: Api, path: str, name: str, query: dict[str, str]) -> list[dict[st
         cursor = {"cursor": page["next_cursor"]}
 
 
-def wait_until(condition: Any, seconds: float = 30) -> None:
+def wait_until(condition: Any, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
@@ -42,11 +42,13 @@ def test_the_runs_of_a_worker_and_those_that_run_now(home: Home, api: Api) -> No
     worker_id = f"finder-{uuid.uuid4().hex[:8]}"
     with a_pull_worker(home, "--shell", worker_id=worker_id):
         short = api.submit(target={"type": "shell", "argv": ["true"]}, name="short")["job_id"]
-        long = api.submit(target={"type": "shell", "argv": ["sleep", "20"]}, name="long", timeout_seconds=60)["job_id"]
+        long = api.submit(target={"type": "shell", "argv": ["sleep", "120"]}, name="long", timeout_seconds=240)[
+            "job_id"
+        ]
         api.wait_for(short, "SUCCEEDED")
         api.wait_for(long, "RUNNING")
         running = {run["execution_id"]: run for run in executions(api, status="RUNNING")}
-        assert (running[long]["name"], running[long]["target"]) == ("long", "shell sleep 20")
+        assert (running[long]["name"], running[long]["target"]) == ("long", "shell sleep 120")
         assert short not in running
         wait_until(lambda: {run["execution_id"] for run in executions(api, worker_id=worker_id)} == {short, long})
         assert [run["execution_id"] for run in executions(api, worker_id=worker_id, status="SUCCEEDED")] == [short]

@@ -95,20 +95,28 @@ def test_a_full_key_delays_no_run_of_another_key_or_tenant_in_the_same_queue(
     other = home.api_of("other-tenant")
     for each in (api, other):
         put_gate(each, "customer", in_flight=1)
-    full = submit_all(api, calls(listener, "full", 12, max(home.pace, 0.5), gates=["customer:full"]))
-    time.sleep(2 * home.pace)
-    groups = [
-        (api, [job for n in range(10) for job in calls(listener, f"key-{n}", 1, 0.1, gates=[f"customer:{n}"])]),
-        (api, calls(listener, "no-gate", 10, 0.1)),
-        (other, calls(listener, "other-key", 1, 0.1, gates=["customer:full"])),
-        (other, calls(listener, "other-tenant", 10, 0.1)),
-    ]
-    with ThreadPoolExecutor(len(groups)) as threads:
-        others = [one for found in threads.map(lambda group: _run_all(*group), groups) for one in found]
-    assert p95([one.late for one in others]) <= NEXT_SECONDS
-    waiting = attempts_of(api, full)
-    assert most_at_once(waiting) == 1
-    assert max(one.end for one in others) < max(one.start for one in waiting), "the key was not full all the time"
+
+    def measure() -> str:
+        turn = time.time_ns()
+        full = submit_all(api, calls(listener, f"full-{turn}", 12, max(home.pace, 0.5), gates=["customer:full"]))
+        time.sleep(2 * home.pace)
+        keys = [calls(listener, f"key-{turn}-{n}", 1, 0.1, gates=[f"customer:{n}"]) for n in range(10)]
+        groups = [
+            (api, [job for jobs in keys for job in jobs]),
+            (api, calls(listener, f"no-gate-{turn}", 10, 0.1)),
+            (other, calls(listener, f"other-key-{turn}", 1, 0.1, gates=["customer:full"])),
+            (other, calls(listener, f"other-tenant-{turn}", 10, 0.1)),
+        ]
+        with ThreadPoolExecutor(len(groups)) as threads:
+            others = [one for found in threads.map(lambda group: _run_all(*group), groups) for one in found]
+        waiting = attempts_of(api, full)
+        assert most_at_once(waiting) == 1
+        if max(one.end for one in others) >= max(one.start for one in waiting):
+            return "the key was not full all the time"
+        late = p95([one.late for one in others])
+        return "" if late <= NEXT_SECONDS else f"p95 of the others is late by {late:.3f} s"
+
+    holds_once(measure)
 
 
 def _run_all(api: Api, jobs: Sequence[dict[str, Any]]) -> list[Attempt]:
@@ -118,8 +126,12 @@ def _run_all(api: Api, jobs: Sequence[dict[str, Any]]) -> list[Attempt]:
 @pytest.mark.usefixtures("warm")
 def test_a_paused_gate_starts_nothing_and_goes_on_when_it_is_resumed(home: Home, api: Api, listener: Listener) -> None:
     put_gate(api, "pausing", in_flight=2)
-    ids = submit_all(api, calls(listener, "pausing", 14, home.pace, gates=["pausing"]))
-    time.sleep(2 * home.pace)
+    jobs = calls(listener, "pausing", 24, home.pace, gates=["pausing"])
+    ids = submit_all(api, jobs)
+    deadline = time.monotonic() + 60
+    while not any(listener.at_path(f"/pausing/{n}") for n in range(len(jobs))):
+        assert time.monotonic() < deadline, "nothing runs"
+        time.sleep(api.poll_seconds)
     paused_at = time.time()
     put_gate(api, "pausing", in_flight=2, paused=True)
     time.sleep(max(paused_at + 15 * home.pace - time.time(), 0))

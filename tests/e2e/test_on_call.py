@@ -44,7 +44,7 @@ def person(home: Home) -> Api:
     assert api.call("POST", f"/v1/jobs/{report}/run")[0] == 202
     once = api.submit(callback_url=REFUSED, name="remind-17", retry={"max_retries": 0})["job_id"]
     api.wait_for(once, "FAILED")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while api.call("GET", f"/v1/jobs/{report}/executions")[1]["executions"][0]["status"] != "FAILED":
         assert time.monotonic() < deadline, "the run of report has not failed"
         time.sleep(api.poll_seconds)
@@ -64,7 +64,7 @@ def a_running_job(api: Api) -> Iterator[None]:
         requirements={"capabilities": ["on-call"]},
         timeout_seconds=900,
     )["job_id"]
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not (runs := api.call("POST", f"/v1/workers/{worker}/lease", {})[1]["runs"]):
         assert time.monotonic() < deadline, "the worker got no run"
         time.sleep(api.poll_seconds)

@@ -7,6 +7,8 @@ from typing import Any
 from tests.e2e.homes import Api, Home
 from tests.e2e.listener import Listener
 
+ON_TIME_MS = 20_000
+"""Far less than a tick, which finds a run whose message is lost. A busy machine takes seconds to start a function."""
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 
 
@@ -20,7 +22,7 @@ def test_a_near_job_fires_at_its_time_and_tells_its_story(home: Home, api: Api, 
     assert status == 202
     (arrival,) = listener.wait_for("/near")
     due = ms(job["next_fire_time"])
-    assert due <= arrival.at < due + 2_000
+    assert due <= arrival.at < due + ON_TIME_MS
     assert arrival.payload == {"hello": "dot"}
     assert arrival.headers["idempotency-key"] == job["job_id"]
     assert arrival.headers["x-onthedot-attempt"] == "1"
@@ -31,7 +33,7 @@ def test_a_near_job_fires_at_its_time_and_tells_its_story(home: Home, api: Api, 
     _, executions = api.call("GET", f"/v1/jobs/{job['job_id']}/executions")
     (execution,) = executions["executions"]
     assert execution["result"] == "thank you"
-    assert 0 <= execution["lateness_ms"] < 2_000
+    assert 0 <= execution["lateness_ms"] < ON_TIME_MS
     assert [attempt["outcome"] for attempt in execution["attempts"]] == ["succeeded"]
     assert execution["trace_id"] == TRACE_ID
     assert arrival.headers["traceparent"] == f"00-{TRACE_ID}-{execution['attempts'][0]['span_id']}-01"
@@ -62,11 +64,11 @@ def test_exhausted_retries_end_failed_with_the_cause(api: Api, listener: Listene
 
 
 def test_a_deleted_job_never_fires_and_is_gone(home: Home, api: Api, listener: Listener) -> None:
-    job = api.submit(callback_url=f"{listener.url}/deleted", delay=4 * home.pace)
+    job = api.submit(callback_url=f"{listener.url}/deleted", delay=8 * home.pace)
     assert api.call("DELETE", f"/v1/jobs/{job['job_id']}") == (200, {"deleted": True})
     assert api.call("GET", f"/v1/jobs/{job['job_id']}")[0] == 404
     assert api.call("DELETE", f"/v1/jobs/{job['job_id']}")[0] == 404
-    after = api.submit(callback_url=f"{listener.url}/after-deleted", delay=5 * home.pace)
+    after = api.submit(callback_url=f"{listener.url}/after-deleted", delay=9 * home.pace)
     api.wait_for(after["job_id"], "SUCCEEDED")
     assert listener.at_path("/deleted") == []
 

@@ -20,7 +20,7 @@ def test_a_job_is_paused_resumed_changed_run_and_cancelled(home: Home, api: Api,
 
     status, paused = api.call("POST", f"{path}/pause")
     assert (status, paused["status"]) == (200, "PAUSED")
-    marker(home, "beat-paused", 2 * home.pace)
+    marker(home, "beat-paused", max(2 * home.pace, 1))
     while_paused = len(listener.at_path("/beat"))
     marker(home, "beat-still-paused", max(3 * home.pace, 1.2))
     assert len(listener.at_path("/beat")) == while_paused
@@ -42,7 +42,7 @@ def test_a_job_is_paused_resumed_changed_run_and_cancelled(home: Home, api: Api,
 
     status, cancelled = api.call("PUT", f"{path}/cancel")
     assert (status, cancelled["status"]) == (200, "CANCELLED")
-    marker(home, "beat-cancelled", 2 * home.pace)
+    marker(home, "beat-cancelled", max(2 * home.pace, 1))
     after_cancel = len(listener.at_path("/beat"))
     marker(home, "beat-still-cancelled", max(3 * home.pace, 1.2))
     assert len(listener.at_path("/beat")) == after_cancel

@@ -42,7 +42,7 @@ class Chain:
     def start(self) -> None:
         self.deployment.client("sqs").send_message(QueueUrl=self.on, MessageBody="1")
 
-    def first_message(self, queue: str, seconds: float = 60) -> str:
+    def first_message(self, queue: str, seconds: float = 150) -> str:
         sqs, deadline = self.deployment.client("sqs"), time.monotonic() + seconds
         while time.monotonic() < deadline:
             for message in sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=2).get("Messages", []):
@@ -85,14 +85,14 @@ def chain(deployment: Deployment, request: pytest.FixtureRequest) -> Iterator[tu
     dead, dead_arn = _queue(deployment, f"{name}-dead")
     end, _ = _queue(deployment, f"{name}-end")
     redrive = json.dumps({"deadLetterTargetArn": dead_arn, "maxReceiveCount": 1})
-    on, on_arn = _queue(deployment, f"{name}-on", VisibilityTimeout="5", RedrivePolicy=redrive)
+    on, on_arn = _queue(deployment, f"{name}-on", VisibilityTimeout="15", RedrivePolicy=redrive)
     ours: Any = lambda_.get_function(FunctionName="onthedot-local-worker")["Configuration"]
     lambda_.create_function(
         FunctionName=name,
         Runtime=f"python{LAMBDA_PYTHON}",
         Role=_role(deployment, name),
         Handler="handler.handle",
-        Timeout=5,
+        Timeout=15,  # also for the start on a busy machine
         Layers=[layer["Arn"] for layer in ours["Layers"]],
         Code={"ZipFile": _code()},
         Environment={"Variables": {"ON": on, "END": end, "HOPS": str(HOPS)}},
@@ -124,7 +124,7 @@ def test_a_run_with_more_retries_than_that_succeeds_at_last(home: Home, api: Api
     """The worker whose attempt failed sends the next one to the queue that invokes the worker."""
     retry = {"max_retries": HOPS, "backoff_seconds": home.pace, "factor": 1, "jitter": False}
     job = api.submit(callback_url=f"{listener.url}/hops?fail={HOPS}", retry=retry, priority="HIGH")
-    view = api.wait_for(job["job_id"], "SUCCEEDED", seconds=150)
+    view = api.wait_for(job["job_id"], "SUCCEEDED", seconds=240)
     assert view["retry_count"] == HOPS
     times = [arrival.at for arrival in listener.at_path("/hops")]
     assert len(times) == HOPS + 1

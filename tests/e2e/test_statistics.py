@@ -16,7 +16,7 @@ def numbers(api: Api) -> dict[str, int]:
     return {name: answer["total"][name] for name in WANTED}
 
 
-def counted(api: Api, seconds: float = 30) -> dict[str, int]:
+def counted(api: Api, seconds: float = 90) -> dict[str, int]:
     """The counters once they have all ends. On AWS they are some seconds behind."""
     deadline = time.monotonic() + seconds
     while sum((found := numbers(api)).values()) < sum(WANTED.values()) and time.monotonic() < deadline:

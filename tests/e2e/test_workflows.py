@@ -100,7 +100,7 @@ def test_a_cycle_is_refused_with_its_path_and_nothing_is_stored(api: Api, listen
 
 
 def test_a_job_waits_for_others_by_their_ids(home: Home, api: Api, listener: Listener) -> None:
-    parent = api.submit(callback_url=f"{listener.url}/parent", delay=4 * home.pace)
+    parent = api.submit(callback_url=f"{listener.url}/parent", delay=8 * home.pace)
     child = api.submit(callback_url=f"{listener.url}/child", dependencies=[parent["job_id"]])
     assert child["status"] == "WAITING"
     _, explained = api.call("GET", f"/v1/jobs/{child['job_id']}/explain")

@@ -17,7 +17,7 @@ from tests.e2e.homes import Home
 
 ROOT = Path(__file__).parents[2]
 APP = "tests.e2e.worker_app"
-READY_SECONDS = 30
+READY_SECONDS = 90
 
 
 @dataclass
@@ -28,10 +28,10 @@ class WorkerProcess:
     def kill(self) -> float:
         """As the kernel kills; when it happened."""
         self.process.kill()
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=60)
         return time.time()
 
-    def stop(self, seconds: float = 40) -> int:
+    def stop(self, seconds: float = 90) -> int:
         """As an orchestrator stops; the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=seconds)
@@ -124,7 +124,7 @@ class Restarting:
                 self.deaths += 1
 
     def wait_until_started(self) -> None:
-        assert self._started.wait(60)
+        assert self._started.wait(120)
 
     def stop(self) -> None:
         self._ended.set()

@@ -174,7 +174,7 @@ def test_one_message_that_breaks_the_worker_is_kept_alone_and_leaves_no_other_ru
         if received.message.run_id == "bug":
             broken.set()
             raise ZeroDivisionError
-        assert broken.wait(10)
+        assert broken.wait(60)
         time.sleep(0.1)
         ended.set()
         return Done("succeeded")
@@ -203,10 +203,10 @@ class Ended(Exception):
 
 
 class ShortLife(Context):
-    """A function that is killed a quarter of a second after the time at which it gives a batch up."""
+    """A function that gives a batch up after three seconds: until then all runs but `stuck` have ended."""
 
     def get_remaining_time_in_millis(self) -> int:
-        return wait_for_batch.MARGIN_MS + 250
+        return wait_for_batch.MARGIN_MS + 3_000
 
 
 class FakeQueues:
@@ -232,7 +232,7 @@ def never_ending(worker: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
     def execute(_: Any, received: Received, __: int) -> Verdict:
         if received.message.run_id == "stuck":
-            assert test_is_over.wait(30)
+            assert test_is_over.wait(60)
         return Done("succeeded") if received.message.run_id != "later" else Redeliver(40_000, "early")
 
     def end(code: int) -> None:
@@ -276,7 +276,7 @@ def test_a_slow_batch_deletes_the_messages_of_its_finished_runs_meanwhile(
 
     def execute(_: Any, received: Received, __: int) -> Verdict:
         if received.message.run_id == "slow":
-            assert deleted.wait(10)
+            assert deleted.wait(60)
         return Done("succeeded")
 
     def delete(received: Received) -> None:

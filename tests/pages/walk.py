@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,9 +11,10 @@ from pathlib import Path
 
 from tests.pages.blocks import COMMANDS, OUTPUT, OUTPUTS, RUNS_ON, SAMPLE, Block, blocks_of
 from tests.pages.outputs import differences
+from tests.served import quiet_port
 
-SECONDS = 60
-PATIENCE = 20.0
+SECONDS = 120
+PATIENCE = 60.0
 """Seconds until an output must be there."""
 PORTS = ("8000", "8001")
 """The ports of listeners on all pages."""
@@ -56,7 +56,7 @@ class Walk:
             "AWS_EC2_METADATA_DISABLED": "true",
         }
         self.environment = {**kept, **no_account, "PATH": path, "TZ": "UTC", "NO_COLOR": "1", "COLUMNS": "120"}
-        self.ports = {port: str(_free_port()) for port in PORTS}
+        self.ports = {port: str(quiet_port()) for port in PORTS}
         (self.folder / ".venv").symlink_to(Path(sys.executable).parents[1])
 
     def follow(self, page: str) -> None:
@@ -194,9 +194,3 @@ def _differences(expected: str, output: str, language: str) -> list[str]:
         return differences(expected, output, language)
     except ValueError as error:
         return [f"no JSON: {error}"]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -14,7 +14,7 @@ from onthedot.stopping import Stop
 
 ACME = Principal("acme", "admin", "a test")
 SHELL = {"type": "shell", "argv": ["true"]}
-SOON = 5.0
+SOON = 15.0
 """Far longer than anything here takes, and far shorter than a wait."""
 
 
@@ -65,6 +65,10 @@ class Lease:
         return list(self.answer["runs"])
 
     def waits(self, seconds: float = 0.15) -> bool:
-        """Whether it still waits after a while, in which it has begun to."""
+        """Whether it still waits a while after it has begun to."""
+        deadline = time.monotonic() + SOON
+        while self._thread.is_alive() and not self.gone._interrupts:
+            assert time.monotonic() < deadline, "the lease has not begun to wait"
+            time.sleep(0.005)
         self._thread.join(seconds)
         return self._thread.is_alive()

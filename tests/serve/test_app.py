@@ -16,7 +16,7 @@ from onthedot.serve.app import App
 from onthedot.serve.long_polls import LongPolls
 from onthedot.use_cases.access.tokens import create_token
 from onthedot.wiring.embedded import Embedded
-from tests.serve.leases import ACME, a_job, a_worker
+from tests.serve.leases import ACME, SOON, a_job, a_worker
 
 Answer = tuple[int, dict[str, str], Any]
 
@@ -98,7 +98,7 @@ def test_health_is_answered_while_the_writer_is_busy(parts: Embedded) -> None:
         assert free.wait(20)
 
     async def ask(made: tuple[App, str]) -> Answer | None:
-        return await asyncio.wait_for(Client(*made).ask("GET", "/v1/health"), 5)
+        return await asyncio.wait_for(Client(*made).ask("GET", "/v1/health"), SOON)
 
     with an_app(parts) as made:
         blocked = threading.Thread(target=lambda: parts.writer.run(block))
@@ -122,7 +122,7 @@ def test_a_lease_whose_worker_hangs_up_ends_without_a_run(parts: Embedded) -> No
         await asyncio.sleep(0.15)
         assert not call.done()
         client.hung_up.set()
-        return await asyncio.wait_for(call, 5)
+        return await asyncio.wait_for(call, SOON)
 
     with an_app(parts) as made:
         answer = asyncio.run(lease(made))
@@ -142,7 +142,7 @@ def test_all_leases_end_when_the_server_is_to_stop(parts: Embedded) -> None:
         assert not any(call.done() for call in asked)
         made[0].end_waits()
         late = Client(*made).ask("POST", f"/v1/workers/{workers[0]}/lease", b'{"wait_seconds": 20}')
-        return await asyncio.wait_for(asyncio.gather(*asked, late), 5)
+        return await asyncio.wait_for(asyncio.gather(*asked, late), SOON)
 
     with an_app(parts) as made:
         answers = asyncio.run(lease(made))
@@ -162,9 +162,9 @@ def test_a_lease_that_finds_no_thread_is_answered_at_once_and_other_calls_too(
         began = time.monotonic()
         answer = await Client(*made).ask("POST", f"/v1/workers/{second}/lease", b'{"wait_seconds": 20}')
         assert answer is not None
-        assert (answer[2]["runs"], time.monotonic() - began < 5) == ([], True)
+        assert (answer[2]["runs"], time.monotonic() - began < SOON) == ([], True)
         job = a_job(parts.engine)
-        answer = await asyncio.wait_for(call, 5)
+        answer = await asyncio.wait_for(call, SOON)
         assert answer is not None
         assert [run["execution_id"] for run in answer[2]["runs"]] == [job]
 

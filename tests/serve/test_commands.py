@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from onthedot.cli.main import main
 from tests.e2e.homes import Api
-from tests.served import ONTHEDOT, ServerProcess, clean_environment
+from tests.served import ONTHEDOT, ServerProcess, clean_environment, quiet_port
 
 
 def invoke(home: Path, *arguments: str) -> Any:
@@ -41,7 +41,7 @@ def test_tokens_are_made_listed_and_revoked_within_seconds(shared: ServerProcess
     assert told(shared.home, "tokens", "revoke", made["id"]) == [{"deleted": True}]
     began = time.monotonic()
     while api.call("GET", "/v1/jobs/job_x")[0] != 401:
-        assert time.monotonic() - began < 15, "it is still accepted"
+        assert time.monotonic() - began < 30, "it is still accepted"
         time.sleep(0.1)
 
 
@@ -73,8 +73,7 @@ def test_a_job_is_got_explained_and_previewed(shared: ServerProcess) -> None:
 
 
 def test_a_listener_shows_the_calls_of_a_server(shared: ServerProcess) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = quiet_port()
     listen = subprocess.Popen(
         [ONTHEDOT, "listen", "--port", str(port)],
         env=clean_environment(shared.home),
@@ -89,12 +88,12 @@ def test_a_listener_shows_the_calls_of_a_server(shared: ServerProcess) -> None:
         api.wait_for(job["job_id"], "SUCCEEDED")
     finally:
         listen.terminate()
-        said, _ = listen.communicate(timeout=10)
+        said, _ = listen.communicate(timeout=60)
     assert job["job_id"] in said
 
 
 def _wait_for_port(port: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -133,8 +132,7 @@ def test_without_a_server_a_command_names_both_ways_to_start_one(tmp_path: Path)
 
 
 def test_a_server_that_has_ended_is_named_with_the_way_to_start_it(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    url = f"http://127.0.0.1:{quiet_port()}"
     (tmp_path / "local.json").write_text(json.dumps({"api_url": url, "token": "a-token-of-a-server"}))
     for arguments in (("get", "job_x"), ("gates", "list")):
         done = invoke(tmp_path, *arguments)

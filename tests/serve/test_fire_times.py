@@ -71,9 +71,9 @@ def test_a_job_every_second_has_exactly_its_fire_times(shared: ServerProcess, li
 @pytest.mark.slow
 def test_a_run_that_outlasts_its_lease_keeps_it_and_runs_once(shared: ServerProcess, listener: Listener) -> None:
     api = Api(shared.url, shared.token, 0.2)
-    job = api.submit(callback_url=f"{listener.url}/lasting?hang=40", timeout_seconds=60)
     began = time.monotonic()
-    api.wait_for(job["job_id"], "SUCCEEDED", seconds=60)
+    job = api.submit(callback_url=f"{listener.url}/lasting?hang=40", timeout_seconds=80)
+    api.wait_for(job["job_id"], "SUCCEEDED", seconds=90)
     assert time.monotonic() - began >= 39
     assert len(listener.at_path("/lasting")) == 1
     _, run = api.call("GET", f"/v1/executions/{job['job_id']}")

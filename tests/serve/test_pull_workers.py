@@ -45,7 +45,7 @@ def test_an_idle_worker_starts_a_run_within_milliseconds(tmp_path: Path) -> None
             holds_once(measure)
             began = time.monotonic()
             assert worker.stop() == 0
-            assert time.monotonic() - began < 5, "it did not wait for its lease to end"
+            assert time.monotonic() - began < 15, "it did not wait for its lease to end"
         status, view = home.api.call("GET", "/v1/workers/quick")
         assert (status, view["status"]) == (200, "STOPPED")
 
@@ -57,7 +57,7 @@ def test_a_server_stops_although_workers_wait_and_they_come_back_after_the_resta
     time.sleep(0.3)  # its lease waits
     began = time.monotonic()
     assert server.stop() == 0
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 9, "requests that are under way get ten seconds"
     with a_server(tmp_path, "--port", port) as again:
         api = a_home(again).api
         job = api.submit(target=ECHO, payload=1)
@@ -74,7 +74,7 @@ def test_the_run_of_a_worker_that_was_killed_while_it_waited_goes_to_another_one
         victim.kill()
         with a_pull_worker(home, "--app", APP, worker_id="heir"):
             job = home.api.submit(target=ECHO, payload=1)
-            home.api.wait_for(job["job_id"], "SUCCEEDED", seconds=20)
+            home.api.wait_for(job["job_id"], "SUCCEEDED", seconds=60)
             _, run = home.api.call("GET", f"/v1/executions/{job['job_id']}")
             assert [attempt["worker"] for attempt in run["attempts"]] == ["heir"]
 

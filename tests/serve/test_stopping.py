@@ -33,7 +33,7 @@ def test_a_run_that_is_under_way_finishes_before_the_server_ends(tmp_path: Path,
         listener.wait_for("/finishing")
         began = time.monotonic()
         assert server.stop() == 0
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 20, "it waited for its grace"
     with a_server(tmp_path) as again:
         assert outcomes(api_of(again), job["job_id"]) == ["succeeded"]
     assert len(listener.at_path("/finishing")) == 1
@@ -47,7 +47,7 @@ def test_a_run_that_outlasts_the_grace_is_handed_back_and_runs_after_the_restart
         listener.wait_for("/long")
         began = time.monotonic()
         assert server.stop() == 0
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 25, "it waited for the run"
     with a_server(tmp_path) as again:
         api_of(again).wait_for(job["job_id"], "SUCCEEDED")
         assert outcomes(api_of(again), job["job_id"]) == ["released", "succeeded"]
@@ -55,14 +55,14 @@ def test_a_run_that_outlasts_the_grace_is_handed_back_and_runs_after_the_restart
 
 def test_a_second_signal_ends_the_server_at_once(tmp_path: Path, listener: Listener) -> None:
     with a_server(tmp_path, "--grace", "60") as server:
-        job = api_of(server).submit(callback_url=f"{listener.url}/twice?hang=20", timeout_seconds=60)
+        job = api_of(server).submit(callback_url=f"{listener.url}/twice?hang=40", timeout_seconds=60)
         listener.wait_for("/twice")
         server.ask_to_stop()
         time.sleep(1)
         assert server.process.poll() is None, "it waits for the run"
         began = time.monotonic()
         assert server.stop() != 0
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 25
     with a_server(tmp_path) as again:
         api_of(again).wait_for(job["job_id"], "SUCCEEDED")
         assert outcomes(api_of(again), job["job_id"]) == ["lost", "succeeded"]
@@ -74,7 +74,7 @@ def test_runs_of_a_killed_server_start_again_at_once_and_all_accepted_jobs_run(
     server = start_server(tmp_path)
     api = api_of(server)
     running = api.submit(callback_url=f"{listener.url}/killed?hang=20", timeout_seconds=60)
-    soon = [api.submit(callback_url=f"{listener.url}/soon/{n}", delay=0.5) for n in range(5)]
+    soon = [api.submit(callback_url=f"{listener.url}/soon/{n}", delay=2) for n in range(5)]  # after the kill
     waiting = api.submit(callback_url=f"{listener.url}/waiting", dependencies=[soon[0]["job_id"]])
     listener.wait_for("/killed")
     server.kill()
@@ -93,7 +93,7 @@ def test_an_idle_connection_does_not_hold_the_server_up(tmp_path: Path) -> None:
         assert pool.request("GET", f"{server.url}/v1/health", preload_content=True).status == 200
         began = time.monotonic()
         assert server.stop() == 0
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 9, "requests that are under way get ten seconds"
 
 
 def test_logs_are_json_lines_without_the_token_of_a_request_or_a_payload(tmp_path: Path, listener: Listener) -> None:

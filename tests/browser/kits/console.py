@@ -1,13 +1,14 @@
 """Open the console as a person with a role does, in a theme and a size."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from tests.browser.kits.chromium import CHROMIUM
 from tests.browser.kits.watch import Watch
@@ -16,7 +17,7 @@ PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
 DESKTOP: Final[ViewportSize] = {"width": 1440, "height": 900}
 SIZES: Final = {"desktop": DESKTOP, "phone": PHONE}
 THEMES: Final = ("light", "dark")
-PATIENCE_MS: Final = 15_000
+PATIENCE_MS: Final = 30_000
 """How long a condition may take. Usually it is there at once, but tests share the machine."""
 ZONE: Final = "Europe/Berlin"
 _SIGN_IN: Final = """
@@ -51,8 +52,8 @@ class Console:
 
     def settle(self, patience_ms: int = PATIENCE_MS) -> None:
         """Wait until the view has its heading, the role of the reader is known, and nothing loads."""
-        expect(self.page.locator("main h1").first).to_be_visible()
-        expect(self.page.locator(".stage").get_by_text("…", exact=True)).to_have_count(0)
+        expect(self.page.locator("main h1").first).to_be_visible(timeout=patience_ms)
+        expect(self.page.locator(".stage").get_by_text("…", exact=True)).to_have_count(0, timeout=patience_ms)
         expect(self.page.locator("[aria-busy=true], [role=status][aria-label^=Loading]")).to_have_count(
             0, timeout=patience_ms
         )
@@ -70,6 +71,15 @@ class Console:
     def route(self) -> str:
         """Path and filters of the view, as the address has them."""
         return urlsplit(self.page.url).fragment
+
+
+def wait_until_held(page: Page, held: list[Route]) -> Route:
+    """Return the first request that a route of the test holds, once it has come: the page may show more before."""
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while not held:
+        assert time.monotonic() < deadline, "no request came"
+        page.wait_for_timeout(20)
+    return held[0]
 
 
 def choose(page: Page, text: str) -> None:
@@ -114,4 +124,6 @@ def open_console(
         yield console
         watch.check()
     finally:
+        for page in context.pages:
+            page.unroute_all(behavior="ignoreErrors")  # a poll may just be in a route of the test
         context.close()

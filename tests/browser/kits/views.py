@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.kits.console import DESKTOP, Console, choose, open_console
 from tests.browser.world.build import World
@@ -43,6 +43,7 @@ def _review_change(page: Page) -> None:
 
 
 def _fill_cron(page: Page) -> None:
+    expect(page.get_by_label("Name")).to_be_focused()
     page.get_by_label("Name").fill("quote-refresh")
     page.get_by_label("Address").fill("https://quotes.example.com/refresh")
     choose(page, "Cron")

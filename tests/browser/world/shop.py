@@ -84,7 +84,7 @@ def live_shop(past: Past, present: int, port: int) -> Shop:
 def _troubles(past: Past, present: int) -> None:
     rules = past.targets.rules
     rules["carriers.internal"] = down(present - 39 * MINUTE, present - 22 * MINUTE)
-    rules["payouts.internal"] = unreachable(present - 20 * HOUR, present, "payouts.internal")
+    rules["payouts.internal"] = unreachable(present - DAY, present, "payouts.internal")
     rules["search.internal"] = down(present - 5 * HOUR, present, 504, "upstream request timed out")
     rules["mail.internal/digest"] = down(present - 8 * MINUTE, present, 422, "that is no address")
     rules["prices.internal"] = now_and_then(0.02, 502, "bad gateway", past.chance)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from onthedot.clock import VirtualClock
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs.records import Priority, Record
 from onthedot.engines.freezing import StoredStage
@@ -34,6 +35,13 @@ from onthedot.schema import DEFAULT_POOL
 PAGE_SIZE: Final = 10
 VISIBILITY_SECONDS: Final = 2
 MAX_RECEIVES: Final = 3
+BUSY_MS: Final = 10_000
+"""How late a busy machine may be in real time."""
+
+
+def busy_ms(clock: Clock) -> int:
+    """Return how late anything may be by this clock. On a virtual one the machine takes no time."""
+    return 500 if isinstance(clock, VirtualClock) else BUSY_MS
 
 
 def a_message(clock: Clock, due_in: float = 0.0, run_id: str = "job_a") -> RunMessage:

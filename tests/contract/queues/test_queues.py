@@ -8,7 +8,7 @@ import pytest
 from onthedot.domain.runs.records import Priority
 from onthedot.ports import Clock, Deadline, Received, RunQueues
 from onthedot.schema import DEFAULT_POOL
-from tests.contract.kits.kit import MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, a_message
+from tests.contract.kits.kit import BUSY_MS, MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, a_message, busy_ms
 
 LetPass = Callable[[float], None]
 
@@ -47,12 +47,13 @@ def test_sending_nothing_is_fine(queues: RunQueues, inbox: Inbox, soon: Deadline
 def test_a_delayed_message_is_held_back_then_delivered(
     queues: RunQueues, inbox: Inbox, clock: Clock, soon: Deadline, let_pass: LetPass
 ) -> None:
-    message = a_message(clock, due_in=2.5)
+    message = a_message(clock, due_in=4.5)  # on a busy machine, some seconds pass before the looks
     queues.send([message], soon)
 
     assert receive(inbox) == []
     let_pass(0.5)
     assert receive(inbox) == []
+    let_pass(2)
     let_pass(2)
     assert receive_one(inbox).message == message
 
@@ -64,11 +65,11 @@ def test_a_message_comes_in_the_second_before_its_fire_time(
     queues, inbox = run_queues
     message = a_message(clock, due_in)
     queues.send([message], soon)
-    while not (received := receive(inbox)) and clock.now() < message.fire_at + 2000:
+    while not (received := receive(inbox)) and clock.now() < message.fire_at + BUSY_MS:
         let_pass(0.05)
 
     assert [r.message for r in received] == [message]
-    assert message.fire_at - 1000 <= clock.now() <= message.fire_at + 500
+    assert message.fire_at - 1000 <= clock.now() <= message.fire_at + busy_ms(clock)
 
 
 def test_a_message_for_much_later_is_accepted_and_held_back(
@@ -95,7 +96,9 @@ def test_more_messages_than_one_call_takes_all_arrive(
     arrived: list[str] = []
     while batch := receive(inbox):
         assert len(batch) <= 10
-        arrived += [received.message.run_id for received in batch]
+        for received in batch:
+            arrived.append(received.message.run_id)
+            inbox.delete(received)
 
     assert sorted(arrived) == sorted(sent)
 
@@ -128,10 +131,11 @@ def test_a_message_given_back_comes_again_at_the_asked_time(
     queues: RunQueues, inbox: Inbox, clock: Clock, soon: Deadline, let_pass: LetPass
 ) -> None:
     queues.send([a_message(clock)], soon)
-    queues.hide(receive_one(inbox), 1000)
+    queues.hide(receive_one(inbox), 4000)
 
     assert receive(inbox) == []
-    let_pass(1)
+    let_pass(2)
+    let_pass(2)
     assert receive_one(inbox).receive_count == 2
 
 

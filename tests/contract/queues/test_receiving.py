@@ -10,7 +10,7 @@ from onthedot.domain.runs.records import Priority
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.ports import Clock, Deadline, Received, RunQueues
 from onthedot.schema import DEFAULT_POOL, PRIORITIES
-from tests.contract.kits.kit import MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, a_message
+from tests.contract.kits.kit import MAX_RECEIVES, VISIBILITY_SECONDS, Inbox, a_message, busy_ms
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 
 LetPass = Callable[[float], None]
@@ -33,10 +33,10 @@ def test_no_more_come_than_were_asked_for_and_never_more_than_ten(
 def test_a_message_is_hidden_for_as_long_as_was_asked(
     queues: RunQueues, clock: Clock, soon: Deadline, let_pass: LetPass
 ) -> None:
-    queues.send([a_message(clock, run_id="job_short")], soon)
-    receive(queues, visibility_ms=1000)
     queues.send([a_message(clock, run_id="job_long")], soon)
     receive(queues, visibility_ms=30_000)
+    queues.send([a_message(clock, run_id="job_short")], soon)
+    receive(queues, visibility_ms=1000)
 
     let_pass(1)
 
@@ -56,7 +56,7 @@ def test_who_waits_gets_the_first_message_when_it_comes(queues: RunQueues, clock
     received = receive(queues, wait_ms=3_000)
 
     assert [one.message for one in received] == [message]
-    assert message.fire_at - 1000 <= clock.now() <= message.fire_at + 1000
+    assert message.fire_at - 1000 <= clock.now() <= message.fire_at + busy_ms(clock)
 
 
 def test_who_waits_in_vain_gets_nothing_in_the_end(queues: RunQueues, clock: Clock) -> None:
@@ -64,15 +64,17 @@ def test_who_waits_in_vain_gets_nothing_in_the_end(queues: RunQueues, clock: Clo
 
     assert receive(queues, wait_ms=1_000) == []
 
-    assert 1_000 <= clock.now() - began < 3_000
+    assert 1_000 <= clock.now() - began < 1_000 + busy_ms(clock)
 
 
 def test_who_does_not_wait_gets_nothing_at_once(queues: RunQueues, clock: Clock) -> None:
-    began = clock.now()
+    took = []
+    for _ in range(5):  # the quickest counts: a busy machine delays some of them
+        began = clock.now()
+        assert receive(queues) == []
+        took.append(clock.now() - began)
 
-    assert receive(queues) == []
-
-    assert clock.now() - began < 900
+    assert min(took) < 900
 
 
 @pytest.mark.parametrize(

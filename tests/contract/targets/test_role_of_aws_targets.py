@@ -67,10 +67,10 @@ class Setting:
         self._invoker = LambdaInvoker(allow_list=allowed, make=partial(make, "lambda"))
 
     def call(self) -> Answer:
-        return self._caller.perform(a_call_of(AwsTarget("sqs", "ListQueues"), timeout_ms=10_000))
+        return self._caller.perform(a_call_of(AwsTarget("sqs", "ListQueues"), timeout_ms=60_000))
 
     def invoke(self) -> Answer:
-        return self._invoker.perform(a_call_of(LambdaTarget("f"), timeout_ms=10_000))
+        return self._invoker.perform(a_call_of(LambdaTarget("f"), timeout_ms=60_000))
 
     def keys(self) -> list[str]:
         """The access key of each call that the service got."""

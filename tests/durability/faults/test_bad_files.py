@@ -76,7 +76,7 @@ def the_end_of(server: Servers) -> str:
     server.start()
     process = server._new
     assert process is not None
-    assert process.wait(30) == 1
+    assert process.wait(90) == 1
     server.pid, server._new = None, None
     return server.log.read_text()
 

@@ -3,7 +3,6 @@
 import http.client
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,14 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tests.served import quiet_port
+
 ROOT: Final = Path(__file__).parents[3]
 TOKEN: Final = "a-token-of-the-durability-tests"
 READY_SECONDS: Final = 60.0
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 @dataclass
@@ -29,7 +25,8 @@ class Servers:
 
     folder: Path
     options: tuple[str, ...] = ()
-    port: int = field(default_factory=free_port)
+    port: int = field(default_factory=quiet_port)
+    """All of them have it, and no other program may get it between two of them."""
     pid: int | None = None
     started_at: float = 0.0
     _new: subprocess.Popen[bytes] | None = None

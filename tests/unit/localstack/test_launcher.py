@@ -37,7 +37,7 @@ assert lambda_svc._ESM_IDLE_WAKE_GAP_SECONDS == launcher.POLL_GAP_SECONDS
 assert "onthedot-wake" in {thread.name for thread in threading.enumerate()}
 worker = lambda_runtime.Worker("f", {}, b"")
 assert worker._drain_stderr_bounded() == ""
-assert lambda_svc._esm_wake.wait(1)
+assert lambda_svc._esm_wake.wait(30)
 from ministack.services import apigateway_v1
 assert apigateway_v1.handle_execute.__wrapped__.__module__ == "ministack.services.apigateway_v1"
 """

@@ -106,14 +106,14 @@ def test_a_local_aws_is_found_as_long_as_it_lives(home: Home) -> None:
 def test_down_asks_the_local_aws_to_end(home: Home) -> None:
     process = a_local_aws(home, "willing")
     assert local.down(home.path) is True
-    assert process.wait(timeout=5) == -signal.SIGTERM
+    assert process.wait(timeout=30) == -signal.SIGTERM
     assert local.down(home.path) is False
 
 
 def test_down_kills_a_local_aws_that_does_not_end(home: Home) -> None:
     process = a_local_aws(home, "stubborn")
     assert ministack_process.stop(home, grace_seconds=0.2) is True
-    assert process.wait(timeout=5) == -signal.SIGKILL
+    assert process.wait(timeout=30) == -signal.SIGKILL
 
 
 def test_reset_forgets_the_data_and_keeps_the_cache(home: Home) -> None:
@@ -122,7 +122,7 @@ def test_reset_forgets_the_data_and_keeps_the_cache(home: Home) -> None:
     home.description.write_text("{}")
     process = a_local_aws(home, "willing")
     local.reset(home.path)
-    process.wait(timeout=5)
+    process.wait(timeout=30)
     assert not home.data.exists()
     assert not home.description.exists()
     assert home.assembly.exists()
@@ -157,7 +157,7 @@ def test_a_failed_up_ends_what_it_started(home: Home, monkeypatch: pytest.Monkey
     monkeypatch.setattr(local, "_bring_up_to_date", fail)
     with pytest.raises(type(failure)):
         local.up(home.path, home.port, 4, demo=False)
-    assert processes[0].wait(timeout=5) == -signal.SIGTERM
+    assert processes[0].wait(timeout=30) == -signal.SIGTERM
 
 
 def test_a_failed_up_leaves_a_stack_that_ran_before(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from onthedot.stopping import Stop
 
 
-def until(condition: Callable[[], object], seconds: float = 10) -> None:
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
     """Wait until another process has done something, or fail."""
     end = time.monotonic() + seconds
     while not condition():

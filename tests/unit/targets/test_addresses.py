@@ -139,13 +139,13 @@ def test_a_resolver_that_hangs_is_given_up_on() -> None:
     released, began = threading.Event(), time.monotonic()
 
     def hang(*_: object) -> list[tuple[object, ...]]:
-        released.wait(5)
+        released.wait(60)
         return []
 
     with pytest.raises(TimeoutError):
         resolve("target.test", 80, lookup=hang, seconds=0.05, allow_private=False)
     released.set()
-    assert time.monotonic() - began < 4, "it waited for the answer"
+    assert time.monotonic() - began < 30, "it waited for the answer"
 
 
 def test_an_error_of_the_resolver_is_passed_on() -> None:

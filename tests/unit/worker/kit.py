@@ -19,10 +19,10 @@ from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.task_protection import EcsAgent
 from onthedot.worker.work_source import LeasedTasks, Task, WorkSource
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 STORAGE_MB = 2000
 FINE = Answer(ok=True, result="fine")
-HASTY = Pace(heartbeat=0.05, watch=0.02, idle=(0.01, 0.05), errors=(0.01, 0.05), grace=5)
+HASTY = Pace(heartbeat=0.05, watch=0.02, idle=(0.01, 0.05), errors=(0.01, 0.05), grace=30)
 Performing = Callable[[Performer, Stop], Answer]
 
 

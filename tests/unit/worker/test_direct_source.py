@@ -76,7 +76,7 @@ def test_a_task_has_its_needs_and_the_end_of_its_lease(world: World) -> None:
     a_job(world, cpu=1.5)
     [task] = lease(source)
     assert (task.needs.cpu, task.needs.seconds) == (1.5, 45)
-    assert 529 < task.lease_end <= 530
+    assert 515 < task.lease_end <= 530
 
 
 def test_a_run_that_does_not_fit_stays_for_other_workers(world: World, source: DirectWorkSource) -> None:
@@ -116,7 +116,7 @@ def test_an_extension_extends_the_lease_and_the_hiding_of_the_message(world: Wor
         assert isinstance(extended, LeaseExtended)
         assert not extended.cancel_requested
     assert world.received(pool="pull") == []
-    assert (stored(world, run).lease_until or 0) > world.clock.now() + 29_000
+    assert (stored(world, run).lease_until or 0) > world.clock.now() + 15_000
 
 
 def test_a_cancel_is_seen_when_the_lease_is_extended(world: World, source: DirectWorkSource) -> None:
@@ -246,7 +246,7 @@ def test_an_idle_worker_starts_a_run_as_soon_as_it_comes(world: World) -> None:
     started = stored(world, run)
     assert started.status is Status.SUCCEEDED
     assert started.started_at is not None
-    assert started.started_at - started.nominal_at < 1000
+    assert started.started_at - started.nominal_at < 1000 * PATIENCE
     [worker] = world.registry.workers()
     assert worker.status(world.clock.now()) is WorkerStatus.STOPPED
 

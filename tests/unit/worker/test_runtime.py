@@ -215,7 +215,7 @@ def test_a_worker_that_is_refused_does_not_ask_without_pause_while_it_ends() -> 
             gate.wait_for(1)
             assert runtime._stopping.wait(PATIENCE)
             time.sleep(0.3)
-            assert len(source.errors["send_heartbeat"]) >= 98, "one more, to report that it stops"
+            assert len(source.errors["send_heartbeat"]) >= 90, "at most a few more: one reports that it stops"
             gate.let_go()
 
     with pytest.raises(NotAllowed, match="not valid any more"):

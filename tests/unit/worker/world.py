@@ -15,7 +15,7 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.ports import Principal
 from tests.builders import DEPLOYMENT, VirtualClock, World
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 TOKEN = "otd_a-secret-that-nobody-may-see"
 
 

@@ -135,7 +135,7 @@ def test_what_is_counted_does_not_depend_on_which_thread_is_first(
     for _ in range(30):
         api.job(delay=420)
     slots = 10 * world.engine.deployment.shards
-    together = threading.Barrier(slots, timeout=10)
+    together = threading.Barrier(slots, timeout=60)
     read_slot = world.engine.store.read_slot
 
     def read_when_all_have_begun(slot: str, cursor: str | None = None, limit: int | None = None) -> Page[SlotEntry]:

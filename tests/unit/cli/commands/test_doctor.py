@@ -22,8 +22,9 @@ OPEN = {"time": "2026-03-01T12:00:00.000Z", "status": "ok", "hold_ups": [], "unk
 
 @pytest.fixture(autouse=True)
 def _a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no answer be slow, because tests run side by side."""
+    """Let no answer be slow, and no time in a scripted answer old, because tests run side by side."""
     monkeypatch.setattr(checkup, "SLOW_SECONDS", 60.0)
+    monkeypatch.setattr(checkup, "CLOCK_SECONDS", 30.0)
 
 
 def findings(result: Result) -> dict[str, str]:

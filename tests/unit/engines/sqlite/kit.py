@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+from onthedot.engines.sqlite import group_commit
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.group_commit import GroupCommit
 
+LONGEST_SECONDS = "_LONGEST_SECONDS"
 INSERT = "INSERT INTO blobs VALUES (?, '')"
 
 
@@ -87,17 +90,18 @@ class Desk:
 
         def wait() -> None:
             begun.set()
-            over.wait(10)
+            over.wait(60)
 
+        # The group of this operation takes no other. The next group takes all, also on a busy machine.
+        setattr(group_commit, LONGEST_SECONDS, 0.0)
         first = self.submit(wait)
-        begun.wait(10)
-        # The group of the operation is over: it lasts for longer than a group takes more operations.
-        threading.Event().wait(0.03)
+        assert begun.wait(30)
+        setattr(group_commit, LONGEST_SECONDS, 3600.0)
         try:
             yield
         finally:
             over.set()
-            first.result(10)
+            first.result(30)
 
     def stored(self) -> list[str]:
         """Return the keys in the file, as another process sees them."""
@@ -111,7 +115,8 @@ class Desk:
 @contextmanager
 def a_desk(folder: Path) -> Iterator[Desk]:
     path = folder / "jobs.db"
-    with Database(path, connect) as database:
+    usual = getattr(group_commit, LONGEST_SECONDS)
+    with Database(path, connect) as database, mock.patch.object(group_commit, LONGEST_SECONDS, usual):
         writer = GroupCommit(database)
         try:
             yield Desk(database, writer, path)

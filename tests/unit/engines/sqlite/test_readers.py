@@ -40,7 +40,7 @@ def test_a_reader_neither_waits_for_an_open_transaction_nor_sees_it(database: Da
     put(database, "a")
     with ThreadPoolExecutor(1) as other, database.transaction() as connection:
         connection.execute(INSERT, ("b",))
-        assert other.submit(keys, database).result(5) == ["a"]
+        assert other.submit(keys, database).result(30) == ["a"]
     assert keys(database) == ["a", "b"]
 
 
@@ -89,7 +89,7 @@ def test_readers_side_by_side_while_a_writer_writes(database: Database) -> None:
             put(database, f"k{number}")
         over.set()
         for each in looks:
-            seen = each.result(10)
+            seen = each.result(30)
             assert seen == sorted(seen)
     assert len(keys(database)) == 100
 

@@ -145,7 +145,7 @@ def a_call(
     *,
     method: str = "shop.Orders/Place",
     tls: bool | None = None,
-    timeout_ms: int = 5000,
+    timeout_ms: int = 30_000,
     stop: Stop | None = None,
 ) -> Call:
     return Call(

@@ -142,7 +142,7 @@ def resolving_to(*addresses: str) -> Lookup:
 
 def a_call(
     url: str,
-    timeout_ms: int = 2000,
+    timeout_ms: int = 30_000,
     payload: bytes = b'{"n": 1}',
     signature: Mapping[str, str] | None = None,
     stop: Stop | None = None,

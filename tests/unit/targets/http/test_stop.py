@@ -21,7 +21,7 @@ def soon() -> Iterator[None]:
     """Fail when the block takes long. The calls here would wait for a minute."""
     began = time.monotonic()
     yield
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def asking(stop: Stop, start: bytes = b"") -> Script:
@@ -85,7 +85,7 @@ def test_a_name_that_nobody_resolves_is_given_up_when_asked() -> None:
 
     def hang(*_: object) -> list[tuple[object, ...]]:
         stop.ask("cancelled")
-        released.wait(30)
+        released.wait(60)
         return []
 
     with soon():

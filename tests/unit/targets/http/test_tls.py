@@ -56,7 +56,7 @@ def trusting(certificate: tuple[Path, Path], script: Script, stop: Stop | None =
     with pytest.MonkeyPatch.context() as patch, a_peer(script, tls=context) as peer:
         patch.setenv("SSL_CERT_FILE", str(certificate[0]))
         caller = a_caller(resolve=resolving_to("127.0.0.1"))
-        return caller.perform(a_call(f"https://target.test:{peer.port}/", timeout_ms=20_000, stop=stop))
+        return caller.perform(a_call(f"https://target.test:{peer.port}/", timeout_ms=60_000, stop=stop))
 
 
 def called_securely(certificate: tuple[Path, Path], host: str) -> tuple[Answer, Peer, list[str | None]]:
@@ -117,4 +117,4 @@ def test_a_secure_connection_that_waits_ends_when_asked(certificate: tuple[Path,
     began = time.monotonic()
     answer = trusting(certificate, ask, stop)
     assert answer == Answer(ok=False, error="stopped: cancelled", error_class="stopped")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30

@@ -35,8 +35,17 @@ def reports(reports: list[list[Any]], context: Context) -> int:
     """Report all of these, then wait until the worker has the last one."""
     for fraction, text in reports:
         context.progress(fraction, text)
-    time.sleep(0.5)
+    link: Any = context.link
+    while link._progress.unsent is not None:
+        time.sleep(0.01)
     return len(reports)
+
+
+@job("reports-until-cancelled")
+def reports_until_cancelled(text: str, context: Context) -> None:
+    context.progress(0.5, text)
+    while not context.cancelled:
+        time.sleep(0.01)
 
 
 @job("reports-without-end")

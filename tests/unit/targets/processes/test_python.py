@@ -207,7 +207,7 @@ def test_a_handler_that_kills_its_process_costs_one_attempt_and_not_the_worker(
     begun = time.monotonic()
     answer = runner.perform(a_call("die", how))
     assert answer == Answer(ok=False, error=f"the handler's process died: {said}", error_class="lost", lost=True)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 25
     assert runner.perform(a_call("echo", 1)) == Answer(ok=True, result="1")
 
 

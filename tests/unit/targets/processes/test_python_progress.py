@@ -32,12 +32,13 @@ def test_the_latest_report_of_a_handler_counts(runner: PythonRunner) -> None:
 
 
 def test_a_report_is_known_while_the_handler_runs(runner: PythonRunner) -> None:
-    call = a_call("reports", [[0.5, "half"]])
+    call = a_call("reports-until-cancelled", "half")
     thread = threading.Thread(target=runner.perform, args=(call,))
     thread.start()
     while call.progress.latest is None and thread.is_alive():
         time.sleep(0.01)
     assert thread.is_alive()
+    call.stop.ask("seen")
     thread.join()
     assert call.progress.latest == ProgressReport(0.5, "half")
 

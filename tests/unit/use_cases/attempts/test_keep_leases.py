@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -21,7 +22,7 @@ from onthedot.use_cases.attempts.stop_reasons import CANCELLED, FENCED, NOT_EXTE
 from onthedot.use_cases.attempts.store_leases import StoreLeases
 from tests.builders import VirtualClock, World, a_run, a_world, the_start_of
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 class Store:
@@ -216,18 +217,19 @@ def test_an_attempt_that_begins_while_the_last_heartbeat_of_others_hangs_has_one
         hanging.set()
         assert goes_on.wait(PATIENCE)
 
+    others = set(heartbeat_threads())  # those of earlier tests may still end
     with a_world() as world:
         scene = Scene(world, seconds=0.01)
         scene.store.before_move = hang
         with scene.leases.keeping(scene.run, scene.stop, LatestProgress()):
             assert hanging.wait(PATIENCE)
-        [old] = heartbeat_threads()
+        [old] = set(heartbeat_threads()) - others
         scene.leases._seconds = 3600
         with scene.leases.keeping(scene.started_run(), Stop(), LatestProgress()):
             goes_on.set()
             old.join(PATIENCE)
             assert not old.is_alive()
-            assert len(heartbeat_threads()) == 1
+            assert len(set(heartbeat_threads()) - others) == 1
 
 
 class Beats:
@@ -267,8 +269,8 @@ class Beats:
 def test_after_a_beat_without_an_answer_the_next_comes_sooner() -> None:
     beats = Beats(all_answered=False)
     with beats.running(1.0):
-        assert beats.wait_until(lambda: len(beats.times) >= 3)
-    assert beats.times[2] - beats.times[1] < 0.9
+        assert beats.wait_until(lambda: len(beats.times) >= 7)
+    assert min(after - before for before, after in pairwise(beats.times)) < 0.9, "a busy machine may delay some of them"
 
 
 @pytest.mark.parametrize(("watch_now", "watched"), [(True, True), (False, False)])

@@ -51,7 +51,7 @@ def test_the_worker_asks_at_once_after_a_report_since_it_may_have_woken_a_run(so
     source.report(task, FINE)
     began = time.monotonic()
     assert source.wait(30)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 25
     assert source.wait(0.01), "once for each report"
 
 
@@ -186,7 +186,7 @@ def test_a_whole_worker_over_http_ends_all_runs_and_hands_back_the_last(
         def perform(self, call: Call) -> Answer:
             if call.payload != b'"long"':
                 return FINE
-            assert call.stop.wait(10)
+            assert call.stop.wait(60)
             return Answer(ok=False, error="stopped")
 
     jobs = [api.job(target=SHELL) for _ in range(12)]
