@@ -25,7 +25,7 @@ _BEHIND_BARS = """() => {
 
 
 def new_job(console: Opens) -> Console:
-    """Open the form. Its first field gets the focus after a paint, and would take it from a field that is filled."""
+    """Open the form, and wait for the focus of its first field."""
     opened = console("/new")
     expect(opened.page.get_by_label("Name")).to_be_focused()
     return opened

@@ -37,7 +37,9 @@ def test_hold_ups_and_causes_lead_to_job_and_gate(console: Opens) -> None:
     expect(card.get_by_role("link", name=re.compile("^train-forecast"))).to_contain_text("lacks capability 'gpu'")
     expect(card.get_by_role("link", name=re.compile("^stripe"))).to_contain_text("2 of 2 places are in use")
     paused = card.get_by_role("link", name=re.compile("^crm"))
-    expect(paused).to_contain_text("gate crm is paused, so nothing starts; 3 runs wait")
+    expect(paused).to_contain_text(
+        re.compile(r"gate crm is paused \(set by ci-deploy at \S+\), so nothing starts; 3 runs wait")
+    )
     paused.click()
     expect(page).to_have_url(re.compile("#/gates/crm"))
     opened.go("/")

@@ -32,7 +32,9 @@ function useJobs(text) {
     }, WAIT_MS);
     return () => { clearTimeout(timer); controller.abort(); };
   }, [text]);
-  return text ? found : { text: "", jobs: [], took: null };
+  if (!text) return { jobs: [], took: null };
+  // Until the answer comes, jobs of the text before stay only if they match: Enter opens no other job.
+  return found.text === text ? found : { jobs: found.jobs.filter((job) => job.name?.startsWith(text)), took: null };
 }
 
 /** What one may do with a job, as far as the API accepts it in its state. */
@@ -72,7 +74,6 @@ export function Palette({ pages, onClose, onHelp }) {
   const { jobs, took } = useJobs(text.trim());
   const found = useMemo(() => entries(text.trim(), jobs, pages, onHelp), [text, jobs, route.value]);
   const chosen = Math.min(at, found.length - 1);
-  useEffect(() => setAt(0), [text]);
   useEffect(() => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [chosen, found]);
   const run = (entry) => { onClose(); entry?.run(); };
   const onKey = (event) => {
@@ -88,7 +89,7 @@ export function Palette({ pages, onClose, onHelp }) {
     <span class="nowrap">${(entry.keys ?? (index === chosen ? ["↵"] : [])).map((key) => html`<kbd>${key}</kbd>`)}</span></div>`;
   const groups = [...new Set(found.map((entry) => entry.group))];
   return html`<${Dialog} label="Search, go, act" onClose=${onClose}><div class="pin"><${Icon} name="search" />
-    <input data-first type="text" role="combobox" aria-expanded="true" aria-controls=${`${id}-list`} aria-activedescendant=${found.length ? `${id}-${chosen}` : null} aria-label="Search jobs, pages and actions" placeholder="Job, page or action" autocomplete="off" spellcheck=${false} value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${onKey} />
+    <input data-first type="text" role="combobox" aria-expanded="true" aria-controls=${`${id}-list`} aria-activedescendant=${found.length ? `${id}-${chosen}` : null} aria-label="Search jobs, pages and actions" placeholder="Job, page or action" autocomplete="off" spellcheck=${false} value=${text} onInput=${(event) => { setText(event.target.value); setAt(0); }} onKeyDown=${onKey} />
     ${took !== null && html`<span class="faint">${took} ms</span>`}<kbd aria-hidden="true">Esc</kbd></div>
     <div class="plist" role="listbox" id=${`${id}-list`} aria-label="Found" ref=${list}>${groups.map((group) => html`<div role="group" aria-label=${group}><div class="grp" aria-hidden="true">${group}</div>
       ${found.map((entry, index) => entry.group === group && option(entry, index))}</div>`)}</div>

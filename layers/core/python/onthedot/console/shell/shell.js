@@ -1,5 +1,5 @@
 // The frame: menu, top bar, tab bar of the phone, and the places of dialogs and messages.
-import { cls, html, signal, useEffect, useRef, useSignal } from "../lib/html.js";
+import { cls, html, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../lib/html.js";
 import { compact } from "../lib/format.js";
 import { useKeys } from "../lib/keys.js";
 import { usePoll } from "../lib/poll.js";
@@ -60,13 +60,13 @@ function useLiveOverview() {
 /** The poll of GET /v1/overview that the shell runs, for the view *Overview*. */
 export const live = signal({});
 
-/** After a move to another page, focus starts at its content, as after a load. */
+/** After a move to another page, focus starts at its content, as after a load, or at the field that the page has chosen. */
 function useFocusOnMove(main) {
   const before = useRef(route.value.path);
   const path = route.value.path;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (before.current !== path) {
-      main.current?.focus({ preventScroll: true });
+      if (!document.activeElement?.matches("#main [data-first]")) main.current?.focus({ preventScroll: true });
       scrollTo(0, 0);
     }
     before.current = path;

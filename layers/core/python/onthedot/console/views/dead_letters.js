@@ -1,11 +1,12 @@
 // The view *Dead letters*: why runs failed for good, whether it is over, and which run again.
-import { html, useEffect, useRef, useState } from "../lib/html.js";
+import { html, useEffect, useState } from "../lib/html.js";
 import { plural } from "../lib/format.js";
 import { usePoll } from "../lib/poll.js";
 import { mayAct } from "../lib/roles.js";
-import { href, setQuery } from "../lib/router.js";
+import { href } from "../lib/router.js";
 import { Head, Segments } from "../components/bits.js";
 import { Icon } from "../components/marks.js";
+import { NameSearch } from "../components/search.js";
 import { Empty, Polled } from "../components/states.js";
 import { tell } from "../components/toast.js";
 import { BY, RANGES, asked, rangeOf } from "./dead_letters/query.js";
@@ -47,21 +48,9 @@ export const Nothing = ({ query, range }) => (query.name || query.cause
   ? html`<${Empty} title="No dead letter matches" text=${`None of the last ${range.words} passes the filters.`}><a class="btn" href=${href("/dead-letters", { by: query.by, range: query.range })}>Remove the filters</a><//>`
   : html`<${Empty} title="No dead letters" text=${`No run failed for good in the last ${range.words}. A run whose last attempt fails is shown here until it runs again.`} />`);
 
-const TYPING_MS = 250;
-
 function Filters({ query, range }) {
-  const timer = useRef(null);
-  const [text, setText] = useState(query.name ?? "");
-  useEffect(() => setText(query.name ?? ""), [query.name]);
-  const type = (event) => {
-    const value = event.target.value;
-    setText(value);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => { setQuery({ name: value.trim() || null, cursor: null }); tell(value ? `Filtered by ${value}` : "All names"); }, TYPING_MS);
-  };
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return html`<div class="filters"><div class="line1"><div class="search"><${Icon} name="search" />
-      <input class="input" data-filter type="search" aria-label="Find by the start of a job's name" placeholder="Find by the start of a job's name" autocomplete="off" spellcheck=${false} value=${text} onInput=${type} /><kbd aria-hidden="true">/</kbd></div>
+  const said = (name) => tell(name ? `Filtered by ${name}` : "All names");
+  return html`<div class="filters"><div class="line1"><${NameSearch} name=${query.name} label="Find by the start of a job's name" onFilter=${said} />
     <${Segments} small label="Range" choices=${RANGES.map((each) => ({ href: href("/dead-letters", { ...query, range: each.id, cursor: null }), label: each.label, current: each === range }))} />
     ${query.cause && html`<a class="chip on" href=${href("/dead-letters", { ...query, cause: null, cursor: null })}><span class="cut">${query.cause}</span><${Icon} name="x" /><span class="vh">Remove this filter</span></a>`}</div></div>`;
 }

@@ -1,5 +1,5 @@
 // The view *New job*: a form, and beside it what it would do.
-import { html, useEffect, useMemo, useRef, useState } from "../lib/html.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../lib/html.js";
 import { ApiError, post } from "../lib/api.js";
 import { plural } from "../lib/format.js";
 import { useKeys } from "../lib/keys.js";
@@ -34,7 +34,8 @@ export default function View() {
     setF((before) => ({ ...before, ...changes }));
     setRefused(null);
   };
-  useEffect(() => { place.current?.querySelector("[data-first]")?.focus(); }, [mayAct.value]);
+  // Before the next key, which may come before the next paint.
+  useLayoutEffect(() => { place.current?.querySelector("[data-first]")?.focus(); }, [mayAct.value]);
   useEffect(() => { if (refused) place.current?.querySelector("[aria-invalid=true]")?.focus(); }, [refused]);
   const create = async () => {
     if (busy || problems.length) return;

@@ -1,12 +1,13 @@
 // The view *Workflows*: all of them, the latest first, each with its progress.
-import { html, useRef } from "../lib/html.js";
+import { html } from "../lib/html.js";
 import { COPY } from "../lib/copy_as.js";
 import { count } from "../lib/format.js";
 import { usePoll } from "../lib/poll.js";
 import { href, setQuery, workflowHref } from "../lib/router.js";
 import { scheduleWords } from "../lib/words.js";
 import { Ago, CopyAs, Head, Segments, Time } from "../components/bits.js";
-import { Icon, Pill } from "../components/marks.js";
+import { Pill } from "../components/marks.js";
+import { NameSearch } from "../components/search.js";
 import { Empty, Polled } from "../components/states.js";
 import { DataTable } from "../components/table.js";
 import { whyOf, modelOf } from "./workflow/model.js";
@@ -22,15 +23,9 @@ const LIVE_MS = 10_000;
 export default function View({ route }) {
   const { name = "", kind = "", cursor = "" } = route.query;
   const poll = usePoll("jobs", { workflow: "*", name, kind, cursor, limit: PAGE }, { every: LIVE_MS });
-  const typing = useRef(null);
-  const filter = (event) => {
-    clearTimeout(typing.current);
-    const value = event.target.value.trim();
-    typing.current = setTimeout(() => setQuery({ name: value || null, cursor: null }), 200);
-  };
   const choices = KINDS.map(([value, label]) => ({ href: href("/workflows", { name, kind: value }), label, current: kind === value }));
   return html`<${Head} title="Workflows" lead="Graphs of jobs that wait for each other, the latest first." />
-    <div class="filters"><div class="line1"><div class="search"><${Icon} name="search" /><input class="input" type="search" data-filter placeholder="Name begins with" aria-label="Name begins with" value=${name} onInput=${filter} /></div><${Segments} label="Kind" choices=${choices} small /></div></div>
+    <div class="filters"><div class="line1"><${NameSearch} name=${name} label="Name begins with" /><${Segments} label="Kind" choices=${choices} small /></div></div>
     <${Polled} poll=${poll}>${(data) => html`<${List} data=${data} query=${route.query} />`}<//>`;
 }
 

@@ -1,36 +1,17 @@
 // The filters: a name as one types, kind, priority, status, and chips for the rest. All of them are in the URL.
-import { html, useEffect, useRef, useState } from "../../lib/html.js";
+import { html, useState } from "../../lib/html.js";
 import { word } from "../../lib/format.js";
 import { href, route, setQuery } from "../../lib/router.js";
 import { Button, Segments } from "../../components/bits.js";
 import { Dialog } from "../../components/dialog.js";
 import { Icon, Mark } from "../../components/marks.js";
+import { NameSearch } from "../../components/search.js";
 
-const WAIT_MS = 150;
 const STATUSES = ["ACTIVE", "RUNNING", "RETRYING", "FAILED", "PAUSED", "WAITING", "PENDING", "DISPATCHED", "SUCCEEDED", "SKIPPED", "CANCELLED", "COMPLETED"];
 const KINDS = [["", "All kinds"], ["recurring", "Recurring"], ["one-off", "One-off"], ["event", "Event"]];
 
 /** Change filters; the page starts again at the first jobs. */
 const choose = (changes, options) => setQuery({ ...changes, cursor: null }, options);
-
-function Search({ query }) {
-  const [text, setText] = useState(query.name ?? "");
-  const timer = useRef(null);
-  const typed = useRef(query.name ?? "");
-  useEffect(() => {
-    // The URL changed by other means: a link, or the way back.
-    if ((query.name ?? "") !== typed.current) setText((typed.current = query.name ?? ""));
-  }, [query.name]);
-  const type = (event) => {
-    const value = event.target.value;
-    setText(value);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => { typed.current = value.trim(); choose({ name: value.trim() || null }); }, WAIT_MS);
-  };
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return html`<div class="search"><${Icon} name="search" /><label class="vh" for="find-by-name">Find by name</label>
-    <input class="input" id="find-by-name" data-filter type="search" placeholder="Find by name: any prefix" autocomplete="off" spellcheck=${false} maxlength="255" value=${text} onInput=${type} /><kbd aria-hidden="true">/</kbd></div>`;
-}
 
 const Chip = ({ on, onClick, children, label }) => html`<button type="button" class="chip" aria-pressed=${String(on)} aria-label=${label} onClick=${onClick}>${children}</button>`;
 
@@ -41,7 +22,7 @@ export function Filters({ query }) {
   const at = (changes) => href("/jobs", { ...route.value.query, ...changes, cursor: null });
   const priority = (event) => choose({ priority: event.target.value || null });
   const status = (one) => choose({ status: query.status === one ? null : one });
-  return html`<div class="filters"><div class="line1"><${Search} query=${query} />
+  return html`<div class="filters"><div class="line1"><${NameSearch} name=${query.name} label="Find by name: any prefix" />
     <${Segments} small label="Kind" choices=${KINDS.map(([kind, label]) => ({ href: at({ kind }), label, current: (query.kind ?? "") === kind }))} />
     <select class="select" aria-label="Priority" value=${query.priority ?? ""} onChange=${priority}><option value="">Any priority</option>${["HIGH", "MEDIUM", "LOW"].map((one) => html`<option value=${one} selected=${query.priority === one}>${word(one)}</option>`)}</select>
     <span class="chips">${query.tag && html`<${Removable} name="tag" value=${query.tag} />`}${query.workflow && html`<${Removable} name="workflow" value=${query.workflow} />`}
