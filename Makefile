@@ -23,7 +23,7 @@ bytecode := $(VENV)/bin/python -m compileall -q layers/core/python/onthedot
 # One process more than cores: some tests wait for programs and time-outs.
 side_by_side := --numprocesses=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
 # Folders whose tests wait for nothing: values, virtual clocks, templates and texts.
-TIMELESS := $(addprefix tests/,model infra scenarios unit/api unit/domain unit/project)
+TIMELESS := $(addprefix tests/,model infra scenarios unit/api unit/cli/commands unit/cli/common unit/client unit/domain unit/project)
 compile := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 .PHONY: help

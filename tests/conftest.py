@@ -27,8 +27,11 @@ TIERS = (
 )
 SERVED = ("serve", "pages", "e2e")
 """Tiers that start servers and mostly wait for them."""
-TOGETHER = ("tests/infra/", "tests/browser/")
-"""Folders whose fixtures take seconds. Side by side, one process runs all of their tests."""
+TOGETHER = ("tests/browser/test_j", "tests/browser/test_a", "tests/infra/")
+"""The first files of groups whose fixtures take seconds. Side by side, one process runs a whole group.
+
+A group ends with its folder, or where the next one begins.
+"""
 
 EARLIER_THREADS = pytest.StashKey["WeakSet[threading.Thread]"]()
 
@@ -109,12 +112,16 @@ def needs_deployment(item: pytest.Item) -> bool:
     return "deployment" in item.fixturenames or params.get("home") == "stack"
 
 
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]
+
+
 class Schedule(LoadScopeScheduling):  # type: ignore[misc] # the base class has no types
     """The order of tests that run side by side: a process gets whole files, and the largest come first."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return next((part for part in TOGETHER if file.startswith(part)), file)
+        return next((first for first in TOGETHER if _folder(file) == _folder(first) and file >= first), file)
 
 
 @pytest.hookimpl(optionalhook=True)

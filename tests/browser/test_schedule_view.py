@@ -46,10 +46,12 @@ def change_answer(page: Page, path: str, change: Callable[[Any], None]) -> None:
 def test_the_herd_at_midnight_is_marked_and_chosen(console: Opens) -> None:
     opened = console("/schedule")
     page = opened.page
-    expect(page.locator(".lead")).to_contain_text(re.compile(r"1 minute holds more than \d+ runs, twice the usual"))
+    # The present minute may be a second one: it has the overdue runs of a busy machine.
+    herds = re.compile(r"(1 minute holds|2 minutes hold) more than \d+ runs, twice the usual")
+    expect(page.locator(".lead")).to_contain_text(herds)
     midnight = page.get_by_role("button", name=next_midnight())
     expect(midnight).to_have_attribute("aria-pressed", "true")
-    expect(page.locator("circle.herd[data-at]")).to_have_count(1)
+    assert page.locator("circle.herd[data-at]").count() in (1, 2)
     runs = int(page.locator(".herds tbody td").nth(1).inner_text())
     assert runs >= HERD
     expect(page.get_by_role("heading", name=f"Who fires at {next_midnight()}")).to_be_visible()
@@ -108,7 +110,7 @@ def test_minutes_above_the_limit_of_the_tenant_are_herds(console: Opens) -> None
     limits = {"in_flight": None, "per_second": 0.75}
     change_answer(opened.page, "**/v1/overview", lambda body: body.update(limits=limits))
     page = opened.go("/schedule")
-    expect(page.locator(".lead")).to_contain_text("1 minute holds more than the limit")
+    expect(page.locator(".lead")).to_contain_text(re.compile("(1 minute holds|2 minutes hold) more than the limit"))
     expect(page.get_by_text("over the limit of 45")).to_be_visible()
     cells = page.locator(".herds tbody td")
     runs = int(cells.nth(1).inner_text())

@@ -5,7 +5,7 @@ import { Icon } from "./marks.js";
 
 const WAIT_MS = 150;
 
-/** The field keeps what is typed while answers come. `onFilter` is called with the name after each change of the URL. */
+/** The field keeps the typed text while answers come. `onFilter` is called with the name after each change of the URL. */
 export function NameSearch({ name = "", label, onFilter }) {
   const [text, setText] = useState(name);
   const timer = useRef(null);
