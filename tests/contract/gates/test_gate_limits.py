@@ -8,7 +8,7 @@ from onthedot.domain.gates.state import Holder
 from onthedot.ports import GateStore
 from tests.contract.kits.kit import Kit
 
-WHOLE = GateLimits(in_flight=3, per_second=2.5, burst=4, paused=True)
+WHOLE = GateLimits(in_flight=3, per_second=2.5, burst=4, paused=True, put_at=1_000, put_by="ci-deploy 🎉")
 STOPPED = GateLimits(paused=True)
 
 

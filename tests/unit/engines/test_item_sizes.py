@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pytest
@@ -261,10 +261,11 @@ def test_a_heartbeat_with_a_hundred_runs_costs_at_most_four_units(world: World) 
 def test_the_limits_of_a_tenant_and_of_a_gate(world: World) -> None:
     table = Table()
     client: Any = table
-    DynamoLimitsStore(client, "t").put(
-        TENANT, TenantLimits(2**63, 1.7976931348623157e308, 2**63, paused=True, put_at=10**13, weight=1_000)
-    )
-    limits = GateLimits(2**63, 1.7976931348623157e308, 2**63, paused=True, put_at=10**13)
+    largest: Any = {"in_flight": 2**63, "per_second": 1.7976931348623157e308, "burst": 2**63, "paused": True}
+    largest |= {"put_at": 10**13, "put_by": WIDE * LONGEST_NAME}
+    assert {*largest} == {one.name for one in fields(GateLimits)}, "the limits have every value"
+    DynamoLimitsStore(client, "t").put(TENANT, TenantLimits(**largest, weight=1_000))
+    limits = GateLimits(**largest)
     DynamoGateStore(client, "t", world.clock).put(TENANT, "n" * 64, limits)
     assert len(table.items) == 2
     assert table.largest < 2 * 1024

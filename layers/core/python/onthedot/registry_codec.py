@@ -95,11 +95,15 @@ def gate_limits_of(text: str) -> GateLimits:
 def _known_limits(kind: type[GateLimits], text: str) -> dict[str, Any]:
     known = {name: value for name, value in _known(kind, json.loads(text)).items() if value is not None}
     for name, value in known.items():
-        if name == "put_by" and isinstance(value, str):
-            continue
-        if (type(value) is bool) != (name == "paused") or not isinstance(value, int | float):
+        if not _is_of_type(name, value):
             raise ValueError(f"its {name} is {value!r}")
     return known
+
+
+def _is_of_type(name: str, value: Any) -> bool:
+    if name == "put_by":
+        return isinstance(value, str)
+    return (type(value) is bool) == (name == "paused") and isinstance(value, int | float)
 
 
 def _load(stored: Mapping[str, Any]) -> Load:
