@@ -30,7 +30,6 @@ from tests.unit.project.pages import (
     spans_of,
     text_of,
 )
-from tests.unit.project.test_words import VAGUE
 
 README_WORDS = 900
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_]\w*)*")
@@ -38,10 +37,6 @@ MAKE = re.compile(r"(?:^|`)make ([a-z]+)", re.MULTILINE)
 ARROW = re.compile(r"^ *(\w+) --> (\w+)(?::|$)", re.MULTILINE)
 REASON_CODE = re.compile(r'Reason\(\s*"(\w+)"')
 ERROR_CODE = re.compile(r'(?:ApiError|error_response)\(\s*\d+,\s*"(\w+)"')
-REPLACED = re.compile(
-    r"\b(bootstrap\.py|adapters?|embedded/|desks?|toolbox|hand(?:ed|ing|s)? over|held back|bench)\b", re.IGNORECASE
-)
-"""Words and rooms that the glossary replaces."""
 
 
 def arrows_of(page: str) -> set[tuple[str, str]]:
@@ -176,14 +171,3 @@ def test_documented_is_worker_option(option: str) -> None:
 @pytest.mark.parametrize("target", sorted({name for page in PAGES for name in MAKE.findall(text_of(page))}))
 def test_the_makefile_has(target: str) -> None:
     assert re.search(rf"^{target}:", text_of("Makefile"), re.MULTILINE)
-
-
-@pytest.mark.parametrize("page", [*PAGES, *GENERATED])
-def test_no_vague_pronoun_in(page: str) -> None:
-    assert not [found.group(0) for found in VAGUE.finditer(prose_of(page))]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_no_replaced_word_in(page: str) -> None:
-    words = REPLACED.findall(re.sub(r"`[^`\n]*`", "", prose_of(page)))
-    assert not words
