@@ -6,7 +6,7 @@ The names of the fields come from the models of the API, so a new field without 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 
 URL: Final = "https://api.example.com/remind"
 JOB: Final = "job_aaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -94,9 +94,9 @@ def with_work(case: Case) -> Case:
     return Case([*case.words, "--http", URL], {**case.body, "callback_url": URL})
 
 
-def fields_of(model: type[BaseModel]) -> set[str]:
+def fields_of(model: Any) -> set[str]:
     """Return the names of all fields that a model takes, such as `retry.factor` and `target.http.url`."""
-    schema = model.model_json_schema()
+    schema = TypeAdapter(model).json_schema()
     return set(_in_object(schema, schema.get("$defs", {}), ""))
 
 

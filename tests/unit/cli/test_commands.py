@@ -65,6 +65,7 @@ def test_help_imports_no_command_and_no_heavy_package() -> None:
         "onthedot.domain.targets",
         "onthedot.domain.targets.redaction",
         "onthedot.jobs",
+        "onthedot.jobs.handlers",
     }
     assert len(loaded) < 150
 

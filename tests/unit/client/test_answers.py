@@ -7,15 +7,15 @@ from typing import Any, get_type_hints
 import pytest
 
 from onthedot.api.executions.views import AttemptView, ExecutionView, SkippedView
-from onthedot.api.jobs.views import AcceptedView, ExplanationView, JobView
-from onthedot.api.schedules.views import FireTimeView
-from onthedot.api.workflows.views import AcceptedWorkflowView, MemberView, WorkflowView
 from onthedot.client import Attempt, Execution, Explanation, FireTime, Job, Problem, Status, Workflow, WorkflowJob
 from onthedot.client import errors as client_errors
 from onthedot.client.answers import read_answer
 from onthedot.client.errors import ClientError, error_of
 from onthedot.domain.errors import OnthedotError
 from onthedot.domain.runs.records import Status as StoredStatus
+from onthedot.jobs.answers import AcceptedView, ExplanationView, JobView
+from onthedot.schedules.api import FireTimeView
+from onthedot.workflows.api import AcceptedWorkflowView, MemberView, WorkflowView
 from tests.unit.client.scripted import JOB
 
 

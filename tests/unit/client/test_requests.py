@@ -7,13 +7,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from onthedot.api.jobs.fields import CLEARABLE, JobFields, PatchFields
-from onthedot.api.schedules.fields import PreviewFields
-from onthedot.api.workflows.fields import NodeFields, WorkflowFields
+from onthedot.api.core.suggestions import field_names
 from onthedot.client import requests
 from onthedot.client.options import ChangeOptions, JobOptions, PreviewOptions, WorkflowOptions
 from onthedot.client.requests import job_request
+from onthedot.jobs.shapes import JobFields, NodeFields, PatchFields, WorkflowFields
+from onthedot.jobs.spec import CHANGEABLE
+from onthedot.schedules.api import PreviewFields
 
+CLEARABLE = {field.name for field in CHANGEABLE if field.null}
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -81,18 +83,18 @@ def test_a_wrong_option_is_refused_with_the_right_one() -> None:
 def test_the_options_are_the_fields_of_the_api() -> None:
     given_otherwise = {"callback_url", "payload"}
     of_http = {"url", "method", "headers"}
-    fields = {*JobFields.model_fields, *NodeFields.model_fields}
+    fields = {*field_names(JobFields), *field_names(NodeFields)}
     assert set(JobOptions.__annotations__) == fields - given_otherwise | of_http
-    assert set(WorkflowOptions.__annotations__) == set(WorkflowFields.model_fields) - {"jobs"}
-    assert set(PreviewOptions.__annotations__) == set(PreviewFields.model_fields)
-    assert set(ChangeOptions.__annotations__) == set(PatchFields.model_fields) - {"callback_url"} | of_http | {
+    assert set(WorkflowOptions.__annotations__) == set(field_names(WorkflowFields)) - {"jobs"}
+    assert set(PreviewOptions.__annotations__) == set(field_names(PreviewFields))
+    assert set(ChangeOptions.__annotations__) == set(field_names(PatchFields)) - {"callback_url"} | of_http | {
         "handler"
     }
 
 
 def test_an_option_of_a_change_has_the_type_that_it_has_for_a_new_job() -> None:
     new, changed = get_type_hints(JobOptions), get_type_hints(ChangeOptions)
-    assert {name for name in changed if NoneType in get_args(changed[name])} == set(CLEARABLE)
+    assert {name for name in changed if NoneType in get_args(changed[name])} == CLEARABLE
     for name in new.keys() & changed.keys():
         assert changed[name] == (new[name] | None if name in CLEARABLE else new[name]), name
 

@@ -9,13 +9,11 @@ import pytest
 
 from onthedot.api.core.route import Route
 from onthedot.api.core.routes import ROUTES
-from onthedot.api.jobs.fields import JobFields
-from onthedot.api.schedules.fields import RecurrenceFields
-from onthedot.api.workflows.fields import NodeFields, WorkflowFields
 from onthedot.cli.main import main
 from onthedot.domain.runs.moves import TRANSITIONS
 from onthedot.domain.runs.records import Status
 from onthedot.domain.targets.types import INTERNAL, TYPES
+from onthedot.jobs.spec import Field, Has, Stored, fields_of
 from tests.unit.project.pages import (
     GENERATED,
     PAGES,
@@ -127,14 +125,14 @@ def test_documented_is_context_value(name: str) -> None:
     assert f"`{name}`" in first_cells
 
 
-@pytest.mark.parametrize("name", JobFields.model_fields)
-def test_documented_is_field_of_jobs(name: str) -> None:
-    assert name in names_on("docs/schedules.md" if name in RecurrenceFields.model_fields else "docs/jobs.md")
+@pytest.mark.parametrize("field", fields_of(Has.JOB), ids=lambda field: field.name)
+def test_documented_is_field_of_jobs(field: Field) -> None:
+    assert field.name in names_on("docs/schedules.md" if field.stored is Stored.RECURRENCE else "docs/jobs.md")
 
 
-@pytest.mark.parametrize("name", sorted({*WorkflowFields.model_fields, *NodeFields.model_fields}))
-def test_documented_is_field_of_workflows(name: str) -> None:
-    assert name in names_on("docs/workflows.md") | names_on("docs/schedules.md") | names_on("docs/jobs.md")
+@pytest.mark.parametrize("field", fields_of(Has.WORKFLOW | Has.NODE), ids=lambda field: field.name)
+def test_documented_is_field_of_workflows(field: Field) -> None:
+    assert field.name in names_on("docs/workflows.md") | names_on("docs/schedules.md") | names_on("docs/jobs.md")
 
 
 @pytest.mark.parametrize("name", sorted(set(TYPES) - INTERNAL))

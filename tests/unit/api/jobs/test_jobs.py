@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from onthedot.api.executions.show import execution_view, lateness_ms
-from onthedot.api.jobs.show import status_view
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.records import Attempt, Definition, Record, Status
 from onthedot.domain.runs.shown_status import shown_status
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.domain.traces import span_id_of
+from onthedot.jobs.answers import status_view
 from onthedot.ports import Moved
 from onthedot.use_cases.attempts.results import short_result
 from onthedot.use_cases.jobs.list_runs import Outlook

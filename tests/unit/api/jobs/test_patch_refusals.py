@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.jobs.requests import MAX_PAYLOAD
 from onthedot.domain.runs import lifecycle
+from onthedot.jobs.requests import MAX_PAYLOAD
 from onthedot.ports import Moved
 from tests.builders import World, a_world
 from tests.unit.api.jobs.test_patch import CRON, patch
