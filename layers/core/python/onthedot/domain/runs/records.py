@@ -93,17 +93,20 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Everything that an attempt needs: the part of a user's request that does not say when."""
+    """Everything that an attempt needs: the part of a user's request that does not say when.
+
+    A default is the meaning of a value that is not stored, so it never changes. `jobs.spec` has those of new jobs.
+    """
 
     target: Target
     payload: Any = None
     payload_ref: str | None = None
     """The blob key of a payload that is too large for the record."""
-    retry: RetryPolicy = RetryPolicy()
     timeout_seconds: int = 60
     name: str | None = None
     description: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    retry: RetryPolicy = RetryPolicy()
     requirements: Requirements = field(default_factory=Requirements)
 
 
