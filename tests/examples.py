@@ -42,9 +42,15 @@ def _bad(form: forms.Form) -> list[Any]:  # noqa: C901, PLR0911 - one line for e
         case forms.Text():
             return [3, ["a"], "x" * (form.most + 1), *([""] if form.least else [])]
         case forms.Whole():
-            return ["5x", form.least + 0.5, form.least - 1, *([] if form.most is None else [form.most + 1])]
+            return [
+                "5",
+                True,
+                form.least + 0.5,
+                form.least - 1,
+                *([] if form.most is None else [form.most + 1, 10**400]),
+            ]
         case forms.Number():
-            return ["5", True, form.least - 1, *([] if form.most is None else [form.most + 1])]
+            return ["5", True, form.least - 1, 10**400, *([] if form.most is None else [form.most + 1, 1e300])]
         case forms.Switch():
             return ["yes", 1]
         case forms.Choice():
@@ -54,7 +60,7 @@ def _bad(form: forms.Form) -> list[Any]:  # noqa: C901, PLR0911 - one line for e
         case forms.Tags():
             return [["a"], {"a": 1}, {str(n): "" for n in range(form.most + 1)}]
         case forms.Instant():
-            return ["tomorrow", "2027-01-31T09:30:00", True]
+            return ["tomorrow", -1, True, []]
         case forms.Parts():
             return [5, {"colour": 1}, *({part.name: value} for part in form.parts for value in bad(part))]
     return []
