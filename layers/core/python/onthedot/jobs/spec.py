@@ -13,15 +13,25 @@ from dataclasses import replace
 from enum import Enum, Flag, auto
 from typing import Any, Final, NamedTuple
 
-from onthedot.domain.gates.names import MOST_GATES
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import Kind, Priority, RetryPolicy
-from onthedot.domain.schedules.cron_zoned import DstPolicy, Gap, Overlap
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy
-from onthedot.domain.schedules.schedule import MAX_JITTER_SECONDS
-from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
-from onthedot.domain.workers.pools import LONGEST_PULL, Requirements
-from onthedot.domain.workflows.graph import MAX_JOBS
+from onthedot.domain.runs.choices import (
+    LONGEST_PULL,
+    MAX_JOBS,
+    MOST_GATES,
+    OnParentFailure,
+    Priority,
+    Requirements,
+    RetryPolicy,
+)
+from onthedot.domain.schedules.choices import (
+    MAX_AHEAD_MS,
+    MAX_JITTER_SECONDS,
+    DstPolicy,
+    Gap,
+    Misfire,
+    MisfirePolicy,
+    Overlap,
+    OverlapPolicy,
+)
 from onthedot.jobs.forms import (
     Choice,
     Duration,
@@ -508,7 +518,6 @@ FIELDS: Final = (
 )
 BY_NAME: Final[Mapping[str, Field]] = {field.name: field for field in FIELDS}
 CHANGEABLE: Final = tuple(field for field in FIELDS if field.change is not Change.NONE)
-KINDS: Final = {Kind.ONE_OFF: Has.ONE_OFF, Kind.RECURRING: Has.RECURRING, Kind.EVENT: Has.EVENT}
 LETTERS: Final[Mapping[str, str]] = {field.name: field.letter for field in CHANGEABLE}
 
 

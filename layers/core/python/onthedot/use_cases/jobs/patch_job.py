@@ -12,7 +12,7 @@ from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import next_fire
 from onthedot.domain.schedules.time_window import check_start, fire_time_problems, no_fire_problem
 from onthedot.domain.targets.types import HttpTarget, WorkflowTarget
-from onthedot.jobs.spec import CHANGEABLE, KINDS, Has, Stored, changed, stored_in
+from onthedot.jobs.spec import CHANGEABLE, Has, Stored, changed, stored_in
 from onthedot.ports import Engine
 from onthedot.schedules.fields import CRON_FIELDS, changed_recurrence
 from onthedot.use_cases.gates.check_gates import GateCheck
@@ -27,11 +27,12 @@ _JOBS: Final = {
     Kind.EVENT: "jobs that wait for events",
 }
 _DOES: Final = {Kind.ONE_OFF: "runs once", Kind.RECURRING: "recurs", Kind.EVENT: "waits for events"}
+_KINDS: Final = {Kind.ONE_OFF: Has.ONE_OFF, Kind.RECURRING: Has.RECURRING, Kind.EVENT: Has.EVENT}
 _WHERE: Final = frozenset({"target", "callback_url"})
 _CHOOSES_POOL: Final = _WHERE | {"requirements", "timeout_seconds"}
 _DEFINES: Final = _WHERE | {"payload", *(field.name for field in stored_in(Stored.DEFINITION))}
 _SCHEDULES: Final = frozenset(field.name for field in stored_in(Stored.RECURRENCE))
-_ONLY_OF: Final = {field.name: kind for field in CHANGEABLE for kind in KINDS if field.has & Has.JOB == KINDS[kind]}
+_ONLY_OF: Final = {field.name: kind for field in CHANGEABLE for kind in _KINDS if field.has & Has.JOB == _KINDS[kind]}
 """The fields that only one kind of job has."""
 _NOT_FOR_WORKFLOWS: Final = frozenset(field.name for field in CHANGEABLE if Has.WORKFLOW not in field.has)
 
