@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 LINE: Final = 110
-GENERATED: Final = "<!-- written by `make reference`: change the code or docs/generator, not this page -->"
 
 
 def cell(text: str) -> str:
@@ -48,4 +47,4 @@ def anchor(heading: str) -> str:
 
 def page(title: str, *parts: str) -> str:
     """Return a page. Empty parts are left out."""
-    return "\n\n".join([GENERATED, f"# {title}", *(part for part in parts if part)]) + "\n"
+    return "\n\n".join([f"# {title}", *(part for part in parts if part)]) + "\n"

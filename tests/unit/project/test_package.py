@@ -73,7 +73,7 @@ class Bare:
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bare")
-    uv("build", "--wheel", "--out-dir", folder, ROOT)
+    uv("build", "--wheel", "--no-build-isolation", "--out-dir", folder, ROOT)  # as `make wheel` does
     [wheel] = folder.glob("*.whl")
     uv("venv", "--python", sys.executable, folder / "env")
     python = folder / "env" / "bin" / "python"
