@@ -14,7 +14,6 @@ def cell(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table, or nothing when it has no rows."""
     lines = [" | ".join(cell(part) for part in row) for row in rows]
     if not lines:
         return ""
@@ -22,7 +21,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def code(language: str, text: str) -> str:
-    """Return a code block."""
     return f"```{language}\n{text.rstrip()}\n```"
 
 
