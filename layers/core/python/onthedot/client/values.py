@@ -76,11 +76,15 @@ class Value:
         __dataclass_fields__ = _AsDataclass()
 
     def __init__(self, **given: Any) -> None:
-        shape = _shape(type(self))
-        if given.keys() != shape.names.keys():
-            _check(type(self), given)
-            given = {**shape.defaults, **{name: make() for name, make in shape.fresh.items()}, **given}
-        self.__dict__.update(given)
+        shape, values = _shape(type(self)), self.__dict__
+        values.update(shape.defaults)
+        values.update(given)
+        for name, make in shape.fresh.items():
+            if name not in given:
+                values[name] = make()
+        if values.keys() != shape.names.keys():
+            lacking, unknown = [*(shape.names.keys() - values.keys())], [*(values.keys() - shape.names.keys())]
+            raise TypeError(f"{type(self).__name__} lacks {lacking}" if lacking else f"it has no fields {unknown}")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
@@ -126,14 +130,6 @@ def _shape(kind: type[Value]) -> _Shape:
         readers = [(name, kind._keys.get(name, name), _reader(hint)) for name, hint in names.items()]
         _SHAPES[kind] = _Shape(names, defaults, fresh, readers)
     return _SHAPES[kind]
-
-
-def _check(kind: type[Value], given: Mapping[str, Any]) -> None:
-    shape = _shape(kind)
-    unknown = [name for name in given if name not in shape.names]
-    lacking = [name for name in shape.names if name not in {**given, **shape.defaults, **shape.fresh}]
-    if unknown or lacking:
-        raise TypeError(f"{kind.__name__}() lacks {lacking}" if lacking else f"{kind.__name__}() has no {unknown}")
 
 
 def _reader(hint: Any) -> Read | None:
