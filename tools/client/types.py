@@ -203,7 +203,7 @@ def answers() -> str:
         "# ruff: noqa: RUF012 - each value gets an object of its own",
         '"""The answers of the API as typed values."""',
     ]
-    return "\n".join([*head, *imports, *done.values()])
+    return "\n".join([*head, *imports, f"__all__ = {sorted(ANSWERS)}", *done.values()])
 
 
 def _define(name: str, done: dict[str, str]) -> None:

@@ -8,6 +8,43 @@ from typing import Any
 
 from onthedot.client.values import Status, Value
 
+__all__ = [
+    "Attempt",
+    "Backfilled",
+    "BulkStep",
+    "Cause",
+    "Causes",
+    "Change",
+    "Execution",
+    "Explanation",
+    "FireTime",
+    "Forecast",
+    "Gate",
+    "Health",
+    "HeavyJob",
+    "Hour",
+    "Job",
+    "Lateness",
+    "ListedJob",
+    "Minute",
+    "Moment",
+    "NotDone",
+    "NotRedriven",
+    "Outcome",
+    "Outcomes",
+    "Overview",
+    "Progress",
+    "Queue",
+    "Reason",
+    "RedriveRun",
+    "Redriven",
+    "Statistics",
+    "WhatIf",
+    "Worker",
+    "Workflow",
+    "WorkflowJob",
+]
+
 
 class Outcome(Value):
     """A run that ended, or a range of skipped fire times, and why it has this status.
