@@ -69,7 +69,7 @@ def serving(server: Server) -> Iterator[HttpTransport]:
         yield opened
     server.listener.shutdown(socket.SHUT_RDWR)
     server.listener.close()
-    thread.join(5)
+    thread.join(60)
 
 
 def test_calls_share_a_connection() -> None:
@@ -89,7 +89,7 @@ def test_calls_of_several_threads_wait_for_none() -> None:
 
         def call() -> None:
             connection = opened._connected()
-            meeting.wait(5)
+            meeting.wait(60)
             opened._idle.append(connection)
             opened.send(*POST)
 
@@ -97,7 +97,7 @@ def test_calls_of_several_threads_wait_for_none() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(5)
+            thread.join(60)
     assert (len(server.requests), server.connections) == (3, 3)
 
 
