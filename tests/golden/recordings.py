@@ -1,0 +1,119 @@
+"""Everything that is recorded, by the name of its file."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from tests.golden.compare import Mask
+from tests.golden.rest import BODIES, KINDS, SCENARIOS, Rest
+from tests.golden.world import World, on_sqlite
+
+ROLES = ("admin", "operator", "viewer", "worker", None)
+WORDS = ("description", "summary", "title", "example", "examples")
+NAMED = ("properties", "schemas", "calls", "parameters", "responses", "mapping")
+
+
+def rest_recording(name: str) -> Any:
+    with on_sqlite() as world:
+        rest = Rest(world)
+        SCENARIOS[name](rest)
+        return rest.masked()
+
+
+def described(world: World) -> Any:
+    return json.loads(world.answer("GET", "/openapi.json").text)
+
+
+def operations(document: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield method, path and description of each call of the API."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def openapi_recording() -> Any:
+    """The OpenAPI document without its texts: routes, parameters, models, fields, defaults and bounds."""
+    with on_sqlite() as world:
+        document = described(world)
+    calls: dict[str, Any] = {}
+    for method, path, operation in operations(document):
+        calls[f"{method} {path}"] = shown = {name: value for name, value in operation.items() if name not in WORDS}
+        shown["parameters"] = {
+            f"{one['in']} {one['name']}": {"required": one["required"], **one["schema"]}
+            for one in shown.get("parameters", ())
+        }
+        for status, answer in shown["responses"].items():
+            content = answer.get("content", {}).get("application/json", {}).get("schema", {})
+            shown["responses"][status] = content.get("$ref", content)
+        shown["responses"] = {json.dumps(one): statuses(shown["responses"], one) for one in shown["responses"].values()}
+    models = document["components"]["schemas"]
+    # A set of named models: their order, and that of their fields, says nothing.
+    short = json.dumps(without_words({"calls": calls, "schemas": models}), sort_keys=True)
+    return json.loads(short.replace("#/components/schemas/", "#"))
+
+
+def statuses(responses: Any, answer: Any) -> str:
+    return " ".join(sorted(status for status, one in responses.items() if one == answer))
+
+
+def without_words(value: Any, *, names: bool = False) -> Any:
+    """Drop texts. The keys of `properties` and the like are names of fields, which may be called as a text is."""
+    if isinstance(value, list):
+        return [without_words(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {name: one for name, one in value.items() if names or name not in WORDS}
+    return {name: without_words(one, names=name in NAMED and not names) for name, one in kept.items()}
+
+
+def roles_recording() -> Any:
+    """What each role may call: the status of each route without a body, about things that do not exist."""
+    found: dict[str, Any] = {}
+    with on_sqlite() as world:
+        for method, path, _ in operations(described(world)):
+            if method != "GET" and path.startswith(("/v1/stage", "/v1/import")):
+                continue  # an allowed call would close the stage for the next one
+            place = re.sub(r"\{\w+\}", "missing", path)
+            answers = {str(role): world.answer(method, place, b"{}", role=role) for role in ROLES}
+            found[f"{method} {path}"] = {role: f"{a.status} {code_of(a)}".strip() for role, a in answers.items()}
+    return found
+
+
+def code_of(answer: Any) -> str:
+    """The error's code and fields on one line."""
+    error = json.loads(answer.text).get("error") if answer.text[:1] == "{" else None
+    if error is None:
+        return ""
+    return " ".join([error["code"], *sorted({detail["field"] for detail in error.get("details", ())})])
+
+
+def fields_recording() -> Any:
+    """How each field of each body is read: odd values, and the status, code and fields of the answer."""
+    found: dict[str, Any] = {}
+    with on_sqlite() as world:
+        ids = {name: world.make(name, **KINDS[name]) for name in ("now", "seconds")}
+        document = described(world)
+        for method, path, operation in operations(document):
+            schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+            if schema is None:
+                continue
+            model = schema.get("$ref", "").rpartition("/")[2]
+            place = re.sub(r"\{\w+\}", ids["now"] if "jobs" in path else "missing", path)
+            for field in sorted(document["components"]["schemas"].get(model, {}).get("properties", {})):
+                answers: dict[str, list[str]] = {}
+                for odd in BODIES["odd"]:
+                    body = {"callback_url": "https://example.org/"} if model == "JobFields" else {}
+                    answer = world.answer(method, place, json.dumps(body | {field: odd}).encode())
+                    answers.setdefault(f"{answer.status} {code_of(answer)}", []).append(json.dumps(odd))
+                found[f"{method} {path} {field}"] = {result: " ".join(odds) for result, odds in answers.items()}
+    return Mask({}).value(found)
+
+
+RECORDINGS: dict[str, Callable[[], Any]] = {
+    **{name: partial(rest_recording, name) for name in SCENARIOS},
+    "openapi": openapi_recording,
+    "rest_roles": roles_recording,
+    "rest_fields": fields_recording,
+}
