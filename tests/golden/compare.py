@@ -8,14 +8,15 @@ from typing import Any
 
 RECORDED = Path(__file__).parent / "recorded"
 WIDTH = 120
+LONGEST = 1_000
 SENTENCE = re.compile(r"[A-Za-z`']{2,}[,;:]? [A-Za-z`'({]{1,}.* |[a-z]{2,} [a-z]{2,}")
 """Two words or more. Values of the scenarios have no spaces between letters, so that they are no sentences."""
 KEPT = re.compile(r"CREATE |[\[{<]")
 RANDOM = re.compile(
-    r"job_[a-z2-7]{26}|worker_[0-9a-f]{16}|tok_\d{8,}|otd_\d{8,}|whsec_[A-Za-z0-9+/]+=*|\b[0-9a-f]{64}\b"
+    r"job_[a-z2-7]{26}|frz_[0-9a-f]{12}|worker_[0-9a-f]{16}|tok_\d{8,}|otd_\d{8,}|whsec_[A-Za-z0-9+/]+=*"
     r"|\b[0-9a-f]{24}(?=\.\d+/\d)|\b0{6}(?:[0-9a-f]{6}|[0-9a-f]{10}|[0-9a-f]{26})\b"
 )
-KINDS = re.compile(r"job|worker|tok|otd|whsec")
+KINDS = re.compile(r"job|frz|worker|tok|otd|whsec")
 
 
 class Mask:
@@ -31,9 +32,13 @@ class Mask:
             return {name: self.value(one, name) for name, one in sorted(shown, key=lambda pair: pair[0])}
         if isinstance(value, list | tuple):
             return [self.value(one, key) for one in value]
+        if isinstance(value, bytes):
+            value = value.decode()
         return self._string(value, key) if isinstance(value, str) else value
 
     def _string(self, value: str, key: str) -> Any:
+        if key in ("do", "gone"):
+            return self.text(value)
         if "cursor" in key:
             return "<cursor>"
         if value[:1] in ("[", "{"):
@@ -41,6 +46,8 @@ class Mask:
                 return {"<json>": self.value(json.loads(value))}
             except ValueError:
                 pass
+        if len(value) > LONGEST and not KEPT.match(value):
+            value = f"{value[:20]}<{len(value)} characters>"
         return self.text(value if KEPT.match(value) or not SENTENCE.search(value) else "<text>")
 
     def text(self, text: str) -> str:

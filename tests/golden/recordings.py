@@ -7,11 +7,13 @@ from functools import partial
 from typing import Any
 
 from tests.golden.compare import Mask
+from tests.golden.life import life_recording
 from tests.golden.rest import BODIES, KINDS, SCENARIOS, Rest
-from tests.golden.world import World, on_sqlite
+from tests.golden.world import World, on_aws, on_sqlite
 
 ROLES = ("admin", "operator", "viewer", "worker", None)
 WORDS = ("description", "summary", "title", "example", "examples")
+ON_AWS = "stored_aws"
 NAMED = ("properties", "schemas", "calls", "parameters", "responses", "mapping")
 
 
@@ -111,9 +113,21 @@ def fields_recording() -> Any:
     return Mask({}).value(found)
 
 
+def sqlite_recording() -> Any:
+    with on_sqlite() as world:
+        return life_recording(world)
+
+
+def aws_recording(url: str) -> Any:
+    """What is stored in DynamoDB and S3, and sent to SQS, of a substitute for AWS at this URL."""
+    with on_aws(url) as world:
+        return life_recording(world)
+
+
 RECORDINGS: dict[str, Callable[[], Any]] = {
     **{name: partial(rest_recording, name) for name in SCENARIOS},
     "openapi": openapi_recording,
     "rest_roles": roles_recording,
     "rest_fields": fields_recording,
+    "stored_sqlite": sqlite_recording,
 }

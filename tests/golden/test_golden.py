@@ -1,20 +1,37 @@
 """What people and programs see is as it was recorded. After a wanted change: `python -m tests.golden.record`."""
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from localstack.ministack_process import running_ministack
 from tests.golden import compare
-from tests.golden.recordings import RECORDINGS, described, operations
+from tests.golden.recordings import ON_AWS, RECORDINGS, aws_recording, described, operations
 from tests.golden.rest import SCENARIOS
 from tests.golden.world import on_sqlite
 
 SHOWN = 20
 
 
+@pytest.fixture(scope="session")
+def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_ministack(tmp_path_factory.mktemp("ministack")) as url:
+        yield url
+
+
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_as_recorded(name: str) -> None:
-    found = compare.plain(RECORDINGS[name]())
+    assert_recorded(name, RECORDINGS[name]())
+
+
+def test_as_recorded_on_aws(ministack: str) -> None:
+    assert_recorded(ON_AWS, aws_recording(ministack))
+
+
+def assert_recorded(name: str, document: Any) -> None:
+    found = compare.plain(document)
     lines = list(compare.differences(compare.read(name), found, name))
     more = [f"… and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
     assert not lines, "\n".join([f"{len(lines)} differences:", *lines[:SHOWN], *more])
@@ -43,4 +60,4 @@ def routes_of(call: str, routes: set[str]) -> set[str]:
 
 
 def test_recordings_without_a_scenario_are_deleted() -> None:
-    assert {path.stem for path in compare.RECORDED.glob("*.json")} == set(RECORDINGS)
+    assert {path.stem for path in compare.RECORDED.glob("*.json")} == {*RECORDINGS, ON_AWS}

@@ -4,13 +4,12 @@ Everything that the recordings need of the product is imported here and nowhere 
 line. The rest comes from outside: calls over REST, commands of the CLI, tables read by their own clients.
 """
 
-import itertools
 import json
 import random
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import parse_qsl
@@ -28,16 +27,29 @@ from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.targets import allow_list
 from onthedot.domain.workers.pools import DEFAULT_POOLS
 from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
+from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Answer, Call, Deadline, Engine, Principal, ProgressStore, Received, Tick, TickQueue
+from onthedot.ports import (
+    Answer,
+    Call,
+    Deadline,
+    Engine,
+    Principal,
+    ProgressStore,
+    Received,
+    RecordChange,
+    Tick,
+    TickQueue,
+)
 from onthedot.targets.router import TargetRouter
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import start_run
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
 from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.use_cases.statistics.count_changes import count_changes
 from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
@@ -78,8 +90,11 @@ class World:
     engine: Engine
     progress: ProgressStore
     ticks: TickQueue
+    counter: "Counter"
     stored: Callable[[], dict[str, Any]]
     """Everything that is stored now: the rows or items, by a readable key."""
+    count: Callable[[Any], None] = lambda _: None
+    """Count the end of a run, where a function beside the engine does that."""
     names: dict[str, str] = field(default_factory=dict)
     """Readable names of ids."""
 
@@ -99,18 +114,23 @@ class World:
         asked = dict(parse_qsl(query, keep_blank_values=True))
         return handle(self.engine, Request(method, path, asked, headers or {}, body, principal or None))
 
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Call the API as an admin, and return the body of an answer that is no refusal."""
+        response = self.answer(method, path, b"" if body is None else json.dumps(body).encode())
+        assert response.status < 300, (method, path, response.body)
+        return response.body
+
     def make(self, name: str, path: str = "/v1/jobs", /, **fields: Any) -> str:
         """Make a job or a workflow whose id does not depend on chance, and remember its name."""
         where = (
             {} if {"target", "callback_url", "jobs"} & fields.keys() else {"callback_url": "https://example.org/hook"}
         )
         content = {"idempotency_key": name, **where, **fields}
-        response = self.answer("POST", path, json.dumps(content).encode())
-        assert response.status == 202, (name, response.body)
-        self.names[response.body["job_id"]] = name
-        for member in response.body.get("jobs", ()):
+        answer = self.call("POST", path, content)
+        self.names[answer["job_id"]] = name
+        for member in answer.get("jobs", ()):
             self.names[member["job_id"]] = f"{name}/{member['key']}"
-        return str(response.body["job_id"])
+        return str(answer["job_id"])
 
     def tick(self, minutes: int = 1, *, execute: bool = True) -> None:
         """Let minutes pass. In each, do the tick, and execute what is due then."""
@@ -143,6 +163,13 @@ class World:
         executor = RunExecutor(self.engine, TargetRouter(performers), NoLeases(), "worker-1", random.Random(1))
         execute_run(executor, Received(message_for(run), "receipt", 1))
 
+    def count_ends(self) -> None:
+        """Count the ends of all jobs, as the stream of the table would bring them."""
+        for job_id in sorted(self.names, key=self.names.__getitem__):
+            run = self.engine.store.get(job_id)
+            if run is not None and run.finished_at is not None:
+                self.count(run)
+
     def start(self, run_id: str) -> None:
         """Start a run and leave it running."""
         run = self.engine.store.get(run_id)
@@ -150,22 +177,37 @@ class World:
         start_run(self.engine, message_for(run), "worker-1")
 
 
+class Counter:
+    """Counts instead of drawing random tokens, so that lists which are sorted by them have one order."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def next(self) -> int:
+        self._last += 1
+        return self._last
+
+    def jump(self) -> None:
+        """Go on at the next round number, so that one draw more or less changes nothing after this step."""
+        self._last += 1_000 - self._last % 1_000
+
+
 @contextmanager
-def no_chance() -> Iterator[None]:
-    """Count instead of drawing random tokens, so that lists which are sorted by them have one order."""
-    numbers = itertools.count(1)
+def no_chance() -> Iterator[Counter]:
+    """Replace chance by a counter."""
+    counter = Counter()
     with (
-        patch.object(secrets, "token_hex", lambda size=16: f"{next(numbers):0{2 * size}x}"),
-        patch.object(secrets, "token_bytes", lambda size=32: next(numbers).to_bytes(size, "big")),
-        patch.object(secrets, "token_urlsafe", lambda size=32: f"{next(numbers):0{size * 4 // 3}d}"),
+        patch.object(secrets, "token_hex", lambda size=16: f"{counter.next():0{2 * size}x}"),
+        patch.object(secrets, "token_bytes", lambda size=32: counter.next().to_bytes(size, "big")),
+        patch.object(secrets, "token_urlsafe", lambda size=32: f"{counter.next():0{size * 4 // 3}d}"),
     ):
-        yield
+        yield counter
 
 
 @contextmanager
 def on_sqlite() -> Iterator[World]:
     """The embedded engine in memory."""
-    with Database() as database, no_chance():
+    with Database() as database, no_chance() as counter:
         clock = VirtualClock()
         made = SqliteEngine.on(database, clock, DEPLOYMENT)
 
@@ -173,7 +215,7 @@ def on_sqlite() -> Iterator[World]:
             with database.transaction() as connection:
                 return sqlite_rows(connection)
 
-        yield World(clock, made.engine, made.progress, made.ticks, stored)
+        yield World(clock, made.engine, made.progress, made.ticks, counter, stored)
 
 
 def sqlite_rows(connection: Any) -> dict[str, Any]:
@@ -218,7 +260,7 @@ def on_aws(url: str) -> Iterator[World]:
     session = boto3.Session("test", "test", region_name="us-east-1")
     dynamodb = session.client("dynamodb", endpoint_url=url)
     sqs: Any = Tap(session.client("sqs", endpoint_url=url))
-    with Database() as blobs, no_chance():
+    with Database() as blobs, no_chance() as counter:
         clock = VirtualClock()
         dynamodb.create_table(**table_arguments(TABLE))
         keys = [queue_key(pool.name, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES]
@@ -245,4 +287,10 @@ def on_aws(url: str) -> Iterator[World]:
                 rows = connection.execute("SELECT * FROM blobs").fetchall()
             return found | {f"object {row['key']}": row["content"].decode() for row in rows}
 
-        yield World(clock, engine, DynamoProgressStore(dynamodb, TABLE), ticks, stored)
+        def count(run: Any) -> None:
+            before = replace(run, status=type(run.status)("RUNNING"))
+            change = RecordChange(str(counter.next()), before, run, clock.now())
+            deadline = Deadline.after(clock.now(), 30_000)
+            count_changes(DynamoStatisticsWriter(dynamodb, TABLE), "shard", [change], clock, deadline)
+
+        yield World(clock, engine, DynamoProgressStore(dynamodb, TABLE), ticks, counter, stored, count)
