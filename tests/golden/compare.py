@@ -9,14 +9,17 @@ from typing import Any
 RECORDED = Path(__file__).parent / "recorded"
 WIDTH = 120
 LONGEST = 1_000
+LARGE = 8
 SENTENCE = re.compile(r"[A-Za-z`']{2,}[,;:]? [A-Za-z`'({]{1,}.* |[a-z]{2,} [a-z]{2,}")
 """Two words or more. Values of the scenarios have no spaces between letters, so that they are no sentences."""
 KEPT = re.compile(r"CREATE |[\[{<]")
 RANDOM = re.compile(
-    r"job_[a-z2-7]{26}|frz_[0-9a-f]{12}|worker_[0-9a-f]{16}|tok_\d{8,}|otd_\d{8,}|whsec_[A-Za-z0-9+/]+=*"
+    r"job_[a-z2-7]{26}|client-[0-9a-f]{32}|20[\d-]{8}T\d\d(?::|%3A)\d\d(?::|%3A)\d\d\.\d{6}|frz_[0-9a-f]{12}|worker_[0-9a-f]{16}|tok_\d{8,}|otd_\d{8,}|whsec_[A-Za-z0-9+/]+=*"
     r"|\b[0-9a-f]{24}(?=\.\d+/\d)|\b0{6}(?:[0-9a-f]{6}|[0-9a-f]{10}|[0-9a-f]{26})\b"
 )
-KINDS = re.compile(r"job|frz|worker|tok|otd|whsec")
+DAY = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ [A-Z]\w+ (?:\d{4} )?\d\d:\d\d(?::\d\d)?")
+"""A time as people read it, whose form depends on the present."""
+KINDS = re.compile(r"job|client|frz|worker|tok|otd|whsec")
 
 
 class Mask:
@@ -53,11 +56,21 @@ class Mask:
     def text(self, text: str) -> str:
         for known, name in self._names.items():
             text = text.replace(known, f"<{name}>")
+        text = DAY.sub("<day>", text)
         return RANDOM.sub(lambda found: self._number(found[0]), text)
 
     def _number(self, found: str) -> str:
         kind = KINDS.match(found)
         return self._met.setdefault(found, f"<{kind[0] if kind else 'random'} {len(self._met) + 1}>")
+
+
+def since(before: Any, now: Any, about: str) -> Any:
+    """Return what has changed of a document since it was met before, or the whole document if it is new or small."""
+    if not isinstance(before, dict) or not isinstance(now, dict) or len(now) < LARGE:
+        return now
+    changed = {name: value for name, value in now.items() if name not in before or before[name] != value}
+    gone = sorted(before.keys() - now.keys())
+    return {"(as before)": [about, len(now) - len(changed)], **changed, **({"gone": gone} if gone else {})}
 
 
 def pretty(value: Any, indent: int = 0) -> str:

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from tests.golden.compare import Mask
+from tests.golden.compare import Mask, since
 from tests.golden.rest import BODIES, KINDS, SHELL, with_gates
 from tests.golden.world import TENANT, World
 
@@ -121,7 +121,7 @@ def life_recording(world: World) -> Any:
     steps = []
     for name in story(world):
         now = world.stored()
-        changed = {key: value for key, value in now.items() if before.get(key) != value}
+        changed = {key: since(before.get(key), value, key) for key, value in now.items() if before.get(key) != value}
         gone = sorted(before.keys() - now.keys())
         steps.append({"do": name, "stored": changed, **({"gone": gone} if gone else {})})
         before = now

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from tests.golden.commands import commands_recording, surface_recording
 from tests.golden.compare import Mask
 from tests.golden.life import life_recording
 from tests.golden.rest import BODIES, KINDS, SCENARIOS, Rest
@@ -124,10 +125,17 @@ def aws_recording(url: str) -> Any:
         return life_recording(world)
 
 
+def cli_recording() -> Any:
+    with on_sqlite() as world:
+        return commands_recording(world)
+
+
 RECORDINGS: dict[str, Callable[[], Any]] = {
     **{name: partial(rest_recording, name) for name in SCENARIOS},
     "openapi": openapi_recording,
     "rest_roles": roles_recording,
     "rest_fields": fields_recording,
     "stored_sqlite": sqlite_recording,
+    "cli_commands": cli_recording,
+    "cli_surface": surface_recording,
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.golden.compare import Mask
+from tests.golden.compare import Mask, since
 from tests.golden.world import World, on_sqlite
 
 BODIES: dict[str, Any] = json.loads(Path(__file__).with_name("bodies.json").read_text())
@@ -23,13 +23,18 @@ class Rest:
     def __init__(self, world: World) -> None:
         self.world = world
         self.steps: list[Any] = []
+        self._met: dict[Any, Any] = {}
 
     def call(self, method: str, path: str, body: Any = None, /, **also: Any) -> Any:
         """Call the API, note the call and its answer, and return the answer's body."""
         content = (
-            body if isinstance(body, bytes) else b"" if body is None else self._with_ids(json.dumps(body)).encode()
+            body
+            if isinstance(body, bytes)
+            else b""
+            if body is None
+            else with_ids(self.world, json.dumps(body)).encode()
         )
-        response = self.world.answer(method, self._with_ids(path), content, **also)
+        response = self.world.answer(method, with_ids(self.world, path), content, **also)
         assert response.status != 500, (method, path)
         step: dict[str, Any] = {"do": f"{method} {path}", "status": response.status}
         step |= {name: value for name, value in also.items() if value}
@@ -41,8 +46,21 @@ class Rest:
             step["headers_out"] = headers
         kind = response.headers.get("Content-Type", "")
         answer = json.loads(response.text) if kind == "application/json" and response.text else kind
-        self.steps.append({**step, "answer": shortened(answer)})
+        self.steps.append({**step, "answer": self._news(shortened(answer))})
         return answer
+
+    def _news(self, answer: Any) -> Any:
+        """Return an answer without the fields of a job or an execution that were the same when it was last shown."""
+        if isinstance(answer, list):
+            return [self._news(one) for one in answer]
+        if not isinstance(answer, dict):
+            return answer
+        about = answer.get("execution_id") or answer.get("job_id")
+        if not isinstance(about, str):
+            return {name: self._news(value) for name, value in answer.items()}
+        shape = (about, *answer)
+        before, self._met[shape] = self._met.get(shape), answer
+        return since(before, answer, about)
 
     def get(self, *paths: str, **also: Any) -> Any:
         return [self.call("GET", path, **also) for path in paths][-1]
@@ -66,9 +84,11 @@ class Rest:
     def masked(self) -> Any:
         return Mask(self.world.names).value(self.steps)
 
-    def _with_ids(self, text: str) -> str:
-        ids = {name: known for known, name in self.world.names.items()}
-        return re.sub(r"<([\w/]+)>", lambda found: ids[found[1]], text)
+
+def with_ids(world: World, text: str) -> str:
+    """Put ids in the place of their names."""
+    ids = {name: known for known, name in world.names.items()}
+    return re.sub(r"<([\w/]+)>", lambda found: ids[found[1]], text)
 
 
 def shortened(answer: Any) -> Any:

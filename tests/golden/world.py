@@ -4,6 +4,7 @@ Everything that the recordings need of the product is imported here and nowhere 
 line. The rest comes from outside: calls over REST, commands of the CLI, tables read by their own clients.
 """
 
+import itertools
 import json
 import random
 import secrets
@@ -287,9 +288,11 @@ def on_aws(url: str) -> Iterator[World]:
                 rows = connection.execute("SELECT * FROM blobs").fetchall()
             return found | {f"object {row['key']}": row["content"].decode() for row in rows}
 
+        positions = itertools.count(1)
+
         def count(run: Any) -> None:
             before = replace(run, status=type(run.status)("RUNNING"))
-            change = RecordChange(str(counter.next()), before, run, clock.now())
+            change = RecordChange(str(next(positions)), before, run, clock.now())
             deadline = Deadline.after(clock.now(), 30_000)
             count_changes(DynamoStatisticsWriter(dynamodb, TABLE), "shard", [change], clock, deadline)
 
