@@ -17,7 +17,7 @@ import click
 from click.testing import CliRunner
 
 from tests.golden.compare import Mask
-from tests.golden.rest import BODIES, with_ids
+from tests.golden.rest import BODIES, shortened, with_ids
 from tests.golden.world import World, cli
 
 MOST_LINES = 25
@@ -121,11 +121,11 @@ def in_virtual_time(world: World) -> Iterator[None]:
 def printed(text: str) -> Any:
     """What was printed: a JSON document, JSON lines, or the cells of each line. Help is no contract."""
     try:
-        return {"json": json.loads(text)}
+        return {"json": shortened(json.loads(text))}
     except ValueError:
         lines = text.splitlines()
     if lines and all(line.startswith("{") for line in lines):
-        return {"json lines": [json.loads(line) for line in lines]}
+        return {f"{len(lines)} JSON lines": [json.loads(line) for line in lines[:2]]}
     if len(lines) > MOST_LINES:
         return f"{text[:30]!r}…"
     return [line.split("\t") for line in lines]
@@ -137,7 +137,7 @@ def surface_recording() -> Any:
 
 
 def surface(command: click.Command, path: str) -> Iterator[tuple[str, Any]]:
-    yield path, {"hidden": command.hidden, "params": [shown(one) for one in command.params]}
+    yield path + " (hidden)" * command.hidden, dict(shown(one) for one in command.params)
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
@@ -149,13 +149,13 @@ def surface(command: click.Command, path: str) -> Iterator[tuple[str, Any]]:
 def shown(param: click.Parameter) -> Any:
     """The facts of an argument or an option that are not the usual ones."""
     about = param.to_info_dict()
-    names = ("required", "multiple", "is_flag", "flag_value", "count", "hidden", "envvar")
-    facts = {name: about.get(name) for name in names}
+    names = ("required", "multiple", "is_flag", "count", "hidden", "envvar")
     default = param.default if isinstance(param.default, str | int | float | bool | list | tuple) else None
-    facts |= {"nargs": param.nargs if param.nargs != 1 else None, "default": default, "metavar": param.metavar}
-    kind = {name: value for name, value in about["type"].items() if name != "param_type" and value not in (None, False)}
-    facts |= {"type": about["type"]["param_type"], **{name: value for name, value in kind.items() if name != "func"}}
-    return [
-        " ".join([*param.opts, *param.secondary_opts]),
-        {k: v for k, v in facts.items() if v not in (None, False, ())},
-    ]
+    facts = {name: about.get(name) for name in names} | {
+        "nargs": param.nargs if param.nargs != 1 else None,
+        "default": default,
+        "metavar": param.metavar,
+        **{name: value for name, value in about["type"].items() if name not in ("func", "param_type")},
+    }
+    kept = {name: value for name, value in facts.items() if value not in (None, False, (), "text", "boolean")}
+    return [" ".join([*param.opts, *param.secondary_opts]), kept]

@@ -15,7 +15,6 @@ from tests.golden.world import World, on_aws, on_sqlite
 ROLES = ("admin", "operator", "viewer", "worker", None)
 WORDS = ("description", "summary", "title", "example", "examples")
 ON_AWS = "stored_aws"
-NAMED = ("properties", "schemas", "calls", "parameters", "responses", "mapping")
 
 
 def rest_recording(name: str) -> Any:
@@ -42,33 +41,42 @@ def openapi_recording() -> Any:
         document = described(world)
     calls: dict[str, Any] = {}
     for method, path, operation in operations(document):
-        calls[f"{method} {path}"] = shown = {name: value for name, value in operation.items() if name not in WORDS}
-        shown["parameters"] = {
-            f"{one['in']} {one['name']}": {"required": one["required"], **one["schema"]}
-            for one in shown.get("parameters", ())
+        answers: dict[str, str] = {}
+        for status, answer in sorted(operation["responses"].items()):
+            shape = str(brief(answer.get("content", {}).get("application/json", {}).get("schema", {})))
+            answers[shape] = f"{answers.get(shape, '')} {status}".lstrip()
+        body = operation.get("requestBody", {})
+        calls[f"{method} {path}"] = {
+            "operationId": operation["operationId"],
+            "parameters": {
+                f"{one['in']} {one['name']}": [one["required"], brief(one["schema"])]
+                for one in operation.get("parameters", ())
+            },
+            "body": body and [body.get("required"), brief(body["content"]["application/json"]["schema"])],
+            "responses": answers,
+            "security": operation.get("security"),
         }
-        for status, answer in shown["responses"].items():
-            content = answer.get("content", {}).get("application/json", {}).get("schema", {})
-            shown["responses"][status] = content.get("$ref", content)
-        shown["responses"] = {json.dumps(one): statuses(shown["responses"], one) for one in shown["responses"].values()}
-    models = document["components"]["schemas"]
-    # A set of named models: their order, and that of their fields, says nothing.
-    short = json.dumps(without_words({"calls": calls, "schemas": models}), sort_keys=True)
-    return json.loads(short.replace("#/components/schemas/", "#"))
+    models = {name: brief(model) for name, model in document["components"]["schemas"].items()}
+    return json.loads(json.dumps({"calls": calls, "models": models}, sort_keys=True))
 
 
-def statuses(responses: Any, answer: Any) -> str:
-    return " ".join(sorted(status for status, one in responses.items() if one == answer))
-
-
-def without_words(value: Any, *, names: bool = False) -> Any:
-    """Drop texts. The keys of `properties` and the like are names of fields, which may be called as a text is."""
-    if isinstance(value, list):
-        return [without_words(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    kept = {name: one for name, one in value.items() if names or name not in WORDS}
-    return {name: without_words(one, names=name in NAMED and not names) for name, one in kept.items()}
+def brief(schema: Any) -> Any:
+    """Return a JSON schema without its texts: a type, or types with `|` between them, as a word."""
+    if not isinstance(schema, dict):
+        return schema
+    kept = {name: value for name, value in schema.items() if name not in WORDS}
+    if "properties" in kept:
+        kept["properties"] = {name: brief(field) for name, field in kept["properties"].items()}
+    for name in ("items", "additionalProperties"):
+        if name in kept:
+            kept[name] = brief(kept[name])
+    if "anyOf" in kept:
+        types = [brief(one) for one in kept["anyOf"]]
+        kept["anyOf"] = "|".join(types) if all(isinstance(one, str) for one in types) else types
+    (word, *others) = kept.values() if kept else ({},)
+    if isinstance(word, str) and not others and kept.keys() <= {"type", "anyOf", "$ref"}:
+        return word.replace("#/components/schemas/", "#")
+    return kept
 
 
 def roles_recording() -> Any:
