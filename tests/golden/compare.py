@@ -10,6 +10,7 @@ RECORDED = Path(__file__).parent / "recorded"
 WIDTH = 120
 LONGEST = 1_000
 LARGE = 8
+SHORT = 10
 SENTENCE = re.compile(r"[A-Za-z`']{2,}[,;:]? [A-Za-z`'({]{1,}.* |[a-z]{2,} [a-z]{2,}")
 """Two words or more. Values of the scenarios have no spaces between letters, so that they are no sentences."""
 KEPT = re.compile(r"CREATE |[\[{<]")
@@ -42,8 +43,8 @@ class Mask:
     def _string(self, value: str, key: str) -> Any:
         if key in ("do", "gone"):
             return self.text(value)
-        if "cursor" in key:
-            return "<cursor>"
+        if "cursor" in key or key in ("span_id", "ETag"):
+            return value if len(value) < SHORT else f"<{key}>"
         if value[:1] in ("[", "{"):
             try:
                 return {"<json>": self.value(json.loads(value))}
