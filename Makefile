@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 FUNCTION_ENV := build/function-env
-SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks docs/generator tests
+SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks docs/generator tools tests
 
 # Bytecode halves the start of every process, and tests start many. The installation makes that of the product, for
 # shells that let Python write none.
@@ -132,6 +132,10 @@ check-packages:
 fix: install ## Format, and repair what lint can
 	ruff format $(SOURCES)
 	ruff check --fix $(SOURCES)
+
+.PHONY: generate
+generate: install ## Write the generated files of the client library, from the API's description and from the async client
+	$(VENV)/bin/python -m tools.client
 
 .PHONY: audit
 audit: install ## Known vulnerabilities in the pinned packages (asks a service on the network)
