@@ -197,23 +197,28 @@ build/.chromium: tests/browser/install-chromium
 	@tests/browser/install-chromium
 	@touch $@
 
+# --- package -----------------------------------------------------------------------------------------------
+
+# With the pinned hatchling of the environment: uv would fetch its own.
+.PHONY: wheel
+wheel: $(VENV)/.synced ## Build the package for other projects: build/wheel/onthedot-*.whl
+	@rm -rf build/wheel
+	@$(uv) build --wheel --no-build-isolation --out-dir build/wheel
+	@ls build/wheel/*.whl
+
 # --- documentation -----------------------------------------------------------------------------------------
 
 # The theme announces its successor at each start. With --quiet, --strict would not see warnings.
 docs check-docs: export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: docs
-docs: install ## Build the documentation's site: build/site/index.html
+docs: install ## Build the documentation with the reference: build/site/index.html
 	@$(MAKE) check-docs
 	@echo "open build/site/index.html"
 
 check-docs:
-	$(VENV)/bin/python -m docs.generator.site build/pages
+	PYTHONPATH=infra:layers/core/python:. $(VENV)/bin/python -m docs.generator.site build/pages
 	mkdocs build --strict
-
-.PHONY: reference
-reference: install ## Write docs/reference from the routes, the commands, the context values and the events
-	PYTHONPATH=infra:layers/core/python:. $(VENV)/bin/python -m docs.generator
 
 # --- speed and cost ----------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
-"""Write the pages of `docs/reference`: `make reference`."""
+"""The pages of the reference by their names in the site. They are written when the site is built, and not stored."""
 
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from docs.generator.commands import commands_page
 from docs.generator.context import context_page
@@ -8,21 +9,10 @@ from docs.generator.events import events_page
 from docs.generator.rest import rest_page
 from docs.generator.rest_types import types_page
 
-REFERENCE = Path(__file__).parents[1] / "reference"
-PAGES = {
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "rest.md": rest_page,
     "rest-types.md": types_page,
     "commands.md": commands_page,
     "context-values.md": context_page,
     "events.md": events_page,
 }
-
-
-def main() -> None:
-    REFERENCE.mkdir(exist_ok=True)
-    for name, write in PAGES.items():
-        (REFERENCE / name).write_text(write())
-
-
-if __name__ == "__main__":
-    main()
