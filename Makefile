@@ -105,6 +105,10 @@ kill: install ## Kill `onthedot serve` under load many times (ARGS="--kills 1000
 powerloss: install ## Rebuild the file of the embedded engine as power losses leave it (ARGS="--images 10000") and check each
 	$(VENV)/bin/python -m tests.durability.power $(ARGS)
 
+.PHONY: mutants
+mutants: install ## Plant bugs, one at a time, and check that the tests catch each (ARGS="--only ID --jobs 2"); see tests/mutants
+	$(VENV)/bin/python -m tests.mutants $(ARGS)
+
 .PHONY: check
 check: install ## Formatting, lint, types, layers of the code, packages
 	@$(MAKE) --jobs --keep-going $(CHECKS)
