@@ -64,8 +64,7 @@ def test_help_imports_no_command_and_no_heavy_package() -> None:
         "onthedot.domain.runs.progress",
         "onthedot.domain.targets",
         "onthedot.domain.targets.redaction",
-        "onthedot.jobs",
-        "onthedot.jobs.handlers",
+        "onthedot.handlers",
     }
     assert len(loaded) < 150
 

@@ -198,8 +198,8 @@ def test_a_broken_description_of_the_local_stack_is_named(tmp_path: Path, conten
             "start one with `onthedot serve` or `onthedot up`, or name an API with --url",
         ),
         (["job_a", "--url", "https://api.example.com"], "needs a token; set it as ONTHEDOT_TOKEN"),
-        (["job_a", "--url", "ftp://api.example.com", "--token", "t"], "is no URL of an API"),
-        (["job_a", "--url", "http://[", "--token", "t"], "is no URL of an API"),
+        (["job_a", "--url", "ftp://api.example.com", "--token", "t"], "is not the URL of an API"),
+        (["job_a", "--url", "http://[", "--token", "t"], "is not the URL of an API"),
         (["job_a", "--url", "https://api.example.com", "--token", "a\nb"], "has characters that no token has"),
     ],
 )

@@ -95,7 +95,7 @@ def test_another_token_than_an_admins_is_refused_by_name(server: ApiServer) -> N
     for arguments in (["show"], ["set", "acme", "--in-flight", "1"], ["clear", "acme"]):
         result = limits(*arguments)
         assert result.exit_code == 3
-        assert "give an admin's as ONTHEDOT_TOKEN" in result.stderr
+        assert "use an admin's as ONTHEDOT_TOKEN" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 from rich.progress import Progress
 
+from onthedot.cli.common import documents
 from onthedot.cli.main import main
 from onthedot.cli.transfer.export_file import ExportWriter, read_export
 from tests.unit.api.kit import Api
@@ -36,7 +37,7 @@ def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in [name for name in os.environ if name.startswith("ONTHEDOT_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("onthedot.worker.rest_client._PAUSES", (0.001, 0.002))
+    monkeypatch.setattr(documents, "PATIENT", documents.PATIENT._replace(first=0.001, most=0.002))
 
 
 def command(server: ApiServer, *arguments: str) -> Result:
@@ -109,7 +110,7 @@ def test_a_token_that_is_not_an_admins_is_told_so(source: ApiServer) -> None:
     source.role = "operator"
     result = command(source, "export", "--freeze", "jobs.jsonl")
     assert result.exit_code == 1
-    assert "give an admin's as ONTHEDOT_TOKEN" in result.stderr
+    assert "use an admin's as ONTHEDOT_TOKEN" in result.stderr
     assert not Path("jobs.jsonl").exists()
 
 

@@ -158,7 +158,7 @@ def test_a_stack_without_settings_must_be_deployed_again(monkeypatch: pytest.Mon
     [
         ([], "there is no local stack or server here"),
         (["--url", "https://api.example.com"], "needs a token"),
-        (["--url", "ftp://api.example.com", "--token", "t"], "is no URL of an API"),
+        (["--url", "ftp://api.example.com", "--token", "t"], "is not the URL of an API"),
         (["--stage", "prod"], "--stage is for --direct"),
         (["--direct", "--url", "https://api.example.com"], "either --direct, or --url"),
         (["--url", "https://api.example.com", "--token", "t", "--aws"], "add --direct"),

@@ -61,7 +61,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
 
     def answer(*outcomes: Reply | NoAnswer) -> ScriptedTransport:
         transport = ScriptedTransport(list(outcomes))
-        monkeypatch.setattr(documents, "OneConnection", lambda _: transport)
+        monkeypatch.setattr(documents, "HttpTransport", lambda _: transport)
         return transport
 
     return answer

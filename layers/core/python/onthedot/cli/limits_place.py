@@ -6,13 +6,12 @@ from typing import Any, Final, Protocol
 
 import click
 
-from onthedot.cli.calls import ApiCalls, encoded
+from onthedot.cli.common.documents import Documents, encoded
 from onthedot.cli.text import printable
 from onthedot.cli.where import (
     Command,
     api_options,
     aws_errors_in_a_sentence,
-    find_api,
     find_table,
     stage_environment,
     table_options,
@@ -65,20 +64,20 @@ def find_limits(
         return _ByCredentials(engine_of_stage(settings_of_stage(stage)))
     if table is not None or region or endpoint_url:
         return _ByCredentials(_engine_of_table(*find_table(table, region, endpoint_url)))
-    return _OverRest(ApiCalls(find_api(url, token)))
+    return _OverRest(Documents(url, token))
 
 
 class _OverRest:
     """The limits over REST, with an admin's token."""
 
-    def __init__(self, calls: ApiCalls) -> None:
+    def __init__(self, calls: Documents) -> None:
         self._calls = calls
 
     def put(self, tenant: str, limits: Mapping[str, Any]) -> dict[str, Any]:
-        return dict(self._calls.put(_path(tenant), limits).document)
+        return dict(self._calls.put(_path(tenant), limits))
 
     def clear(self, tenant: str) -> dict[str, Any]:
-        return dict(self._calls.delete(_path(tenant)).document)
+        return dict(self._calls.delete(_path(tenant)))
 
     def all(self) -> Iterator[dict[str, Any]]:
         return self._calls.entries("/v1/limits", "limits")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import click
 
-from onthedot.cli.calls import ApiCalls, encoded
+from onthedot.cli.common.documents import Documents, encoded
 from onthedot.cli.common.failures import NotThere
 from onthedot.cli.text import printable
-from onthedot.cli.where import Command, api_options, aws_errors_in_a_sentence, find_api, stage_table
+from onthedot.cli.where import Command, api_options, aws_errors_in_a_sentence, stage_table
 from onthedot.domain.errors import InvalidRequest, TokenNotFound
 from onthedot.domain.instants import format_instant
 
@@ -55,7 +55,7 @@ def place_options(command: Command) -> Command:
 def find_tokens(*, url: str | None, token: str | None, stage: str | None) -> TokensPlace:
     """Return the tokens at the place that the options name, else those of the API as `find_api` finds it."""
     if stage is None:
-        return _OverRest(ApiCalls(find_api(url, token), MISSING))
+        return _OverRest(Documents(url, token, MISSING))
     if url is not None or token is not None:
         raise click.UsageError("--stage works with your AWS credentials; give it without --url and --token")
     return tokens_of_stage(stage)
@@ -73,7 +73,7 @@ def tokens_of_stage(stage: str) -> TokensPlace:
 class _OverRest:
     """The tokens over REST, with an admin's token."""
 
-    def __init__(self, calls: ApiCalls) -> None:
+    def __init__(self, calls: Documents) -> None:
         self._calls = calls
 
     def create(self, new: NewToken) -> dict[str, Any]:
@@ -85,8 +85,7 @@ class _OverRest:
         self._calls.delete(f"/v1/tokens/{encoded(token_id)}")
 
     def all(self, tenant: str | None) -> Iterator[dict[str, Any]]:
-        query = {} if tenant is None else {"tenant": tenant}
-        return self._calls.entries("/v1/tokens", "tokens", **query)
+        return self._calls.entries("/v1/tokens", "tokens", tenant=tenant)
 
 
 class _ByCredentials:

@@ -1,14 +1,8 @@
-"""Jobs: what they are, and the calls that submit, show, change, stop and run them. Handlers of apps are marked here."""
+"""Jobs as clients see them: submit, change, list, explain, dead letters, executions.
 
-from onthedot.jobs.handlers import (
-    AttemptLink,
-    BadHandler,
-    Context,
-    Handler,
-    NonRetryable,
-    RetryAfter,
-    handlers,
-    job,
-)
+Apps may import the names of `onthedot.handlers` from here too.
+"""
 
-__all__ = ["AttemptLink", "BadHandler", "Context", "Handler", "NonRetryable", "RetryAfter", "handlers", "job"]
+from onthedot.handlers import Context, NonRetryable, RetryAfter, job
+
+__all__ = ["Context", "NonRetryable", "RetryAfter", "job"]

@@ -317,16 +317,6 @@ FIELDS: Final = (
     *_section(
         "If a run cannot start in time",
         Field(
-            "overlap",
-            Choice(OverlapPolicy),
-            "policy when the previous run has not ended",
-            has=Has.RECURRING | Has.WORKFLOW,
-            stored=Stored.RECURRENCE,
-            change=Change.REPLACE,
-            letter="l",
-            default=OverlapPolicy.ALLOW,
-        ),
-        Field(
             "misfire",
             _MISFIRE,
             "policy for fire times that were missed",
@@ -335,6 +325,16 @@ FIELDS: Final = (
             change=Change.MERGE,
             letter="i",
             default=Misfire(),
+        ),
+        Field(
+            "overlap",
+            Choice(OverlapPolicy),
+            "policy when the previous run has not ended",
+            has=Has.RECURRING | Has.WORKFLOW,
+            stored=Stored.RECURRENCE,
+            change=Change.REPLACE,
+            letter="l",
+            default=OverlapPolicy.ALLOW,
         ),
         Field(
             "start_within_seconds",

@@ -14,7 +14,7 @@ from onthedot.cli.jobs.job_options import PRIORITIES
 from onthedot.cli.limit_text import json_option, print_next
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
-from onthedot.client import operations
+from onthedot.client import requests
 from onthedot.client.requests import Operation
 
 AT_ONCE: Final = 500
@@ -83,7 +83,7 @@ def _fill(
     with progress() as bar:
         while True:
             most = AT_ONCE if limit is None else min(AT_ONCE, limit - created - existing)
-            document = _call(api, operations.backfill(job_id, start, end, most, priority), created)
+            document = _call(api, requests.backfill(job_id, start, end, most, priority), created)
             created, existing, left = created + document["created"], existing + document["existing"], document["left"]
             bar.show(created + existing, created + existing + left)
             if as_json:

@@ -11,7 +11,7 @@ from onthedot.cli.common.progress import progress
 from onthedot.cli.limit_text import print_rows
 from onthedot.cli.text import printable
 from onthedot.client.options import JobFilter
-from onthedot.client.stage_calls import bulk, list_jobs
+from onthedot.client.requests import bulk, list_jobs
 
 MOST_COUNTED: Final = 10_000
 """Jobs that are counted before the question. A larger number says nothing more."""

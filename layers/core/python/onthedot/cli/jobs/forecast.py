@@ -10,7 +10,7 @@ from onthedot.cli.common.durations import Duration
 from onthedot.cli.common.moments import cell, this_moment
 from onthedot.cli.limit_text import is_for_people, json_option, print_rows
 from onthedot.cli.where import api_options
-from onthedot.client import operations
+from onthedot.client import requests
 
 BAR: Final = 20
 """Characters of the longest bar."""
@@ -36,7 +36,7 @@ def forecast(minutes: int, window: float | None, url: str | None, token: str | N
     Example:
       onthedot forecast --for 24h
     """
-    found = Documents(url, token).ask(operations.forecast(minutes if window is None else _minutes(window)))
+    found = Documents(url, token).ask(requests.forecast(minutes if window is None else _minutes(window)))
     if as_json:
         print_document(found)
         return

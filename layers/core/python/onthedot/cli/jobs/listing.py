@@ -15,9 +15,9 @@ from onthedot.cli.jobs.listed_rows import COLUMNS, PIPED, row_of
 from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
-from onthedot.client import dead_letters, requests
+from onthedot.client import requests
 from onthedot.client.options import JobFilter
-from onthedot.client.stage_calls import list_jobs
+from onthedot.client.requests import list_jobs
 
 MOST_PAGES: Final = 50
 """Pages that one command reads. Each looks at up to 5,000 jobs."""
@@ -101,7 +101,7 @@ class Found:
     def _failed(self) -> Iterator[dict[str, Any]]:
         """Yield the jobs whose latest run failed, by the dead letters. A list by status would read every job."""
         seen: set[str] = set()
-        letters = self._api.pages(dead_letters.dead_letters, "dead_letters")
+        letters = self._api.pages(requests.dead_letters, "dead_letters")
         for number, letter in enumerate(letters):
             ended = read_moment(letter.get("finished_at"))
             if self._first is not None and ended is not None and ended < self._first:

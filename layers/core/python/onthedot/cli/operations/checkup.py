@@ -14,7 +14,7 @@ from onthedot.cli.common.durations import in_words
 from onthedot.cli.common.moments import this_moment
 from onthedot.cli.operations.dead_letters import chosen
 from onthedot.cli.text import printable
-from onthedot.client import operations, stage_calls
+from onthedot.client import requests
 
 SLOW_SECONDS: Final = 1.0
 """A call that takes longer is worth a look."""
@@ -47,7 +47,7 @@ def findings(api: Documents) -> Iterator[Finding]:
     """Yield the result of each check. Without an answer of the API there is only the first."""
     before, started = this_moment(), time.monotonic()
     try:
-        health = api.ask(operations.health())
+        health = api.ask(requests.health())
     except click.ClickException as error:
         advice = "onthedot serve" if api.place.is_local else "check the URL and the network"
         yield Finding("api", "wrong", error.format_message(), advice)
@@ -113,7 +113,7 @@ def clock(health: Mapping[str, Any], before: datetime, seconds: float) -> Findin
 
 def stage(api: Documents) -> Finding:
     """Return whether the stage is open. One that is frozen or imports data starts nothing."""
-    overview = api.ask(stage_calls.overview())
+    overview = api.ask(requests.overview())
     for one in overview.get("hold_ups") or ():
         if one["code"] == "stage_closed":
             return Finding("stage", "wrong", printable(str(one["message"])), "See docs/moving.md")
@@ -124,9 +124,9 @@ def stage(api: Documents) -> Finding:
 
 def queues(api: Documents) -> Sequence[Finding]:
     """Return the queues whose oldest message waits too long, or in which runs wait and no worker asks for them."""
-    found = api.ask(stage_calls.queues())["queues"]
+    found = api.ask(requests.queues())["queues"]
     pulled = any(one.get("kind") == "pull" and one.get("waiting") for one in found)
-    alive = _active(api.ask(operations.workers(None))["workers"]) if pulled else set()
+    alive = _active(api.ask(requests.workers(None))["workers"]) if pulled else set()
     wrong = [finding for one in found if (finding := _queue(one, alive)) is not None]
     return wrong or [Finding("queues", "ok", "no queue waits too long")]
 
@@ -164,7 +164,7 @@ def dead_letters(api: Documents) -> Finding:
 
 def workers(api: Documents) -> Finding:
     """Return whether pull workers were lost."""
-    found = api.ask(operations.workers(None))["workers"]
+    found = api.ask(requests.workers(None))["workers"]
     active = sum(one["status"] == "ACTIVE" for one in found)
     lost = [printable(str(one["worker_id"])) for one in found if one["status"] == "LOST"]
     if lost:

@@ -15,7 +15,7 @@ from onthedot.cli.common.past import LONGEST, Past
 from onthedot.cli.jobs.executions import print_executions
 from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
 from onthedot.cli.where import api_options
-from onthedot.client import dead_letters as calls
+from onthedot.client import requests as calls
 from onthedot.client.options import DeadLetterOptions
 
 CAUSE_COLUMNS: Final = ("COUNT", "CAUSE", "LATEST", "SUCCEEDED SINCE", "JOBS", "LATEST JOB")

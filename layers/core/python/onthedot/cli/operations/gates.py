@@ -1,12 +1,11 @@
 """`onthedot gates`: limits that you give to your own jobs, over REST."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 import click
 
-from onthedot.cli.calls import ApiCalls, encoded
+from onthedot.cli.common.documents import Documents, encoded, print_document, print_unchanged
 from onthedot.cli.common.moments import cell, this_moment
 from onthedot.cli.limit_text import (
     USE_COLUMNS,
@@ -21,8 +20,7 @@ from onthedot.cli.limit_text import (
     use_row,
 )
 from onthedot.cli.text import printable
-from onthedot.cli.where import api_options, find_api
-from onthedot.worker.rest_client import Reply
+from onthedot.cli.where import api_options
 
 LIMITS: Final = ("in_flight", "per_second", "burst", "paused")
 
@@ -112,11 +110,11 @@ def show(name: str, url: str | None, token: str | None, as_json: bool) -> None:
       onthedot gates show stripe
       onthedot gates show customer:42 --json
     """
-    reply = _calls(name, url, token).get(_path(name))
+    found = _calls(name, url, token).get(_path(name))
     if as_json:
-        click.echo(reply.data)
+        print_unchanged(found)
         return
-    gate = _gate(reply)
+    gate = _gate(found)
     now, for_people = this_moment(), is_for_people()
     changed = cell(gate.get("changed_at"), now, for_people=for_people), gate.get("changed_by") or "-"
     print_rows(("GATE", *USE_COLUMNS, "SET", "BY"), [(gate["name"], *use_row(gate), *changed)], "")
@@ -143,10 +141,10 @@ def list_gates(url: str | None, token: str | None, as_json: bool) -> None:
     Example:
       onthedot gates list
     """
-    found = ApiCalls(find_api(url, token)).entries("/v1/gates", "gates")
+    found = Documents(url, token).entries("/v1/gates", "gates")
     if as_json:
         for gate in found:
-            click.echo(json.dumps(gate, ensure_ascii=False))
+            print_document(gate)
         return
     rows = [(str(gate["name"]), *use_row(gate)) for gate in found]
     print_rows(("GATE", *USE_COLUMNS), rows, "There is no gate. Make one: onthedot gates set NAME --in-flight 5")
@@ -163,35 +161,37 @@ def delete(name: str, url: str | None, token: str | None, as_json: bool) -> None
     Example:
       onthedot gates delete stripe
     """
-    reply = _calls(name, url, token).delete(_path(name))
-    click.echo(reply.data if as_json else f"Gate {printable(name)} is deleted.")
+    deleted = _calls(name, url, token).delete(_path(name))
+    if as_json:
+        print_unchanged(deleted)
+    else:
+        click.echo(f"Gate {printable(name)} is deleted.")
 
 
-def _put_paused(name: str, url: str | None, token: str | None, *, paused: bool) -> Reply:
+def _put_paused(name: str, url: str | None, token: str | None, *, paused: bool) -> Any:
     """Read the gate's limits and set them again, paused or not."""
     calls = _calls(name, url, token)
     gate = _gate(calls.get(_path(name)))
     return calls.put(_path(name), {**{limit: gate.get(limit) for limit in LIMITS}, "paused": paused})
 
 
-def _calls(name: str, url: str | None, token: str | None) -> ApiCalls:
-    return ApiCalls(find_api(url, token), f"there is no gate {printable(name)}")
+def _calls(name: str, url: str | None, token: str | None) -> Documents:
+    return Documents(url, token, f"there is no gate {printable(name)}")
 
 
 def _path(name: str) -> str:
     return f"/v1/gates/{encoded(name)}"
 
 
-def _gate(reply: Reply) -> Mapping[str, Any]:
-    gate = reply.document
+def _gate(gate: Any) -> Mapping[str, Any]:
     if not isinstance(gate, dict) or "name" not in gate:
         raise click.ClickException("the answer is not a gate; is the URL right?")
     return gate
 
 
-def _report(name: str, reply: Reply, as_json: bool) -> None:
+def _report(name: str, gate: Any, as_json: bool) -> None:
     if as_json:
-        click.echo(reply.data)
+        print_unchanged(gate)
         return
-    click.echo(f"Gate {printable(name)}: {limits_text(_gate(reply))}.")
+    click.echo(f"Gate {printable(name)}: {limits_text(_gate(gate))}.")
     print_next(f"onthedot gates show {printable(name)}", "onthedot gates list")

@@ -14,7 +14,7 @@ from onthedot.cli.limit_text import is_for_people, json_option, print_next, prin
 from onthedot.cli.operations.dead_letters import filter_options, filters_of
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
-from onthedot.client import dead_letters as calls
+from onthedot.client import requests as calls
 from onthedot.client.options import DeadLetterOptions
 from onthedot.client.requests import Operation
 

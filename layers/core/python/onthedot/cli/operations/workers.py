@@ -11,7 +11,7 @@ from onthedot.cli.common.moments import read_moment, this_moment
 from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
-from onthedot.client import operations
+from onthedot.client import requests
 
 COLUMNS: Final = ("WORKER", "POOL", "STATUS", "RUNS", "CPU", "MEMORY MB", "STORAGE MB", "HEARTBEAT", "CAPABILITIES")
 _RESOURCES: Final = ("concurrency", "cpu", "memory_mb", "storage_mb")
@@ -32,7 +32,7 @@ def workers(status: str | None, url: str | None, token: str | None, as_json: boo
     Example:
       onthedot workers --status active
     """
-    found = Documents(url, token).ask(operations.workers(status))["workers"]
+    found = Documents(url, token).ask(requests.workers(status))["workers"]
     if as_json:
         for one in found:
             print_document(one)

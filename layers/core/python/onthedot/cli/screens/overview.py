@@ -11,7 +11,7 @@ from onthedot.cli.limit_text import is_for_people, json_option, print_next
 from onthedot.cli.screens.frame import lines_of
 from onthedot.cli.screens.sections import Section, sections_of
 from onthedot.cli.where import api_options
-from onthedot.client import stage_calls
+from onthedot.client import requests
 
 
 @click.command()
@@ -26,7 +26,7 @@ def overview(url: str | None, token: str | None, as_json: bool) -> None:
     Example:
       onthedot overview
     """
-    document = Documents(url, token).ask(stage_calls.overview())
+    document = Documents(url, token).ask(requests.overview())
     if as_json:
         print_document(document)
         return

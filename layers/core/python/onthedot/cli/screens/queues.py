@@ -8,7 +8,7 @@ from onthedot.cli.common.documents import Documents, print_document
 from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
 from onthedot.cli.screens.numbers import number, short_seconds
 from onthedot.cli.where import api_options
-from onthedot.client import stage_calls
+from onthedot.client import requests
 
 COLUMNS: Final = ("POOL", "PRIORITY", "WAITING", "OLDEST", "DELAYED", "IN FLIGHT", "DEAD LETTERS")
 
@@ -26,7 +26,7 @@ def queues(url: str | None, token: str | None, as_json: bool) -> None:
     Example:
       onthedot queues
     """
-    found = Documents(url, token).ask(stage_calls.queues())["queues"]
+    found = Documents(url, token).ask(requests.queues())["queues"]
     if as_json:
         for one in found:
             print_document(one)

@@ -21,7 +21,7 @@ from onthedot.cli.screens.overview import print_sections
 from onthedot.cli.screens.sections import sections_of
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
-from onthedot.client import requests, stage_calls
+from onthedot.client import requests
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -46,7 +46,7 @@ def top(interval: float, url: str | None, token: str | None, as_json: bool) -> N
     """
     api = Documents(url, token)
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        document = api.ask(stage_calls.overview())
+        document = api.ask(requests.overview())
         if as_json:
             print_document(document)
         else:
@@ -97,7 +97,7 @@ class Readings:
     def _read(self) -> None:
         while not self._stop.is_set():
             try:
-                self._latest = (self._api.ask(stage_calls.overview()), None)
+                self._latest = (self._api.ask(requests.overview()), None)
             except click.ClickException as error:
                 self._latest = (self._latest[0], error.format_message())
             self._stop.wait(self._interval)

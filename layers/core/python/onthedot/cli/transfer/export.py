@@ -3,22 +3,22 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import click
 
-from onthedot.cli.calls import SLOW_SECONDS, ApiCalls
+from onthedot.cli.common.documents import Documents
 from onthedot.cli.operations.tokens import Lifetime
 from onthedot.cli.text import printable
 from onthedot.cli.transfer.export_bar import ExportBar
 from onthedot.cli.transfer.export_file import ExportWriter
 from onthedot.cli.transfer.new_file import new_file
 from onthedot.cli.transfer.stage_calls import progress_bar, wait_until_settled
-from onthedot.cli.where import api_options, find_api
+from onthedot.cli.where import api_options
 from onthedot.clock import SystemClock
 from onthedot.domain.instants import format_instant
 
@@ -64,8 +64,8 @@ def export(
     """
     if (is_piped := file == STDOUT) and (freeze or as_json):
         raise click.UsageError(f"give a FILE with {'--freeze' if freeze else '--json'}; - is for an export alone")
-    calls = ApiCalls(find_api(url, token))
-    chosen = f"history={str(history).lower()}&secrets={str(with_secrets).lower()}"
+    calls = Documents(url, token)
+    chosen = {"history": str(history).lower(), "secrets": str(with_secrets).lower()}
     with _opened(file, force=force) as out, progress_bar() as bar:
         try:
             writer = ExportWriter(out, is_on_disk=not is_piped)
@@ -85,15 +85,17 @@ def _opened(file: Path, *, force: bool) -> Iterator[BinaryIO]:
 
 
 def _write(
-    calls: ApiCalls, writer: ExportWriter, chosen: str, bar: ExportBar, *, freeze: bool, wait_ms: int
+    calls: Documents, writer: ExportWriter, chosen: Mapping[str, str], bar: ExportBar, *, freeze: bool, wait_ms: int
 ) -> dict[str, Any]:
     """Write the export. With `freeze`, the stage notes that it is whole before the last line is written."""
     unreadable = []
-    stage = _frozen(calls, bar, wait_ms) if freeze else calls.get("/v1/stage").document
+    stage = _frozen(calls, bar, wait_ms) if freeze else calls.get("/v1/stage")
     freeze_id = stage["freeze_id"] if freeze else None
     at = format_instant(SystemClock().now())
-    writer.begin({"version": stage["version"], "exported_at": at, "freeze_id": freeze_id, "selection": chosen})
-    for page in _pages(calls, chosen):
+    writer.begin(
+        {"version": stage["version"], "exported_at": at, "freeze_id": freeze_id, "selection": urlencode(chosen)}
+    )
+    for page in _pages(calls, **chosen):
         if freeze and page["running"]:
             raise click.ClickException(f"an attempt of {printable(page['running'][0])} runs in a frozen stage")
         unreadable += [{"id": entry["id"], "why": entry["why"]} for entry in page["entries"] if "why" in entry]
@@ -106,11 +108,11 @@ def _write(
     return {"freeze_id": freeze_id, "counts": dict(writer.counts), "unreadable": unreadable}
 
 
-def _frozen(calls: ApiCalls, bar: ExportBar, wait_ms: int) -> Any:
+def _frozen(calls: Documents, bar: ExportBar, wait_ms: int) -> Any:
     """Freeze the stage, and wait until nothing changes there any more."""
     stage = wait_until_settled(calls, calls.post("/v1/stage/freeze", {}), bar.say)
     until = time.monotonic() + wait_ms / 1000
-    while running := [run for page in _pages(calls, "only=running") for run in page["running"]]:
+    while running := [run for page in _pages(calls, only="running") for run in page["running"]]:
         if time.monotonic() >= until:
             named = ", ".join(printable(run) for run in running[:SHOWN_RUNS])
             raise click.ClickException(f"{len(running):,} attempts still run: {named}; wait longer with --wait")
@@ -119,11 +121,10 @@ def _frozen(calls: ApiCalls, bar: ExportBar, wait_ms: int) -> Any:
     return stage
 
 
-def _pages(calls: ApiCalls, query: str) -> Iterator[Any]:
+def _pages(calls: Documents, **query: str) -> Iterator[Any]:
     cursor: str | None = None
     while True:
-        following = "" if cursor is None else f"&cursor={quote(cursor, safe='')}"
-        page = calls.get(f"/v1/export?{query}{following}", seconds=SLOW_SECONDS).document
+        page = calls.get("/v1/export", **query, cursor=cursor)
         yield page
         cursor = page["next_cursor"]
         if cursor is None:

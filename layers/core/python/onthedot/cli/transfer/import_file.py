@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.calls import ApiCalls
+from onthedot.cli.common.documents import Documents
 from onthedot.cli.text import printable
 from onthedot.cli.transfer.export_file import ExportFile, read_export
 from onthedot.cli.transfer.stage_calls import progress_bar, stage_of, wait_until_settled
-from onthedot.cli.where import api_options, find_api
+from onthedot.cli.where import api_options
 
 PAGE: Final = 200
 """Each blob takes two calls of S3, and the API answers within 28 seconds."""
@@ -67,7 +67,7 @@ def import_file(
     """
     export = read_export(file)
     freeze_id = _freeze_of(export, without_freeze=without_freeze)
-    calls = ApiCalls(find_api(url, token))
+    calls = Documents(url, token)
     stage = stage_of(calls)
     if stage["released"] == freeze_id and not dry_run:
         _report(Result(), "was imported and released already", released=True, as_json=as_json)
@@ -95,7 +95,7 @@ def _freeze_of(export: ExportFile, *, without_freeze: bool) -> str:
     return f"unfrozen_{export.digest[:16]}"
 
 
-def _import(calls: ApiCalls, export: ExportFile, freeze_id: str, *, dry_run: bool) -> Result:
+def _import(calls: Documents, export: ExportFile, freeze_id: str, *, dry_run: bool) -> Result:
     result = Result()
     with progress_bar() as bar:
         task = bar.add_task("importing", total=export.total)

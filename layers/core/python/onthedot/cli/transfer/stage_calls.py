@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from onthedot.cli.calls import ApiCalls
+from onthedot.cli.common.documents import Documents
 from onthedot.cli.text import printable
 
 LONGEST_WAIT_SECONDS: Final = 1.0
@@ -26,12 +26,12 @@ def progress_bar() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def stage_of(calls: ApiCalls) -> Any:
+def stage_of(calls: Documents) -> Any:
     """Return the state of the stage."""
-    return calls.get("/v1/stage").document
+    return calls.get("/v1/stage")
 
 
-def wait_until_settled(calls: ApiCalls, stage: Any, show: Callable[[str], None]) -> Any:
+def wait_until_settled(calls: Documents, stage: Any, show: Callable[[str], None]) -> Any:
     """Wait until all parts of the stage follow its state, and return it. Raise click.ClickException if it changed."""
     first = stage
     while (left := stage["settles_in_ms"]) > 0:

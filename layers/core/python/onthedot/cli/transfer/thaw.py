@@ -4,8 +4,8 @@ import json
 
 import click
 
-from onthedot.cli.calls import ApiCalls
-from onthedot.cli.where import api_options, find_api
+from onthedot.cli.common.documents import Documents
+from onthedot.cli.where import api_options
 
 
 @click.command()
@@ -21,5 +21,5 @@ def thaw(force: bool, as_json: bool, url: str | None, token: str | None) -> None
     Example:
       onthedot thaw
     """
-    stage = ApiCalls(find_api(url, token)).post("/v1/stage/thaw", {"force": force})
+    stage = Documents(url, token).post("/v1/stage/thaw", {"force": force})
     click.echo(json.dumps(stage) if as_json else "The stage is open.")
