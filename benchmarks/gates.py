@@ -79,7 +79,7 @@ class Worker:
         """Store runs that are due now. Return their messages. A name that ends in a colon gets a key for each run."""
         now = self.engine.clock.now()
         named = [tuple(f"{g}{n}" if g.endswith(":") else g for g in gates) for n in range(count)]
-        runs = [record_for(self.engine, TENANT, replace(one_off(now), gates=each)) for each in named]
+        runs = [record_for(self.engine, TENANT, replace(one_off(now), record={"gates": each})) for each in named]
         self.engine.store.create_many(runs, Deadline.after(now, 600_000))
         return [_sqs_record(number, Received(message_for(run), "receipt", 1)) for number, run in enumerate(runs)]
 

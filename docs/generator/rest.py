@@ -17,7 +17,7 @@ from onthedot.api.core.router import ROLES
 from onthedot.api.core.routes import ROUTES
 
 TITLES: Final = {
-    "job_lists": "Lists of jobs",
+    "jobs.lists": "Lists of jobs",
     "jobs": "Jobs",
     "executions": "Executions",
     "events": "Events",
@@ -53,8 +53,10 @@ def _titles() -> list[str]:
 
 
 def _section(route: Route) -> str:
-    package = route.action.__module__.split(".")[2]
-    return TITLES.get(package, package.replace("_", " ").capitalize())
+    """Return the title of the section: by the module of the route's function."""
+    module = route.action.__module__.removeprefix("onthedot.").removeprefix("api.")
+    resource = module.removesuffix(".api").removesuffix(".routes")
+    return TITLES.get(resource, resource.replace("_", " ").capitalize())
 
 
 def _name(route: Route) -> str:

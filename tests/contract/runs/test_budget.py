@@ -90,7 +90,7 @@ class Life:
             priority=Priority.MEDIUM,
             pool=DEFAULT_POOL,
             delay_ms=delay_s * 1000,
-            gates=gates,
+            record={"gates": gates},
         )
         with counted_units(self.clients.dynamodb) as units:
             run = submit_job(self.engine, "acme", request)

@@ -136,8 +136,10 @@ class Life:
             pool=pool,
             recurrence=recurrence,
             delay_ms=None if recurrence else delay,
-            gates=gates,
-            start_within_seconds=chance.choice((5, 60)) if chance.random() < 0.1 else None,
+            record={
+                "gates": gates,
+                "start_within_seconds": chance.choice((5, 60)) if chance.random() < 0.1 else None,
+            },
         )
 
     def _burst(self) -> None:
@@ -245,7 +247,7 @@ class Life:
     def _patch(self) -> None:
         self.acts["patch"] += 1
         gates = self._named()
-        patch = JobPatch(frozenset({"gates"}), {}, gates=gates)
+        patch = JobPatch({"gates": gates})
         for tenant, job_id in self._some_jobs():
             patch_job(self.api(), tenant, job_id, patch, None)
 
@@ -344,7 +346,7 @@ class Life:
     def _fill(self, gate: GateId, count: int) -> None:
         for _ in range(count):
             request = self._request(gates=() if gate.name == TENANT else (gate.named,))
-            now = replace(request, delay_ms=0, start_within_seconds=None)
+            now = replace(request, delay_ms=0, record={"gates": request.gates})
             self.gated.at(self.gated.clock.now(), partial(self._submit, gate.tenant, now))
 
 

@@ -48,7 +48,7 @@ class OnePlace:
     def submit(self, priority: Priority = Priority.MEDIUM, gates: tuple[str, ...] = (GATE.name,)) -> Record:
         """Submit a run that is due now, and receive its message."""
         definition = Definition(HttpTarget("http://x/"), retry=RetryPolicy(jitter=False))
-        request = JobRequest(definition, "same", priority, DEFAULT_POOL, delay_ms=0, gates=gates)
+        request = JobRequest(definition, "same", priority, DEFAULT_POOL, delay_ms=0, record={"gates": gates})
         run = submit_job(self.world.engine, GATE.tenant, request)
         self.runs.append(run)
         self.receive(priority)

@@ -38,7 +38,7 @@ class Chain:
 
     def submit(self, *gates: str, priority: Priority = Priority.MEDIUM, pool: str = DEFAULT_POOL) -> Record:
         definition = Definition(HttpTarget("http://x/"), retry=RetryPolicy(jitter=False))
-        request = JobRequest(definition, "f", priority, pool, delay_ms=0, gates=gates or (GATE,))
+        request = JobRequest(definition, "f", priority, pool, delay_ms=0, record={"gates": gates or (GATE,)})
         run = submit_job(self.world.engine, "acme", request)
         self.runs.append(run)
         return run

@@ -135,7 +135,8 @@ def _busy(limits: GateLimits) -> list[str]:
         gated.world.gates.put(GATE.tenant, GATE.name, limits)
         retry = RetryPolicy(jitter=False)
         definition = Definition(HttpTarget("http://x/"), retry=retry)
-        request = JobRequest(definition, "same", Priority.MEDIUM, DEFAULT_POOL, delay_ms=0, gates=(GATE.name,))
+        record = {"gates": (GATE.name,)}
+        request = JobRequest(definition, "same", Priority.MEDIUM, DEFAULT_POOL, delay_ms=0, record=record)
         api = gated.machine()
         jobs = [submit_job(api, GATE.tenant, request) for _ in range(12)]
         gated.let_pass(120)

@@ -27,7 +27,7 @@ def submit(
 ) -> None:
     """Let a client submit runs that are due at once."""
     definition = Definition(HttpTarget("http://x/"), retry=RetryPolicy(jitter=False))
-    request = JobRequest(definition, "same", Priority.MEDIUM, pool, delay_ms=0, gates=gates)
+    request = JobRequest(definition, "same", Priority.MEDIUM, pool, delay_ms=0, record={"gates": gates})
     for _ in range(count):
         gated.at(at, partial(submit_job, gated.machine(), tenant, request))
 

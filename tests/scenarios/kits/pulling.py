@@ -34,7 +34,7 @@ def a_shell_job(simulation: Simulation, delay_s: float = 0, **given: Any) -> Rec
         pool=POOL,
         delay_ms=round(delay_s * 1000),
         idempotency_key=given.pop("key", None),
-        gates=given.pop("gates", ()),
+        record={"gates": given.pop("gates", ())},
     )
     return submit_job(simulation.world.engine, given.pop("tenant", "acme"), request)
 

@@ -20,7 +20,7 @@ def a_request(delay_s: float = 0, within: int | None = WITHIN, **given: Any) -> 
         fingerprint="same",
         priority=Priority.MEDIUM,
         pool=DEFAULT_POOL,
-        start_within_seconds=within,
+        record={"start_within_seconds": within, "gates": given.pop("gates", ())},
     )
     timed: dict[str, Any] = {} if {"recurrence", "pattern"} & given.keys() else {"delay_ms": round(delay_s * 1000)}
     return replace(request, **timed, **given)

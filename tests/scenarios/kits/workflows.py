@@ -68,7 +68,7 @@ class Clan(Family):
             recurrence=recurrence,
             delay_ms=None if recurrence is not None else round(delay_s * 1000),
             idempotency_key=key,
-            start_within_seconds=within,
+            record={"start_within_seconds": within},
         )
         job = submit_workflow(self.world.engine, "acme", request, members)
         self.fates.doomed |= {node_job_id(job.run_id, key) for key in doomed}

@@ -8,10 +8,9 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from onthedot.api.schedules.previews import read_preview
-from onthedot.api.schedules.show import preview_view
 from onthedot.cli.main import main
 from onthedot.domain.errors import InvalidRequest
+from onthedot.schedules.api import preview_view, read_preview
 from tests.builders import NOON
 
 SPRING = ["--timezone", "Europe/Berlin", "--after", "2026-03-27T12:00:00Z"]

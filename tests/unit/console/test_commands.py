@@ -11,21 +11,20 @@ from typing import Any, Final
 import click
 import pytest
 
+from onthedot.api.core.reading import read_shape
 from onthedot.api.core.routes import ROUTES
-from onthedot.api.jobs.fields import JobFields, PatchFields
-from onthedot.api.targets.fields import HttpTargetFields
 from onthedot.cli.common.moments import this_moment
 from onthedot.cli.jobs.change import change
 from onthedot.cli.jobs.change_options import read_change
+from onthedot.cli.jobs.job_options import read_job
 from onthedot.cli.jobs.schedule import schedule
-from onthedot.cli.jobs.schedule_options import read_job
 from onthedot.cli.main import main
 from onthedot.client import Client, requests
 from onthedot.client.options import ChangeOptions, DeadLetterOptions, JobFilter, JobOptions, WorkflowOptions
+from onthedot.jobs.shapes import JobFields, PatchFields
 from tests.unit.cli.job_cases import CASES, JOB, Case, fields_of, with_work
 from tests.unit.console.test_modules import node
 
-IN_PARTS: Final[tuple[str, ...]] = ("retry", "dst", "misfire")
 NOT_OF_JOB: Final = ("url", "token", "as_json")
 URL: Final = "https://api.example.com/prod"
 OPTIONS: Final = {
@@ -144,18 +143,11 @@ def test_the_console_names_every_field() -> None:
     assert names("change ") >= fields_of(PatchFields)
 
 
-def fields_in(read: JobFields | PatchFields) -> dict[str, Any]:
-    """Return the fields that were sent. Of some, a change replaces only the parts that were sent."""
-    fields = {name: getattr(read, name) for name in read.model_fields_set}
-    parts = {name: fields[name].model_dump(exclude_unset=True) for name in IN_PARTS if name in fields}
-    return {**fields, **parts}
-
-
 def created(body: Any) -> dict[str, Any]:
-    fields = fields_in(JobFields.model_validate(body))
+    fields = read_shape(JobFields, body)
     # `callback_url` is short for an http target.
-    if url := fields.pop("callback_url", None):
-        fields["target"] = HttpTargetFields(type="http", url=url)
+    if target := fields.pop("callback_url", None):
+        fields["target"] = target
     return fields
 
 
@@ -172,7 +164,7 @@ def new_by_command(text: str) -> Any:
 
 
 def sent(path: str, body: Any, version: str | None) -> Sent:
-    fields = fields_in(PatchFields.model_validate(body))
+    fields = read_shape(PatchFields, body)
     # An empty list and null both mean a job without gates.
     return path, {**fields, **({"gates": fields["gates"] or None} if "gates" in fields else {})}, version
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from onthedot.domain.access import LONGEST_NAME
-from onthedot.domain.gates.names import MOST_GATES, MOST_KEY_CHARACTERS
+from onthedot.domain.gates.names import MOST_KEY_CHARACTERS
 from onthedot.domain.ids import event_run_id, fresh_generation, fresh_job_id
+from onthedot.domain.runs.choices import MOST_GATES
 from onthedot.domain.runs.records import Definition, Priority
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.engines.aws.dynamodb.items import to_item

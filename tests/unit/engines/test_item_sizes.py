@@ -14,7 +14,6 @@ import pytest
 
 from localstack.write_units import computed_units
 from onthedot.api.core.fields import MAX_TEXT
-from onthedot.api.jobs.fields import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS
 from onthedot.api.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
 from onthedot.api.workers.fields import MAX_CAPABILITIES, MAX_RUNNING
 from onthedot.domain import shard_history
@@ -45,6 +44,7 @@ from onthedot.engines.aws.dynamodb.registry import DynamoSigningStore, DynamoWor
 from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.engines.progress_text import progress_text
+from onthedot.jobs.spec import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS
 from onthedot.ports import Moved, PatternEntry, PlacedEnd, Principal
 from onthedot.use_cases.access.tokens import create_token
 from tests.builders import World, a_world

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
@@ -17,16 +18,12 @@ from onthedot.domain.runs.records import (
     Attempt,
     Definition,
     Kind,
-    Priority,
     Record,
-    RetryPolicy,
-    Status,
 )
 from onthedot.domain.schedules import recurrence as recurrences
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.targets import types as targets
 from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.workers.pools import Requirements
 
 FORMAT: Final = 1
 """The only format of records that this version reads. It is not stored: a record with a stored format is of a newer
@@ -38,18 +35,7 @@ MOST_WHY: Final = 300
 Scalar = str | int | bool
 Stored = Scalar | frozenset[str]
 
-_DEFAULTS: Final[Mapping[str, Any]] = {
-    "method": "POST",
-    "headers": {},
-    "payload": None,
-    "payload_ref": None,
-    "timeout_seconds": 60,
-    "name": None,
-    "description": None,
-    "tags": {},
-}
-_RETRY: Final = RetryPolicy()
-_REQUIREMENTS: Final = Requirements()
+_HTTP: Final[Mapping[str, Any]] = {"method": "POST", "headers": {}}
 _EMPTY: Final[tuple[Any, ...]] = ((), frozenset())
 
 
@@ -136,20 +122,15 @@ def _dump(value: Any) -> str:
 
 def _definition(definition: Definition) -> dict[str, Any]:
     """Return the definition without the values that equal the defaults: a larger record makes each move dearer."""
-    whole = {
-        "payload": definition.payload,
-        "payload_ref": definition.payload_ref,
-        "timeout_seconds": definition.timeout_seconds,
-        "name": definition.name,
-        "description": definition.description,
-        "tags": dict(definition.tags),
-    }
-    short = {field: value for field, value in whole.items() if value != _DEFAULTS[field]}
-    if definition.retry != _RETRY:
-        short["retry"] = dataclasses.asdict(definition.retry)
-    if definition.requirements != _REQUIREMENTS:
-        short["requirements"] = dataclasses.asdict(definition.requirements)
+    values = {name: getattr(definition, name) for name in _DEFINED}
+    short = {name: _in_json(value) for name, value in values.items() if value != _DEFINED[name]}
     return {**_target(definition.target), **short}
+
+
+def _in_json(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _target(target: targets.Target) -> dict[str, Any]:
@@ -157,7 +138,7 @@ def _target(target: targets.Target) -> dict[str, Any]:
     if not isinstance(target, HttpTarget):
         return {"target": targets.to_json(target)}
     whole = {"url": target.url, "method": target.method, "headers": dict(target.headers)}
-    return {field: value for field, value in whole.items() if field == "url" or value != _DEFAULTS[field]}
+    return {field: value for field, value in whole.items() if field == "url" or value != _HTTP[field]}
 
 
 def _decode_definition(text: str) -> Definition:
@@ -177,10 +158,13 @@ def _decoded_definition(text: str) -> Definition:
         target = targets.from_json(short.pop("target"))
     else:
         target = HttpTarget(short.pop("url"), short.pop("method", "POST"), short.pop("headers", {}))
-    retry = RetryPolicy(**_known(RetryPolicy, short.pop("retry", {})))
-    asked = _known(Requirements, short.pop("requirements", {}))
-    requirements = Requirements(**{**asked, "capabilities": tuple(asked.get("capabilities", ()))})
-    return Definition(target=target, retry=retry, requirements=requirements, **_known(Definition, short))
+    objects = {name: _object(kind, short[name]) for name, kind in _OBJECTS.items() if name in short}
+    return Definition(target=target, **{**_known(Definition, short), **objects})
+
+
+def _object(kind: type, stored: Mapping[str, Any]) -> Any:
+    values = _known(kind, stored)
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
 def _known(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,6 +200,23 @@ def _decode_recurrence(text: str) -> Recurrence:
     return recurrences.from_json(json.loads(text))
 
 
+_DEFINED: Final = {
+    one.name: one.default if one.default_factory is dataclasses.MISSING else one.default_factory()
+    for one in dataclasses.fields(Definition)
+    if one.name != "target"
+}
+_OBJECTS: Final[Mapping[str, type]] = {
+    one.name: one.type
+    for one in dataclasses.fields(Definition)
+    if isinstance(one.type, type) and dataclasses.is_dataclass(one.type)
+}
+"""The attributes of a definition that are dataclasses themselves."""
+_WORDS: Final[Mapping[str, type[StrEnum]]] = {
+    one.name: one.type
+    for one in dataclasses.fields(Record)
+    if isinstance(one.type, type) and issubclass(one.type, StrEnum)
+}
+_LISTS: Final = tuple(one.name for one in dataclasses.fields(Record) if one.type == tuple[str, ...])
 _KNOWN: Final = frozenset(FIELDS)
 _ATTEMPT_VALUES: Final = attrgetter(*Attempt.__slots__)
 _REQUIRED: Final = tuple(
@@ -228,14 +229,10 @@ _REQUIRED: Final = tuple(
 _ENCODERS: Final[Mapping[str, Callable[[Any], Stored]]] = {
     "definition": lambda value: _dump(_definition(value)),
     "recurrence": lambda value: _dump(recurrences.to_json(value)),
-    "parents": lambda value: _dump(list(value)),
-    "gates": lambda value: _dump(list(value)),
-    "held": lambda value: _dump(list(value)),
+    **dict.fromkeys(_LISTS, lambda value: _dump(list(value))),
     "attempts": lambda value: _dump([_attempt(attempt) for attempt in value]),
     "progress": lambda value: _dump(_progress(value)),
-    "status": str,
-    "priority": str,
-    "kind": str,
+    **dict.fromkeys(_WORDS, str),
 }
 _FIELD_ENCODERS: Final = tuple((name, _ENCODERS.get(name)) for name in FIELDS)
 _VALUES: Final = attrgetter(*FIELDS)
@@ -245,11 +242,7 @@ _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "recurrence": _decode_recurrence,
     "attempts": _decode_attempts,
     "progress": _decode_progress,
-    "parents": lambda text: tuple(json.loads(text)),
-    "gates": lambda text: tuple(json.loads(text)),
-    "held": lambda text: tuple(json.loads(text)),
+    **dict.fromkeys(_LISTS, lambda text: tuple(json.loads(text))),
     **dict.fromkeys(SETS, frozenset),
-    "status": Status,
-    "priority": Priority,
-    "kind": Kind,
+    **_WORDS,
 }

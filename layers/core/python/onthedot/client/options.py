@@ -14,31 +14,31 @@ DEAD_LETTER_NAMES: Final = {"since": "from", "until": "to", "job": "job_id"}
 class JobOptions(TypedDict, total=False):
     """The options of a job. `docs/jobs.md` describes each field."""
 
+    at: Time
+    delay: float | timedelta
     cron: str
     every: int | timedelta | str
+    on_event: Mapping[str, Any]
     timezone: str
     dst: Mapping[str, str]
     start_at: Time
     end_at: Time
-    jitter_seconds: int
     max_runs: int
+    jitter_seconds: int
     misfire: Mapping[str, Any]
     overlap: str
+    start_within_seconds: int
+    target: Mapping[str, Any]
     name: str
     description: str
     tags: Mapping[str, str]
-    at: Time
-    delay: float | timedelta
-    target: Mapping[str, Any]
     priority: str
-    retry: int | Mapping[str, Any]
-    timeout_seconds: int
-    requirements: Mapping[str, Any]
     gates: Sequence[str]
-    start_within_seconds: int
-    on_parent_failure: str
-    on_event: Mapping[str, Any]
+    timeout_seconds: int
+    retry: int | Mapping[str, Any]
+    requirements: Mapping[str, Any]
     dependencies: Sequence[str]
+    on_parent_failure: str
     idempotency_key: str
     key: str
     depends_on: Sequence[str]
@@ -50,30 +50,30 @@ class JobOptions(TypedDict, total=False):
 class ChangeOptions(TypedDict, total=False):
     """The fields of a job that can be changed. None removes a field that allows it."""
 
+    at: Time
+    delay: float | timedelta
     cron: str
     every: int | timedelta | str
+    on_event: Mapping[str, Any]
     timezone: str
     dst: Mapping[str, str]
     start_at: Time | None
     end_at: Time | None
-    jitter_seconds: int
     max_runs: int | None
+    jitter_seconds: int
     misfire: Mapping[str, Any]
     overlap: str
+    start_within_seconds: int | None
+    target: Mapping[str, Any]
+    payload: Any
     name: str | None
     description: str | None
     tags: Mapping[str, str]
-    at: Time
-    delay: float | timedelta
-    on_event: Mapping[str, Any]
-    target: Mapping[str, Any]
-    payload: Any
     priority: str
-    retry: int | Mapping[str, Any]
-    timeout_seconds: int
-    requirements: Mapping[str, Any]
     gates: Sequence[str] | None
-    start_within_seconds: int | None
+    timeout_seconds: int
+    retry: int | Mapping[str, Any]
+    requirements: Mapping[str, Any]
     url: str
     method: str
     headers: Mapping[str, str]
@@ -83,21 +83,21 @@ class ChangeOptions(TypedDict, total=False):
 class WorkflowOptions(TypedDict, total=False):
     """The options of a workflow. `docs/workflows.md` describes each field."""
 
+    at: Time
+    delay: float | timedelta
     cron: str
     every: int | timedelta | str
     timezone: str
     dst: Mapping[str, str]
     start_at: Time
     end_at: Time
-    jitter_seconds: int
     max_runs: int
+    jitter_seconds: int
     misfire: Mapping[str, Any]
     overlap: str
     name: str
     description: str
     tags: Mapping[str, str]
-    at: Time
-    delay: float | timedelta
     priority: str
     idempotency_key: str
 

@@ -127,10 +127,14 @@ def _without_null(schema: dict[str, Any]) -> None:
     describe_nulls(schema, frozenset())
 
 
-class Fields(BaseModel):
-    """The base of request models. It converts no types ("3" is not 3) and refuses unknown fields."""
+CLOSED: Final = ConfigDict(strict=True, extra="forbid")
+"""The settings of all requests: convert no types ("3" is not 3), and refuse unknown fields."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, json_schema_extra=_without_null)
+
+class Fields(BaseModel):
+    """The base of request models."""
+
+    model_config = ConfigDict(**CLOSED, frozen=True, json_schema_extra=_without_null)
 
 
 class PageQuery(Fields):

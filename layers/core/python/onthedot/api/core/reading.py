@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence, Set
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Final, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from onthedot.api.core.body import read_object
 from onthedot.api.core.errors import MAX_DETAILS, echo
 from onthedot.api.core.fields import Fields
-from onthedot.api.core.suggestions import field_names, near_field
+from onthedot.api.core.suggestions import AnyModel, field_names, near_field
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.targets.types import TYPES
 
@@ -52,6 +53,23 @@ def read_model(model: type[Model], document: Mapping[str, Any]) -> Model:
         raise InvalidRequest(*problems_in(error, model)) from error
 
 
+def read_shape(shape: Any, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the document that a TypedDict describes, converted by its types.
+
+    Raise InvalidRequest that names every field at fault.
+    """
+    try:
+        return _adapter(shape).validate_python(document)
+    except ValidationError as error:
+        raise InvalidRequest(*problems_in(error, shape)) from error
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[dict[str, Any]]:
+    """Return what reads a shape. It is made at the first request, because making it takes a millisecond or two."""
+    return TypeAdapter(shape)
+
+
 def read_without_nulls(model: type[Model], document: Mapping[str, Any], nullable: Set[str] = frozenset()) -> Model:
     """Return the document as a model, and refuse null for all fields but the nullable ones. Raise InvalidRequest."""
     if problems := null_problems(model, document, nullable):
@@ -70,10 +88,10 @@ def read_no_fields(body: bytes) -> None:
         refuse_unknown_fields(document, [])
 
 
-def null_problems(model: type[Fields], document: Mapping[str, Any], nullable: Set[str]) -> list[Problem]:
+def null_problems(model: AnyModel, document: Mapping[str, Any], nullable: Set[str]) -> list[Problem]:
     """Return a problem for each field that is null and must not be.
 
-    In the models, None marks a field that was left out, so null would be read as a missing field.
+    In models of pydantic, None marks a field that was left out, so null would be read as a missing field.
     """
     names = set(field_names(model)) - nullable
     return [Problem(name, "is null; leave it out") for name in sorted(names) if document.get(name, name) is None]
@@ -95,7 +113,7 @@ def refuse_unknown_fields(document: Mapping[str, Any], known: Sequence[str]) -> 
         raise InvalidRequest(*problems)
 
 
-def problems_in(error: ValidationError, model: type[Fields] | None = None) -> list[Problem]:
+def problems_in(error: ValidationError, model: AnyModel | None = None) -> list[Problem]:
     """Return one problem for each mistake that pydantic found, at most as many as an answer lists."""
     found = error.errors(include_url=False, include_input=False)[:MAX_DETAILS]
     return [Problem(_field(_location(entry)), _message(entry, model)) for entry in found]
@@ -118,7 +136,7 @@ def _field(location: tuple[int | str, ...]) -> str:
     return ".".join(echo(str(part)) for part in location if part != _KEY) or "body"
 
 
-def _message(entry: ErrorDetails, model: type[Fields] | None) -> str:
+def _message(entry: ErrorDetails, model: AnyModel | None) -> str:
     if entry["type"] == "extra_forbidden":
         return _unknown_field(None if model is None else near_field(model, entry["loc"]))
     advice = _ADVICE.get(entry["type"])

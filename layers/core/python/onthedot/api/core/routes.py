@@ -13,21 +13,21 @@ from onthedot.api.dead_letters import routes as dead_letters
 from onthedot.api.events import routes as events
 from onthedot.api.executions import routes as executions
 from onthedot.api.gates import routes as gates
-from onthedot.api.job_lists import routes as job_lists
-from onthedot.api.jobs import routes as jobs
 from onthedot.api.limits import routes as limits
 from onthedot.api.queues import routes as queues
-from onthedot.api.schedules import routes as schedules
 from onthedot.api.signing_keys import routes as signing_keys
 from onthedot.api.statistics import routes as statistics
 from onthedot.api.tokens import routes as tokens
 from onthedot.api.transfer import routes as transfer
 from onthedot.api.workers import routes as workers
-from onthedot.api.workflows import routes as workflows
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.instants import format_instant
 from onthedot.domain.reports.health import TickReport, TickStatus
+from onthedot.jobs import api as jobs
+from onthedot.jobs import lists as job_lists
+from onthedot.schedules import api as schedules
 from onthedot.use_cases.shards.read_ticks import read_ticks
+from onthedot.workflows import api as workflows
 
 
 def show_health(context: RequestContext) -> Response:

@@ -4,20 +4,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, get_args
 
+from typing_extensions import is_typeddict
+
 from onthedot.api.core.fields import Fields
 
 _LONGEST: Final = 64
 """Characters of a name that are compared."""
 
-Models = list[type[Fields]]
+AnyModel = Any
+"""A model of pydantic, or a TypedDict."""
+Models = list[AnyModel]
 
 
-def field_names(model: type[Fields]) -> list[str]:
+def field_names(model: AnyModel) -> list[str]:
     """Return the names of the fields as users write them."""
-    return [field.alias or name for name, field in model.model_fields.items()]
+    return list(_types_of(model))
 
 
-def near_field(model: type[Fields], location: Sequence[int | str]) -> str | None:
+def near_field(model: AnyModel, location: Sequence[int | str]) -> str | None:
     """Return the known field that is nearest to the unknown one at this place of a document, or None.
 
     A name that an object in this one has comes first: `max_retries` means `retry.max_retries`, and not `max_runs`.
@@ -42,21 +46,27 @@ def _inside(models: Models, part: int | str) -> Models:
     return [found for one in models for found in _fields_of(one).get(part, [])]
 
 
-def _fields_of(model: type[Fields]) -> dict[str, Models]:
+def _fields_of(model: AnyModel) -> dict[str, Models]:
     """Return the models of each field whose values are objects."""
-    return {field.alias or name: list(_models(field.annotation)) for name, field in model.model_fields.items()}
+    return {name: list(_models(annotation)) for name, annotation in _types_of(model).items()}
 
 
-def _models(annotation: Any) -> Iterator[type[Fields]]:
-    if isinstance(annotation, type) and issubclass(annotation, Fields):
+def _types_of(model: AnyModel) -> dict[str, Any]:
+    """Return the types of the fields by their names, as users write them."""
+    if is_typeddict(model):
+        return dict(model.__annotations__)
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def _models(annotation: Any) -> Iterator[AnyModel]:
+    if is_typeddict(annotation) or (isinstance(annotation, type) and issubclass(annotation, Fields)):
         yield annotation
     for argument in get_args(annotation):
         yield from _models(argument)
 
 
-def _tags(model: type[Fields]) -> Sequence[Any]:
-    field = model.model_fields.get("type")
-    return () if field is None else get_args(field.annotation)
+def _tags(model: AnyModel) -> Sequence[Any]:
+    return get_args(_types_of(model).get("type"))
 
 
 def _nested(models: Models) -> Iterator[tuple[str, str]]:

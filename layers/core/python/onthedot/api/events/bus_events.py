@@ -15,9 +15,9 @@ from onthedot.api.core.reading import read_model
 from onthedot.api.core.times import parse_instant
 from onthedot.api.core.views import ErrorBody
 from onthedot.api.events.fields import COMMANDS, CancelFields
-from onthedot.api.jobs.requests import read_job_request
 from onthedot.domain.errors import InvalidRequest, OnthedotError, Unavailable
 from onthedot.domain.reports.lifecycle_events import SOURCE
+from onthedot.jobs.requests import read_job_request
 from onthedot.ports import Deadline, Engine
 from onthedot.use_cases.events.handle_event import Event, handle_event
 from onthedot.use_cases.jobs.accept_jobs import accept_job

@@ -10,11 +10,11 @@ from onthedot.api.core.fields import Fields, JobId, PageQuery, Text, WorkerId, p
 from onthedot.api.core.reading import read_body
 from onthedot.api.core.suggestions import field_names
 from onthedot.api.core.times import milliseconds
-from onthedot.api.jobs.requests import MAX_BODY
 from onthedot.domain import compact_json
 from onthedot.domain.errors import InvalidRequest, Problem
 from onthedot.domain.runs.progress import MAX_TEXT, ProgressReport
 from onthedot.domain.schedules.time_window import MAX_AHEAD_MS
+from onthedot.jobs.requests import MAX_BODY
 from onthedot.ports import RESULT_BYTES, Answer
 from onthedot.use_cases.runs.find_runs import RunQuery
 from onthedot.use_cases.runs.run_filter import RunFilter

@@ -10,11 +10,10 @@ from onthedot.api.core.fields import Fields, describe_nulls, printable
 from onthedot.api.core.reading import SMALL_BODY, read_without_nulls
 from onthedot.domain.errors import Problem
 from onthedot.domain.gates.limits import LEAST_PER_SECOND, MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, GateLimits
-from onthedot.domain.gates.names import MOST_GATES, MOST_KEY_CHARACTERS, NAME
+from onthedot.domain.gates.names import MOST_KEY_CHARACTERS, NAME
 
 NO_LIMIT: Final = frozenset({"in_flight", "per_second", "burst", "paused"})
 """Fields that may be null."""
-MAX_START_WITHIN: Final = 31 * 86_400
 
 
 def _gate(text: str) -> str:
@@ -28,13 +27,6 @@ def _gate(text: str) -> str:
 
 
 GateName = Annotated[str, AfterValidator(_gate)]
-GateNames = Annotated[
-    list[GateName], Field(max_length=MOST_GATES, description="gates that each attempt passes: `stripe`, `customer:42`")
-]
-StartWithinSeconds = Annotated[
-    int,
-    Field(ge=1, le=MAX_START_WITHIN, description="a run that has not started so long after its fire time ends SKIPPED"),
-]
 
 
 def describe_bounds(least: float, most: float) -> dict[str, JsonValue]:

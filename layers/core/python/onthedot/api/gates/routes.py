@@ -9,7 +9,7 @@ from onthedot.api.core.route import RequestContext, Route
 from onthedot.api.gates import show
 from onthedot.api.gates.fields import GateFields, read_limits
 from onthedot.api.gates.views import GateDetailsView, GatesView
-from onthedot.api.jobs.views import DeletedView
+from onthedot.jobs.answers import DeletedView
 from onthedot.use_cases.access.signing_keys import keys_of
 from onthedot.use_cases.gates import delete_gate as deleting
 from onthedot.use_cases.gates import show_gates as showing

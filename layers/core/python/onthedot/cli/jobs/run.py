@@ -8,7 +8,7 @@ import click
 
 from onthedot.cli.jobs.bulk import Act
 from onthedot.cli.jobs.changes import change, many_options
-from onthedot.cli.jobs.schedule_options import read_json
+from onthedot.cli.jobs.job_options import read_json
 from onthedot.cli.limit_text import print_next
 from onthedot.cli.text import printable
 from onthedot.client import requests

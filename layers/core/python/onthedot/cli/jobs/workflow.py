@@ -9,7 +9,7 @@ import click
 from onthedot.cli.common.documents import Documents, print_document
 from onthedot.cli.common.moments import cell, this_moment
 from onthedot.cli.common.names import JobName, job_named
-from onthedot.cli.jobs.schedule_options import read_json
+from onthedot.cli.jobs.job_options import read_json
 from onthedot.cli.limit_text import is_for_people, json_option, print_next, print_rows
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options

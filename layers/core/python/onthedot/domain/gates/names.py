@@ -17,8 +17,6 @@ QUEUE: Final = "@queue"
 """The name of the gates of run queues. The key is the name of the queue, and the tenant is empty."""
 TURN: Final = "@turn"
 """The name of the gates at which runs wait that must not overlap another run of their job. The key is the job's id."""
-MOST_GATES: Final = 3
-"""Most gates that a job names."""
 MOST_KEY_CHARACTERS: Final = 128
 WAIT: Final = "wait"
 """The first part of the name of a waiting list."""

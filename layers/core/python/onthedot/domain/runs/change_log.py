@@ -12,6 +12,7 @@ from typing import Final
 
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
+from onthedot.jobs.spec import LETTERS
 
 MOST_CHANGES: Final = 20
 """Changes that a job keeps."""
@@ -39,14 +40,7 @@ _ACTIONS: Final = {
     ChangeAction.CANCEL: "x",
     ChangeAction.ASSIGN: "a",
 }
-FIELD_LETTERS: Final = {
-    "name": "n", "description": "d", "tags": "t", "at": "a", "delay": "y", "on_event": "e", "target": "T",
-    "callback_url": "u", "payload": "p", "priority": "P", "retry": "r", "timeout_seconds": "o", "requirements": "q",
-    "gates": "g", "start_within_seconds": "w", "cron": "c", "every": "v", "timezone": "z", "dst": "D",
-    "start_at": "s", "end_at": "E", "jitter_seconds": "j", "max_runs": "m", "misfire": "i", "overlap": "l",
-}  # fmt: skip
-"""The letter of each field that a client can change. A letter that is in use keeps its meaning."""
-_FIELDS: Final = {letter: name for name, letter in FIELD_LETTERS.items()}
+_FIELDS: Final = {letter: name for name, letter in LETTERS.items()}
 _WORDS: Final = {letter: action for action, letter in _ACTIONS.items()}
 
 
@@ -112,5 +106,5 @@ def _text(notes: Sequence[ChangeNote]) -> str:
 
 def _entry(note: ChangeNote, names: Sequence[str]) -> str:
     by = _UNKNOWN if note.by is None else f"{names.index(note.by):x}"
-    letters = "".join(FIELD_LETTERS.get(name, "") for name in note.fields)
+    letters = "".join(LETTERS.get(name, "") for name in note.fields)
     return f"{note.at:x},{note.version:x},{_ACTIONS[note.action]}{by},{letters}"

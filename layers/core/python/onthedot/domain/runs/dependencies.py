@@ -7,10 +7,10 @@ parent from a set that it has left already changes nothing.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from typing import Any, Final
 
 from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.choices import OnParentFailure as OnParentFailure  # noqa: PLC0414 - also from here
 from onthedot.domain.runs.dead_letters import failed_under
 from onthedot.domain.runs.endings import closed, concluded, cut, tombstone_expiry
 from onthedot.domain.runs.moves import Expect, Move
@@ -31,17 +31,6 @@ _ENDS: Final = {
     Status.DELETED: "was deleted",
 }
 TOO_MANY_CHILDREN: Final = f"{MOST_CHILDREN:,} jobs wait for it already; let some of them wait for a job in between"
-
-
-class OnParentFailure(StrEnum):
-    """The rule for a child whose parent did not succeed."""
-
-    FAIL = "fail"
-    """The child fails too."""
-    RUN = "run"
-    """The child runs all the same."""
-    SKIP = "skip"
-    """The child is skipped."""
 
 
 def called(job: Record) -> str:

@@ -9,6 +9,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
+from onthedot.domain.runs.choices import Priority as Priority  # noqa: PLC0414 - also from here
+from onthedot.domain.runs.choices import RetryPolicy as RetryPolicy  # noqa: PLC0414 - also from here
 from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.targets.types import Target
@@ -51,14 +53,6 @@ SCHEDULED: Final = frozenset({Status.PENDING, Status.DISPATCHED})
 """The statuses of a run whose next attempt is to come."""
 
 
-class Priority(StrEnum):
-    """The priority of a run: which queue of its pool it waits in."""
-
-    HIGH = "HIGH"
-    MEDIUM = "MEDIUM"
-    LOW = "LOW"
-
-
 class Kind(StrEnum):
     """The kind of a record."""
 
@@ -81,29 +75,21 @@ STAMPING: Final = frozenset({Kind.RECURRING, Kind.EVENT})
 
 
 @dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """The rule for retries: wait `backoff * factor**n`, at most `max_backoff`, with full jitter unless switched off."""
-
-    max_retries: int = 3
-    backoff_seconds: float = 2.0
-    factor: float = 2.0
-    max_backoff_seconds: float = 900.0
-    jitter: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Definition:
-    """Everything that an attempt needs: the part of a user's request that does not say when."""
+    """Everything that an attempt needs: the part of a user's request that does not say when.
+
+    A default is the meaning of a value that is not stored, so it never changes. `jobs.spec` has those of new jobs.
+    """
 
     target: Target
     payload: Any = None
     payload_ref: str | None = None
     """The blob key of a payload that is too large for the record."""
-    retry: RetryPolicy = RetryPolicy()
     timeout_seconds: int = 60
     name: str | None = None
     description: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
     requirements: Requirements = field(default_factory=Requirements)
 
 

@@ -8,36 +8,15 @@ where clocks change by whole hours, the time between two fires stays the same. F
 - A time that clocks show twice runs the first time (`once`) or both times (`twice`).
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
+from onthedot.domain.schedules.choices import DstPolicy as DstPolicy  # noqa: PLC0414 - also from here
+from onthedot.domain.schedules.choices import Gap as Gap  # noqa: PLC0414 - also from here
+from onthedot.domain.schedules.choices import Overlap as Overlap  # noqa: PLC0414 - also from here
 from onthedot.domain.schedules.cron import SEARCH_YEARS, Cron
 from onthedot.domain.schedules.zones import LAST_INSTANT, WALL_MS, Stretch, Zone
 
 _SEARCH_MS: Final = SEARCH_YEARS * 366 * 86_400_000
-
-
-class Gap(StrEnum):
-    """The rule for a time that clocks jump over."""
-
-    RUN_AFTER = "run_after"
-    SKIP = "skip"
-
-
-class Overlap(StrEnum):
-    """The rule for a time that clocks show twice."""
-
-    ONCE = "once"
-    TWICE = "twice"
-
-
-@dataclass(frozen=True, slots=True)
-class DstPolicy:
-    """The rules for changes of the clocks."""
-
-    gap: Gap = Gap.RUN_AFTER
-    overlap: Overlap = Overlap.ONCE
 
 
 DEFAULT_DST: Final = DstPolicy()

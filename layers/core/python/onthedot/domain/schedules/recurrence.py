@@ -2,42 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from onthedot.domain.schedules import schedule as schedules
+from onthedot.domain.schedules.choices import Misfire as Misfire  # noqa: PLC0414 - also from here
+from onthedot.domain.schedules.choices import MisfirePolicy as MisfirePolicy  # noqa: PLC0414 - also from here
+from onthedot.domain.schedules.choices import OverlapPolicy as OverlapPolicy  # noqa: PLC0414 - also from here
 from onthedot.domain.schedules.schedule import CronSchedule, Schedule
-
-
-class MisfirePolicy(StrEnum):
-    """The rule for fire times that were missed by more than the grace."""
-
-    RUN_LATEST = "run_latest"
-    """Run the latest of them and skip the others."""
-    RUN_ALL = "run_all"
-    """Run all of them."""
-    SKIP = "skip"
-    """Skip all of them."""
-
-
-class OverlapPolicy(StrEnum):
-    """The rule for a run whose job's previous run has not ended."""
-
-    ALLOW = "allow"
-    """Run both side by side."""
-    SKIP = "skip"
-    """Skip the new run."""
-    QUEUE = "queue"
-    """Let the new run wait for the end of the previous one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Misfire:
-    """The misfire policy and its grace."""
-
-    policy: MisfirePolicy = MisfirePolicy.RUN_LATEST
-    grace_seconds: int = 60
-
 
 DEFAULT_MISFIRE = Misfire()
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from onthedot.domain.schedules.choices import MAX_JITTER_SECONDS
 from onthedot.domain.schedules.cron import parse_cron
 from onthedot.domain.schedules.cron_zoned import DEFAULT_DST, DstPolicy, Gap, Overlap, next_instant
 from onthedot.domain.schedules.errors import BadCron, BadSchedule, BadTimezone
@@ -35,7 +36,6 @@ __all__ = [
     "to_json",
 ]
 
-MAX_JITTER_SECONDS: Final = 900
 UTC_NAME: Final = "UTC"
 
 

@@ -4,12 +4,11 @@ from dataclasses import replace
 from typing import Final
 
 from onthedot.domain.errors import InvalidRequest, Problem
+from onthedot.domain.schedules.choices import DAY_MS as DAY_MS  # noqa: PLC0414 - also from here
+from onthedot.domain.schedules.choices import MAX_AHEAD_MS as MAX_AHEAD_MS  # noqa: PLC0414 - also from here
 from onthedot.domain.schedules.cron import SEARCH_YEARS, CronOfYears, parse_cron
 from onthedot.domain.schedules.schedule import CronSchedule, Schedule, next_fire
 
-DAY_MS: Final = 86_400_000
-MAX_AHEAD_MS: Final = 3_653 * DAY_MS
-"""Ten years, leap days included."""
 MAX_PAST_MS: Final = DAY_MS
 _2001: Final = 978_307_200_000
 _2100: Final = 4_102_444_800_000

@@ -9,14 +9,14 @@ from enum import StrEnum
 from typing import Final
 
 from onthedot.domain.errors import Problem
+from onthedot.domain.runs.choices import LONGEST_PULL as LONGEST_PULL  # noqa: PLC0414 - also from here
+from onthedot.domain.runs.choices import Requirements as Requirements  # noqa: PLC0414 - also from here
 from onthedot.domain.targets.types import PythonTarget, Target, type_of
 
 LONGEST_IN_BATCH: Final = 60
 """Most seconds of an attempt in a push pool that takes several runs at once."""
 LONGEST_PUSH: Final = 840
 """Most seconds of an attempt in a push pool. A Lambda worker lives 15 minutes, and must record the end within them."""
-LONGEST_PULL: Final = 39_600
-"""Most seconds of an attempt in a pull pool. SQS hides a message for at most 12 hours."""
 
 
 class PoolKind(StrEnum):
@@ -60,16 +60,6 @@ class Pool:
     def size(self) -> tuple[float, ...]:
         """The value by which the smallest pool is found."""
         return (self.memory_mb, self.cpu, self.longest_seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class Requirements:
-    """The requirements on a worker that a user gives with a job."""
-
-    capabilities: tuple[str, ...] = ()
-    cpu: float = 0
-    memory_mb: int = 0
-    storage_mb: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Final
 
 from onthedot.domain.errors import Problem
+from onthedot.domain.runs.choices import MAX_JOBS as MAX_JOBS  # noqa: PLC0414 - also from here
 from onthedot.domain.workflows.edges import children_of, parents_first, shortest_cycles
 
-MAX_JOBS: Final = 500
 MAX_HINTS: Final = 20
 """Most unknown keys that get a hint. A hint compares the key with all keys, and a request with many unknown keys must
 not take seconds."""

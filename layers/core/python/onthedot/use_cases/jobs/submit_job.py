@@ -1,6 +1,7 @@
 """Submit a job: one put-if-absent, and a message for a near run. If the API dies after the put, the job runs."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from onthedot.domain.errors import IdempotencyConflict, InvalidRequest
@@ -16,6 +17,7 @@ from onthedot.domain.schedules.schedule import next_fire
 from onthedot.domain.schedules.spread import plain_expression
 from onthedot.domain.schedules.time_window import no_fire_problem
 from onthedot.domain.targets.types import WorkflowTarget
+from onthedot.jobs.spec import Stored, of_new
 from onthedot.ports import Engine
 from onthedot.use_cases.dispatch.schedule_soon import schedule_soon
 from onthedot.use_cases.events import pattern_index
@@ -46,15 +48,20 @@ class JobRequest:
     parents: tuple[str, ...] = ()
     """Ids of jobs whose end this job waits for."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
-    gates: tuple[str, ...] = ()
-    """The gates that the job names, in the order of the request."""
-    start_within_seconds: int | None = None
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """The fields of the request that the record has by the same names (`Stored.RECORD`)."""
     trace: str | None = None
     """The trace of the API call."""
     by: str | None = None
     """The name of the client's token."""
     job_id: str | None = None
     """The id, if it was chosen before the record is made."""
+
+    @property
+    def gates(self) -> Sequence[str]:
+        """The gates that the job names, in the order of the request."""
+        named: Sequence[str] = self.record.get("gates", ())
+        return named
 
 
 def id_for(tenant: str, request: JobRequest) -> str:
@@ -119,8 +126,7 @@ def record_for(
         fingerprint=request.fingerprint,
         listed_under=listed_under(tenant, job_id, position.get("kind", Kind.ONE_OFF)),
         workflow=job_id if isinstance(definition.target, WorkflowTarget) else None,
-        gates=tuple(sorted(request.gates)),
-        start_within_seconds=request.start_within_seconds,
+        **of_new(request.record, Stored.RECORD),
         trace=request.trace,
         # A one-off job is written for each step of its run, and most are never looked at: the log has their client.
         changes=None if position.get("kind", Kind.ONE_OFF) is Kind.ONE_OFF else created_by(request.by),
@@ -150,7 +156,7 @@ def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, no
             "fire_at": fire_at,
             "status": placed.status,
             "slot": placed.slot,
-            "start_by": last_start(fire_at, request.start_within_seconds),
+            "start_by": last_start(fire_at, request.record.get("start_within_seconds")),
         }
     recurrence = request.recurrence
     if request.cron_with_h is not None:

@@ -1,10 +1,10 @@
 """Store the jobs of a workflow as its payload, and make the records of a graph from it."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from onthedot import codec
 from onthedot.domain.errors import PayloadGone, Unreadable, UnreadableRecord
@@ -16,9 +16,12 @@ from onthedot.domain.runs.records import Definition, Priority, Record, Status
 from onthedot.domain.runs.start_window import last_start
 from onthedot.domain.traces import trace_of
 from onthedot.domain.workflows.graph import Graph, Node
+from onthedot.jobs.spec import BY_NAME, Stored, of_new, stored_in
 from onthedot.ports import Engine
 from onthedot.use_cases.jobs.payloads import load_payload
 from onthedot.use_cases.jobs.place_job import place_run
+
+_RECORDED: Final = stored_in(Stored.RECORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,14 @@ class Member:
     delay_ms: int | None = None
     """The delay after the moment at which the graph is made."""
     on_parent_failure: OnParentFailure = OnParentFailure.FAIL
-    gates: tuple[str, ...] = ()
-    """The gates that the job names, in the order of the request."""
-    start_within_seconds: int | None = None
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """The fields of the request that the record has by the same names (`Stored.RECORD`)."""
+
+    @property
+    def gates(self) -> Sequence[str]:
+        """The gates that the job names, in the order of the request."""
+        named: Sequence[str] = self.record.get("gates", ())
+        return named
 
 
 @dataclass(frozen=True)
@@ -109,8 +117,7 @@ def _record(
         key=member.key,
         children=frozenset(ids[key] for key in workflow.graph.children_of(member.key)),
         listed_under=listed_under(run.tenant, job_id),
-        gates=tuple(sorted(member.gates)),
-        start_within_seconds=member.start_within_seconds,
+        **of_new(member.record, Stored.RECORD),
         trace=trace_of(run.run_id, run.trace),
     )
     if member.depends_on:
@@ -119,7 +126,7 @@ def _record(
         asked = None if policy is OnParentFailure.FAIL else policy.value
         return replace(record, parents=parents, waits_for=frozenset(parents), on_parent_failure=asked)
     placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=member.priority)
-    start_by = last_start(fire_at, member.start_within_seconds)
+    start_by = last_start(fire_at, record.start_within_seconds)
     return replace(record, status=placed.status, slot=placed.slot, start_by=start_by)
 
 
@@ -133,8 +140,7 @@ def _stored(member: Member) -> dict[str, Any]:
         "at": member.at,
         "delay_ms": member.delay_ms,
         "on_parent_failure": member.on_parent_failure.value,
-        "gates": list(member.gates) or None,
-        "start_within_seconds": member.start_within_seconds,
+        **{name: BY_NAME[name].form.show(value) for name, value in member.record.items() if value != ()},
     }
     return {name: value for name, value in whole.items() if value is not None}
 
@@ -149,6 +155,5 @@ def _member(stored: dict[str, Any]) -> Member:
         at=stored.get("at"),
         delay_ms=stored.get("delay_ms"),
         on_parent_failure=OnParentFailure(stored["on_parent_failure"]),
-        gates=tuple(stored.get("gates", ())),
-        start_within_seconds=stored.get("start_within_seconds"),
+        record={field.name: field.form.read(stored[field.name]) for field in _RECORDED if field.name in stored},
     )

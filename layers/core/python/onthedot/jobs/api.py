@@ -1,22 +1,33 @@
 """Routes of jobs: submit, show, change, stop and run them."""
 
 from dataclasses import replace
-from typing import Final
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field
 
 from onthedot.api.core.body import read_object
+from onthedot.api.core.fields import CalendarInstant, Fields, PriorityName, WorkerId, describe_nulls
 from onthedot.api.core.http import Response
 from onthedot.api.core.reading import SMALL_BODY, read_body, read_no_fields, read_without_nulls
 from onthedot.api.core.route import RequestContext, Route
 from onthedot.api.core.views import ErrorView
 from onthedot.api.executions.show import execution_view
 from onthedot.api.executions.views import ExecutionView
-from onthedot.api.jobs import show, views
-from onthedot.api.jobs.batches import read_batch, requests_in
-from onthedot.api.jobs.fields import BackfillFields, BatchFields, ExecuteFields, JobFields, PatchFields, RunFields
-from onthedot.api.jobs.patches import IF_MATCH_HEADER, read_patch, read_version
-from onthedot.api.jobs.requests import IDEMPOTENCY_HEADER, MAX_BODY, check_payload, read_job_request
 from onthedot.domain.errors import JobNotFound
 from onthedot.domain.runs.records import Priority, Record
+from onthedot.jobs import answers
+from onthedot.jobs.requests import (
+    IDEMPOTENCY_HEADER,
+    IF_MATCH_HEADER,
+    MAX_BODY,
+    check_payload,
+    read_batch,
+    read_job_request,
+    read_patch,
+    read_version,
+    requests_in,
+)
+from onthedot.jobs.shapes import BatchFields, JobFields, PatchFields
 from onthedot.use_cases.attempts.results import short_result
 from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
 from onthedot.use_cases.jobs.change_job import pause_job, resume_job
@@ -25,22 +36,49 @@ from onthedot.use_cases.jobs.list_runs import next_fire_of, read_outlook
 from onthedot.use_cases.jobs.patch_job import patch_job
 from onthedot.use_cases.jobs.payloads import shown_payload
 from onthedot.use_cases.jobs.read_jobs import read_job
-from onthedot.use_cases.jobs.run_extra import OwnPayload, backfill, run_now
+from onthedot.use_cases.jobs.run_extra import MOST_BACKFILLED, OwnPayload, backfill, run_now
 from onthedot.use_cases.jobs.submit_job import JobRequest
 from onthedot.use_cases.runs.shown_runs import definition_of_job
 from onthedot.use_cases.workers.assign_run import assign_to_worker
 from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whole
 
 
-def submit(context: RequestContext) -> views.AcceptedView:
+class BackfillFields(Fields):
+    """A window in the past. The job gets one execution for each fire time with `from <= time < to`."""
+
+    from_: Annotated[CalendarInstant, Field(alias="from")]
+    to: CalendarInstant
+    limit: Annotated[int, Field(ge=1, le=MOST_BACKFILLED)] = 100
+    priority: PriorityName = "LOW"
+
+
+class ExecuteFields(Fields):
+    """The worker that is to run the job."""
+
+    worker_id: WorkerId
+
+
+def _with_null_payload(schema: dict[str, Any]) -> None:
+    describe_nulls(schema, {"payload"})
+
+
+class RunFields(Fields):
+    """A run beside the schedule. Without a payload it gets that of the job."""
+
+    model_config = ConfigDict(json_schema_extra=_with_null_payload)
+
+    payload: Annotated[Any, Field(description="any JSON up to 1 MiB, for this run only")] = None
+
+
+def submit(context: RequestContext) -> answers.AcceptedView:
     now = context.engine.clock.now()
     read = read_job_request(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
     request = replace(read, trace=context.request.trace, by=context.caller)
     job = accept_job(context.engine, context.tenant, request, now)
-    return show.accepted_view(job, next_fire_of(context.engine, job))
+    return answers.accepted_view(job, next_fire_of(context.engine, job))
 
 
-def submit_many(context: RequestContext) -> views.BatchView:
+def submit_many(context: RequestContext) -> answers.BatchView:
     """Submit the jobs of a batch, each on its own."""
     now = context.engine.clock.now()
     entries = read_batch(context.request.body, context.request.header(IDEMPOTENCY_HEADER), now)
@@ -55,17 +93,17 @@ def show_job(context: RequestContext) -> Response:
     return _whole_job(context, read_job(context.engine, context.tenant, context.job_id))
 
 
-def show_status(context: RequestContext) -> views.StatusView:
+def show_status(context: RequestContext) -> answers.StatusView:
     """Answer the status of a job."""
     job = read_job(context.engine, context.tenant, context.job_id)
-    return show.status_view(job, read_outlook(context.engine, job))
+    return answers.status_view(job, read_outlook(context.engine, job))
 
 
-def explain(context: RequestContext) -> views.ExplanationView:
+def explain(context: RequestContext) -> answers.ExplanationView:
     """Answer the reasons why a job has not run."""
     found = explain_job(context.engine, context.tenant, context.job_id)
     next_at = next_fire_of(context.engine, found.job) if isinstance(found.job, Record) else None
-    return show.explanation_view(found, next_at)
+    return answers.explanation_view(found, next_at)
 
 
 def change(context: RequestContext) -> Response:
@@ -76,7 +114,7 @@ def change(context: RequestContext) -> Response:
     return _whole_job(context, job)
 
 
-def delete(context: RequestContext) -> views.DeletedView:
+def delete(context: RequestContext) -> answers.DeletedView:
     """Delete a job, and the graph of a workflow with it."""
     delete_whole(context.engine, context.tenant, context.job_id)
     return {"deleted": True}
@@ -101,7 +139,7 @@ def cancel(context: RequestContext) -> Response:
 def run(context: RequestContext) -> ExecutionView:
     """Run a job now, beside its schedule."""
     fields = read_body(RunFields, context.request.body, MAX_BODY, nullable={"payload"})
-    check_payload(fields.payload)
+    check_payload({"payload": fields.payload})
     payload = OwnPayload(fields.payload) if "payload" in fields.model_fields_set else None
     return _execution(context, run_now(context.engine, context.tenant, context.job_id, context.request.trace, payload))
 
@@ -113,7 +151,7 @@ def execute(context: RequestContext) -> ExecutionView:
     return _execution(context, run)
 
 
-def fill_back(context: RequestContext) -> views.BackfilledView:
+def fill_back(context: RequestContext) -> answers.BackfilledView:
     """Run a recurring job for the fire times of a past window."""
     fields = read_without_nulls(BackfillFields, read_object(context.request.body, SMALL_BODY))
     done = backfill(
@@ -125,13 +163,13 @@ def fill_back(context: RequestContext) -> views.BackfilledView:
         limit=fields.limit,
         priority=Priority(fields.priority),
     )
-    return show.backfilled_view(done)
+    return answers.backfilled_view(done)
 
 
-def _entry_view(context: RequestContext, outcome: Record | Exception) -> views.AcceptedView | ErrorView:
+def _entry_view(context: RequestContext, outcome: Record | Exception) -> answers.AcceptedView | ErrorView:
     if isinstance(outcome, Record):
-        return show.accepted_view(outcome, next_fire_of(context.engine, outcome))
-    return show.refused_view(outcome)
+        return answers.accepted_view(outcome, next_fire_of(context.engine, outcome))
+    return answers.refused_view(outcome)
 
 
 def _execution(context: RequestContext, found: Record) -> ExecutionView:
@@ -151,7 +189,7 @@ def _whole_job(context: RequestContext, job: Record) -> Response:
     outlook = read_outlook(engine, job)
     payload = shown_payload(engine.blobs, job.definition)
     result = short_result(engine.blobs, job)
-    view = show.job_view(job, job.definition, outlook, payload, result, engine.clock.now())
+    view = answers.job_view(job, job.definition, outlook, payload, result, engine.clock.now())
     return Response(200, view, {"ETag": f'"{view["version"]}"'})
 
 
@@ -163,7 +201,7 @@ ROUTES: Final = (
         "/v1/jobs",
         submit,
         "Schedule a job",
-        views.AcceptedView,
+        answers.AcceptedView,
         status=202,
         body=JobFields,
         headers=(IDEMPOTENCY_HEADER,),
@@ -174,30 +212,30 @@ ROUTES: Final = (
         "/v1/jobs/batch",
         submit_many,
         "Schedule up to 500 jobs, each accepted or refused on its own",
-        views.BatchView,
+        answers.BatchView,
         status=202,
         body=BatchFields,
         errors=(400, 413, 422),
     ),
-    Route("GET", "/v1/jobs/{id}", show_job, "Get a job", views.JobView, errors=(404,)),
+    Route("GET", "/v1/jobs/{id}", show_job, "Get a job", answers.JobView, errors=(404,)),
     Route(
         "PATCH",
         "/v1/jobs/{id}",
         change,
         "Change the coming runs of a job, if it still has the version in If-Match",
-        views.JobView,
+        answers.JobView,
         body=PatchFields,
         headers=(IF_MATCH_HEADER,),
         errors=(*_CHANGES, 412),
     ),
-    Route("DELETE", "/v1/jobs/{id}", delete, "Delete a job: it never fires again", views.DeletedView, errors=(404,)),
-    Route("GET", "/v1/jobs/{id}/status", show_status, "Get the state of a job", views.StatusView, errors=(404,)),
+    Route("DELETE", "/v1/jobs/{id}", delete, "Delete a job: it never fires again", answers.DeletedView, errors=(404,)),
+    Route("GET", "/v1/jobs/{id}/status", show_status, "Get the state of a job", answers.StatusView, errors=(404,)),
     Route(
-        "GET", "/v1/jobs/{id}/explain", explain, "Explain why a job has not run", views.ExplanationView, errors=(404,)
+        "GET", "/v1/jobs/{id}/explain", explain, "Explain why a job has not run", answers.ExplanationView, errors=(404,)
     ),
-    Route("POST", "/v1/jobs/{id}/pause", pause, "Pause a job", views.JobView, errors=_CHANGES),
-    Route("POST", "/v1/jobs/{id}/resume", resume, "Resume a paused job", views.JobView, errors=_CHANGES),
-    Route("PUT", "/v1/jobs/{id}/cancel", cancel, "Cancel a job for good", views.JobView, errors=_CHANGES),
+    Route("POST", "/v1/jobs/{id}/pause", pause, "Pause a job", answers.JobView, errors=_CHANGES),
+    Route("POST", "/v1/jobs/{id}/resume", resume, "Resume a paused job", answers.JobView, errors=_CHANGES),
+    Route("PUT", "/v1/jobs/{id}/cancel", cancel, "Cancel a job for good", answers.JobView, errors=_CHANGES),
     Route(
         "POST",
         "/v1/jobs/{id}/run",
@@ -224,7 +262,7 @@ ROUTES: Final = (
         "/v1/jobs/{id}/backfill",
         fill_back,
         "Run a recurring job for the fire times of a past window",
-        views.BackfilledView,
+        answers.BackfilledView,
         status=202,
         body=BackfillFields,
         errors=_CHANGES,
