@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from onthedot.clock import VirtualClock
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.ports import Answer, Call, Engine, Performer
-from onthedot.targets.http.reply import Reply, judge
+from onthedot.targets.http.messages import Reply, judge
 from onthedot.testing.scheduler import WorkerDied
 from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 

@@ -10,9 +10,8 @@ from onthedot.domain.targets.allow_list import AllowedCall, AllowList
 from onthedot.domain.targets.types import AwsTarget, LambdaTarget, Target
 from onthedot.ports import Answer, Call
 from onthedot.stopping import Stop
-from onthedot.targets.aws.api_caller import AwsCaller
+from onthedot.targets.aws.callers import AwsCaller, LambdaInvoker
 from onthedot.targets.aws.clients import make_client
-from onthedot.targets.aws.lambda_invoker import LambdaInvoker
 from tests.unit.targets.http.peer import a_peer, sending
 
 FIRE_TIME = 1_767_225_600_123

@@ -17,10 +17,8 @@ from botocore.exceptions import ClientError, ConnectTimeoutError
 from onthedot.domain.targets.allow_list import AllowedCall, AllowList
 from onthedot.domain.targets.types import AwsTarget, LambdaTarget
 from onthedot.ports import Answer
-from onthedot.targets.aws.api_caller import AwsCaller
-from onthedot.targets.aws.assumed_role import session_of
-from onthedot.targets.aws.clients import make_client
-from onthedot.targets.aws.lambda_invoker import LambdaInvoker
+from onthedot.targets.aws.callers import AwsCaller, LambdaInvoker
+from onthedot.targets.aws.clients import make_client, session_of
 from onthedot.wiring.workers import aws_factories
 from tests.builders import DEPLOYMENT, a_world
 from tests.contract.kits.aws_target_kit import a_call_of

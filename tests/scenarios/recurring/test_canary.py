@@ -9,8 +9,7 @@ import pytest
 from onthedot.domain.ids import job_id_for_key
 from onthedot.domain.runs.records import Kind, Record, Status
 from onthedot.ports import Answer, Deadline, ReadRecords
-from onthedot.targets.canary import Canary
-from onthedot.targets.router import TargetRouter
+from onthedot.targets.router import Canary, TargetRouter
 from onthedot.use_cases.dispatch.canary import MOST_MADE, CanaryKeeper, ensure_canary, remove_canary
 from onthedot.use_cases.jobs.delete_job import delete_job
 from tests.builders import World, a_world

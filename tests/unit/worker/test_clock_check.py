@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onthedot.clock import SystemClock
-from onthedot.worker.clock_check import ClockCheck, clock_offset_ms
+from onthedot.worker.direct_source import ClockCheck, clock_offset_ms
 from onthedot.worker.work_source import NotAllowed
 
 NOON = 1_772_366_400_000

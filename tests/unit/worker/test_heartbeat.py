@@ -8,8 +8,7 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.workers.pools import Needs
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.attempts.stop_reasons import CANCELLED, FENCED, NOT_EXTENDED, OVERRUN
-from onthedot.worker.heartbeat import OVERRUN_SECONDS, STOP_PATIENCE, Heartbeat
-from onthedot.worker.running_tasks import RunningTask, RunningTasks
+from onthedot.worker.tasks import OVERRUN_SECONDS, STOP_PATIENCE, Heartbeat, RunningTask, RunningTasks
 from onthedot.worker.work_source import NotAllowed
 from tests.unit.worker.kit import FakeSource, Seconds, a_task, an_offer
 

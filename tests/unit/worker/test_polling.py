@@ -10,7 +10,7 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Priority
 from onthedot.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
 from onthedot.schema import PRIORITIES
-from onthedot.worker.polling import PolledQueues
+from onthedot.worker.queues import PolledQueues
 from tests.unit.worker.kit import PATIENCE
 
 LONG = 3600.0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onthedot.domain.runs.records import Priority
 from onthedot.schema import PRIORITIES
-from onthedot.worker.priorities import AGEING_SECONDS, PriorityOrder
+from onthedot.worker.queues import AGEING_SECONDS, PriorityOrder
 
 HIGH, MEDIUM, LOW = PRIORITIES
 

@@ -15,7 +15,6 @@ from onthedot.domain.workers.pools import Needs
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
 from onthedot.worker import task_protection
-from onthedot.worker.running_tasks import RunningTask, RunningTasks
 from onthedot.worker.task_protection import (
     ON_END_SECONDS,
     PROTECTED_MINUTES,
@@ -26,6 +25,7 @@ from onthedot.worker.task_protection import (
     EcsAgent,
     TaskProtection,
 )
+from onthedot.worker.tasks import RunningTask, RunningTasks
 from tests.unit.worker.kit import FINE, PATIENCE, FakeSource, Seconds, a_task, an_offer, working
 
 GRACE = 105.0

@@ -10,8 +10,7 @@ from onthedot.domain.errors import Unavailable
 from onthedot.ports import Answer, Performer
 from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.keep_leases import STOP_MARGIN_SECONDS
-from onthedot.worker.running_tasks import RunningTasks
-from onthedot.worker.task_threads import TaskThreads
+from onthedot.worker.tasks import RunningTasks, TaskThreads
 from onthedot.worker.work_source import Task
 from tests.unit.worker.kit import FINE, PATIENCE, FakeSource, NoTarget, Seconds, a_task, an_offer
 

@@ -18,7 +18,7 @@ from onthedot.domain.targets.http_rules import check_url
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.jobs.spec import Has, fields_of
 from onthedot.ports import Call
-from onthedot.targets.http.request import request_for
+from onthedot.targets.http.messages import request_for
 from tests.builders import a_world
 from tests.unit.api.kit import URL, Api
 

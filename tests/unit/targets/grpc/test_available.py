@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from onthedot.clock import SystemClock
-from onthedot.targets.grpc import available
+from onthedot.targets import grpc as available
 from onthedot.worker.target_factories import TargetOptions, factories
 from tests.unit.targets.grpc.peer import a_call, a_caller
 

@@ -8,7 +8,7 @@ import pytest
 
 from onthedot.ports import Answer
 from onthedot.targets import countdown
-from onthedot.targets.http.redirects import MAX_REDIRECTS
+from onthedot.targets.http.messages import MAX_REDIRECTS
 from tests.unit.targets.http.peer import (
     Peer,
     a_call,

@@ -11,7 +11,7 @@ import pytest
 
 from onthedot.ports import Answer
 from onthedot.stopping import Stop
-from onthedot.targets.processes import shell_streams
+from onthedot.targets.processes import shell
 from onthedot.targets.processes.shell import ShellRunner
 from tests.unit.targets.jumping_clock import JumpingClock
 from tests.unit.targets.process_watch import asking_when_it_runs, pids_in, runs, until
@@ -36,7 +36,7 @@ def test_the_time_is_up_for_all_that_was_started(tmp_path: Path) -> None:
 def test_a_program_is_asked_to_end_before_it_is_forced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ready = tmp_path / "ready"
     # When the program is ready, 18 of its 20 seconds are over: the last two are for ending.
-    monkeypatch.setattr(shell_streams, "time", JumpingClock(18, ready.exists))
+    monkeypatch.setattr(shell, "time", JumpingClock(18, ready.exists))
     script = f"trap 'echo bye > {tmp_path}/said; exit 0' TERM; touch {ready}; echo; while :; do sleep 0.05; done"
     answer = ShellRunner().perform(a_call("sh", "-c", script, timeout_ms=20_000))
     # It ended with exit 0, but its time was over.

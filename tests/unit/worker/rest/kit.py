@@ -3,8 +3,7 @@
 from onthedot.domain.runs.records import Status
 from onthedot.domain.workers.records import Resources
 from onthedot.schema import PRIORITIES
-from onthedot.worker.rest_client import RestClient
-from onthedot.worker.rest_source import RestWorkSource
+from onthedot.worker.rest_source import RestClient, RestWorkSource
 from onthedot.worker.work_source import Task
 from tests.builders import World
 from tests.unit.worker.world import TOKEN, ApiServer

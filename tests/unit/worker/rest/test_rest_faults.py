@@ -11,9 +11,8 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Status
 from onthedot.domain.workers.records import Load
 from onthedot.ports import RESULT_BYTES, Answer
-from onthedot.worker import rest_client
-from onthedot.worker.rest_client import RestClient
-from onthedot.worker.rest_source import RestWorkSource
+from onthedot.worker import rest_source
+from onthedot.worker.rest_source import RestClient, RestWorkSource
 from onthedot.worker.work_source import NotAllowed
 from tests.builders import World
 from tests.unit.api.kit import Api
@@ -80,7 +79,7 @@ def test_a_worker_waits_as_long_as_the_api_asks_for_but_not_so_long_that_leases_
     asked: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     busy = ScriptedTransport([a_refusal(503, "unavailable", retry_after=asked)] * 3)
-    monkeypatch.setattr(rest_client, "HttpTransport", lambda *_, **__: busy)
+    monkeypatch.setattr(rest_source, "HttpTransport", lambda *_, **__: busy)
     paused: list[float] = []
     with pytest.raises(Unavailable):
         RestClient("http://api.test", TOKEN, sleep=paused.append).post("/v1/workers/w/heartbeat", {})

@@ -8,8 +8,7 @@ import pytest
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.workers.records import Resources
 from onthedot.schema import PRIORITIES
-from onthedot.worker.rest_client import RestClient
-from onthedot.worker.rest_source import LEASE_SECONDS, RestWorkSource
+from onthedot.worker.rest_source import LEASE_SECONDS, RestClient, RestWorkSource
 from tests.unit.worker.kit import an_offer
 
 RUN: dict[str, Any] = {

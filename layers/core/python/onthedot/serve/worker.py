@@ -29,7 +29,7 @@ from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verd
 from onthedot.use_cases.attempts.stop_reasons import STOPPED, answer_for_stopped
 from onthedot.use_cases.attempts.store_leases import StoreLeases
 from onthedot.wiring.embedded import Embedded
-from onthedot.worker.priorities import PriorityOrder
+from onthedot.worker.queues import PriorityOrder
 
 MOST_AT_ONCE: Final = 200
 """Most runs that share the commit of their starts."""

@@ -1,8 +1,26 @@
-"""Answers that performers of several families give, and the texts in them."""
+"""Answers that performers of several families give, and the facts that they send to their targets."""
 
+from collections.abc import Mapping
 from typing import Final
 
+from onthedot.domain.instants import format_instant
 from onthedot.ports import RESULT_BYTES, Answer, Call
+
+
+def attempt_facts(call: Call) -> Mapping[str, str]:
+    """Return the attempt's ids and times as text for headers and environments.
+
+    The idempotency key is the same for every attempt of a run.
+    """
+    facts = {
+        "job": call.job_id,
+        "run": call.run_id,
+        "attempt": str(call.attempt),
+        "fire_time": format_instant(call.nominal_at),
+        "idempotency_key": call.run_id,
+    }
+    return {**facts, "traceparent": call.traceparent} if call.traceparent else facts
+
 
 MAX_RETRY_AFTER_MS: Final = 24 * 60 * 60 * 1000
 """The longest wait that a target may ask for. A longer one is cut."""

@@ -14,8 +14,7 @@ from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.targets.types import HttpTarget, PythonTarget
 from onthedot.handlers import AttemptLink, Context
 from onthedot.ports import Answer, Call, Performer
-from onthedot.targets.http.reply import Reply, judge
-from onthedot.targets.http.request import request_for
+from onthedot.targets.http.messages import Reply, judge, request_for
 from onthedot.targets.processes.handler_calls import answer_of, message_for, run_handler
 
 _CAUGHT: Final = (Exception, SystemExit)

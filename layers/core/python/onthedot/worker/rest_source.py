@@ -1,25 +1,153 @@
 """The work source of a worker that has only a URL and a token."""
 
+import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from onthedot.client.errors import ClientError
-from onthedot.domain.errors import Unavailable, WorkerNotFound
-from onthedot.domain.runs.progress import ProgressReport
-from onthedot.domain.runs.records import Priority
+from onthedot import __version__
+from onthedot.api.core.times import parse_instant
+from onthedot.client.client import Client
+from onthedot.client.errors import ClientError, Forbidden, RateLimited, ServerError, Unauthorized
+from onthedot.client.errors import Unavailable as NoAnswerNow
+from onthedot.client.requests import Operation, Retries, as_it_is
+from onthedot.client.transport import HttpTransport
+from onthedot.domain import compact_json
+from onthedot.domain.errors import OnthedotError, Unavailable, WorkerNotFound
+from onthedot.domain.runs.progress import LatestProgress, ProgressReport
+from onthedot.domain.runs.records import Definition, Priority
+from onthedot.domain.targets import types as targets
 from onthedot.domain.workers.never_begun import LEASE_REPLY_MS
+from onthedot.domain.workers.pools import Requirements, worker_needs
 from onthedot.domain.workers.records import Load, Resources
-from onthedot.ports import Answer
+from onthedot.ports import Answer, Call, Performer
+from onthedot.stopping import Stop
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.workers.worker_registry import Offer
-from onthedot.worker.rest_client import RestClient
-from onthedot.worker.rest_tasks import report_of, task_from
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
+
+TRIES: Final = 3
+CALL_SECONDS: Final = 5.0
+_CONNECT_SECONDS: Final = 3.0
+_RETRIES: Final = Retries(TRIES, first=0.3, most=0.6, longest=1.0, failures=True)
+"""A worker that waits for long may lose its leases. Its loop comes again, with longer pauses."""
+_HEADERS: Final = {"User-Agent": f"onthedot-worker/{__version__}"}
+
+
+class RestClient:
+    """A client of the API at a URL. Safe to use from several threads."""
+
+    def __init__(self, url: str, token: str, sleep: Callable[[float], None] = time.sleep) -> None:
+        def client(seconds: float) -> Client:
+            return Client(token=token, transport=HttpTransport(url, seconds, connect=_CONNECT_SECONDS), sleep=sleep)
+
+        self._client = cache(client)
+
+    def post(self, path: str, body: Mapping[str, Any], *, seconds: float = CALL_SECONDS, tries: int = TRIES) -> Any:
+        """Send a POST and return the JSON of the reply. Pass `tries=1` for a call that must not happen twice.
+
+        Raise Unavailable for a failure that passes, NotAllowed when the API refuses the token, and ClientError for
+        every other refusal.
+        """
+        # A result may have halves of surrogate pairs, which no UTF-8 has.
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", errors="replace")
+        retries = _RETRIES._replace(tries=tries)
+        operation = Operation("POST", path, as_it_is, body=content, headers=_HEADERS, retries=retries)
+        try:
+            return self._client(seconds).call(operation)
+        except ClientError as error:
+            if (known := _for_a_worker(error)) is None:
+                raise
+            raise known from error
+
+
+def _for_a_worker(error: ClientError) -> OnthedotError | None:
+    """Return the work source's error for this one, if it has one."""
+    match error:
+        case Unauthorized():
+            return NotAllowed("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")
+        case Forbidden():
+            needed = "a worker's, operator's or admin's"
+            return NotAllowed(f"the token's role does not allow this call; give {needed} as ONTHEDOT_TOKEN")
+        case NoAnswerNow() | RateLimited() | ServerError():
+            return Unavailable(str(error) if error.status is None else f"the API answered {error.status}: {error}")
+    return None
+
+
+ERROR_CHARACTERS: Final = 2_000
+CLASS_CHARACTERS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The parts of a lease that later calls need."""
+
+    receipt: str | None
+    """The sealed receipt of the run's message, which the worker sends back with every call about the run."""
+    lease_seconds: float
+
+
+def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
+    """Return the task of a lease, which counts from this time of the worker's own clock.
+
+    Raise KeyError, TypeError or ValueError when the view is not a lease that this version can read.
+    """
+    target = targets.from_json(view["target"])
+    required = view["requirements"]
+    requirements = Requirements(
+        tuple(required["capabilities"]), required["cpu"], required["memory_mb"], required.get("storage_mb", 0)
+    )
+    definition = Definition(target, requirements=requirements, timeout_seconds=int(view["timeout_seconds"]))
+    call = Call(
+        run_id=view["execution_id"],
+        job_id=view["job_id"],
+        attempt=int(view["attempt"]),
+        nominal_at=parse_instant(view["fire_time"]),
+        definition=definition,
+        # Byte by byte the text that the API signed.
+        payload=compact_json.to_bytes(view["payload"]),
+        timeout_ms=definition.timeout_seconds * 1000,
+        signature=dict(view["signature"]),
+        traceparent=str(view.get("traceparent", "")),
+        started_at=parse_instant(view["started_at"]) if "started_at" in view else 0,
+    )
+    return Task(
+        run_id=call.run_id,
+        attempt=call.attempt,
+        priority=Priority(view["priority"]),
+        needs=worker_needs(target, requirements, definition.timeout_seconds),
+        alone=bool(view["alone"]),
+        lease_end=begun_at + float(view["lease_seconds"]),
+        perform=partial(_perform, call),
+        source_note=Note(view["receipt"], float(view["lease_seconds"])),
+    )
+
+
+def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
+    """Return the body of a call of `complete`."""
+    status = "SUCCEEDED" if answer.ok else "LOST" if answer.lost else "RELEASED" if answer.handed_back else "FAILED"
+    whole = {
+        "status": status,
+        "attempt": task.attempt,
+        "worker_id": worker_id,
+        "receipt": task.source_note.receipt,
+        "result": answer.result if answer.ok else None,
+        "error": None if answer.ok else (answer.error or "failed without a reason")[:ERROR_CHARACTERS],
+        "error_class": answer.error_class and answer.error_class[:CLASS_CHARACTERS],
+        "retryable": None if answer.ok else answer.retryable,
+        "retry_after_seconds": None if answer.retry_after_ms is None else answer.retry_after_ms / 1000,
+    }
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def _perform(call: Call, target: Performer, stop: Stop, progress: LatestProgress) -> Answer:
+    return target.perform(replace(call, stop=stop, progress=progress))
+
 
 LEASE_SECONDS: Final = LEASE_REPLY_MS / 1000
 """Time for the reply to a lease call, besides the time for which the API waits at the worker's wish.

@@ -15,11 +15,9 @@ from onthedot.ports import Performer
 from onthedot.use_cases.attempts.heartbeat_threads import HEARTBEAT_SECONDS, WATCH_SECONDS, HeartbeatThreads
 from onthedot.use_cases.attempts.stop_reasons import STOPPED
 from onthedot.use_cases.workers.worker_registry import Offer
-from onthedot.worker.heartbeat import STOP_PATIENCE, Heartbeat
-from onthedot.worker.priorities import PriorityOrder
-from onthedot.worker.running_tasks import RunningTasks
+from onthedot.worker.queues import PriorityOrder
 from onthedot.worker.task_protection import EcsAgent, TaskProtection
-from onthedot.worker.task_threads import TaskThreads
+from onthedot.worker.tasks import STOP_PATIENCE, Heartbeat, RunningTasks, TaskThreads
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, WorkSource
 
 MOST_AT_ONCE: Final = 10

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from onthedot.ports import Clock, Engine, Performer
-from onthedot.targets.grpc.available import is_available
-from onthedot.targets.processes.private_process import make_private
+from onthedot.targets.grpc import is_available
+from onthedot.targets.processes.supervised import make_private
 
 
 @dataclass(frozen=True, slots=True)

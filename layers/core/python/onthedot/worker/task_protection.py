@@ -20,7 +20,7 @@ from typing import Any, Final
 import urllib3
 
 from onthedot.domain.errors import Unavailable
-from onthedot.worker.running_tasks import RunningTasks
+from onthedot.worker.tasks import RunningTasks
 
 AGENT_VARIABLE: Final = "ECS_AGENT_URI"
 PROTECTED_MINUTES: Final = 30

@@ -2,15 +2,13 @@
 
 import click
 
-from onthedot.targets.processes.python_process import AppBroken
+from onthedot.targets.processes.python_runner import AppBroken, handlers_of
 
 
 def app_handlers(app: str | None) -> list[str]:
     """Return the names of the app's handlers. Raise click.ClickException when it cannot be used."""
     if app is None:
         return []
-    from onthedot.targets.processes.python_runner import handlers_of  # noqa: PLC0415 - needed with an app only
-
     try:
         found = handlers_of(app)
     except AppBroken as error:

@@ -13,8 +13,7 @@ from onthedot.client.place import TOKEN, URL
 from onthedot.client.place import Place as ApiPlace
 from onthedot.ports import Engine
 from onthedot.settings import BadSettings, WorkerSettings
-from onthedot.worker.rest_client import RestClient
-from onthedot.worker.rest_source import RestWorkSource
+from onthedot.worker.rest_source import RestClient, RestWorkSource
 from onthedot.worker.work_source import WorkSource
 
 TABLE: Final = "ONTHEDOT_TABLE"

@@ -20,8 +20,7 @@ from botocore.exceptions import (
 from onthedot.engines.aws.errors import TRANSIENT, error_code
 from onthedot.ports import Answer, Call
 from onthedot.targets.answers import printable, refused, retry_after_seconds_ms, timed_out
-from onthedot.targets.aws.assumed_role import RoleNotAssumed
-from onthedot.targets.aws.clients import GarbledError
+from onthedot.targets.aws.clients import GarbledError, RoleNotAssumed
 
 MAX_ERROR: Final = 500
 _TEMPORARY: Final = TRANSIENT | {

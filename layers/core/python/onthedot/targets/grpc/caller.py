@@ -15,12 +15,13 @@ from onthedot.ports import Answer, Call, Performer
 from onthedot.targets.addresses import Address, AddressError, Lookup, UnresolvedError, resolve, why_denied
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped
-from onthedot.targets.grpc.available import GrpcMissing, require
+from onthedot.targets.grpc import is_available
 
 if TYPE_CHECKING:
     from onthedot.targets.grpc.calls import GrpcCalls
 
-_REFUSALS = {GrpcMissing: "unsupported", BadTarget: "bad_request", AddressError: "refused_address"}
+
+_REFUSALS = {BadTarget: "bad_request", AddressError: "refused_address"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,17 @@ class GrpcCaller(Performer):
     def perform(self, call: Call) -> Answer:
         """Make the call within its time-out and judge the reply. Nothing that the peer does makes this raise."""
         assert isinstance(call.definition.target, GrpcTarget)
+        if not is_available():
+            return refused("this worker lacks the package grpcio: pip install 'onthedot[grpc]'", "unsupported")
         countdown = Countdown(call.timeout_ms, call.stop)
         try:
-            require()
             server = self._find(destination_of(call.definition.target), countdown)
             return self._calls.perform(call, server, countdown)
         except Stopped:
             return stopped(call)
         except TimeoutError:
             return timed_out(call, countdown.phase)
-        except (GrpcMissing, BadTarget, AddressError) as error:
+        except (BadTarget, AddressError) as error:
             return refused(str(error), _REFUSALS[type(error)])
         except UnresolvedError as error:
             if call.stop.reason is not None:

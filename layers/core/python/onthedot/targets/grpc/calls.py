@@ -13,9 +13,8 @@ from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, Serv
 from onthedot import __version__
 from onthedot.domain.targets.grpc_rules import GrpcDestination
 from onthedot.ports import Answer, Call
-from onthedot.targets.answers import printable, refused, result_text, timed_out
-from onthedot.targets.attempt_facts import attempt_facts
-from onthedot.targets.countdown import Countdown
+from onthedot.targets.answers import attempt_facts, printable, refused, result_text, timed_out
+from onthedot.targets.countdown import Countdown, interruptible
 from onthedot.targets.grpc.caller import Server
 from onthedot.targets.grpc.types import (
     MAX_BYTES,
@@ -26,7 +25,6 @@ from onthedot.targets.grpc.types import (
     UnaryMethod,
     fetch_types,
 )
-from onthedot.targets.interruptible import interruptible
 
 _MAX_MESSAGE: Final = 4 * 1024 * 1024
 """The default of gRPC. The types of a large service are longer than a result may be."""

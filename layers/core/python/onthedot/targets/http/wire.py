@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from onthedot.ports import RESULT_BYTES
 from onthedot.targets.addresses import Address
-from onthedot.targets.countdown import Countdown
-from onthedot.targets.interruptible import interruptible
+from onthedot.targets.countdown import Countdown, interruptible
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
