@@ -22,7 +22,7 @@ from typing import Final
 
 from tests.mutants.mutants import ROOT, SOURCES, Mutant, change_of, problems, product_of, read_list
 
-OPTIONS: Final = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line")
+OPTIONS: Final = ("-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line", "-m", "not slow")
 SPARE_SECONDS: Final = 60.0
 TIMES_LONGER: Final = 5
 """A group that takes so many times as long as without a mutant, and the spare time, hangs."""
@@ -236,7 +236,9 @@ def _planted(
 
 def _first_failure(output: str) -> str:
     """Return the name of the test that failed."""
-    failed = (line.split(maxsplit=1)[1] for line in output.splitlines() if line.startswith(("FAILED ", "ERROR ")))
+    failed = (
+        line.split(maxsplit=1)[1] for line in output.splitlines() if line.startswith(("FAILED tests/", "ERROR tests/"))
+    )
     return next(failed, "").partition(" - ")[0]
 
 

@@ -20,7 +20,7 @@ from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.gates.flag_gate import flag_gate
 from onthedot.use_cases.gates.look_at_gate import look_at_gate
 from onthedot.use_cases.gates.put_gate import put_gate
-from onthedot.use_cases.gates.wait_at_gate import flag_again
+from onthedot.use_cases.gates.wait_at_gate import flag_again, look_again
 from onthedot.use_cases.gates.wake import wake_free
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
@@ -103,6 +103,16 @@ def test_the_repair_of_many_holders_ends_in_time(world: World, monkeypatch: pyte
     assert 1 <= look(world)["places_freed"] <= 5
     assert world.clock.now() - began <= 25_000
     assert (world.gates.read(GATE).fire_at or 0) > world.clock.now(), "the next look goes on"
+
+
+def test_a_run_that_looks_again_overtakes_none_that_waits_before_it(world: World) -> None:
+    world.gates.put("acme", "stripe", GateLimits(in_flight=1))
+    first, second = let_wait(world, GATE, 2)
+    for run, status in ((second, Status.PENDING), (first, Status.DISPATCHED)):
+        look_again(world.engine, GATE, run)
+        stored = world.store.get(run.run_id)
+        assert stored is not None
+        assert stored.status is status
 
 
 def flag_keys(world: World, count: int) -> list[GateId]:

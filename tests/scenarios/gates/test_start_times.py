@@ -3,7 +3,7 @@
 import pytest
 
 from onthedot.domain.gates import rate
-from onthedot.domain.gates.limits import GateLimits
+from onthedot.domain.gates.limits import LONGEST_ASK_MS, GateLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import GateState
 from onthedot.domain.runs import lifecycle
@@ -48,6 +48,26 @@ def test_an_attempt_that_was_fenced_off_gives_its_place_back(chain: Chain) -> No
 
     chain.during[1] = lost_meanwhile
     assert chain.execute()[1] == Done(FENCED_OFF)
+    assert chain.holders() == 0
+
+
+def test_a_worker_that_was_stopped_while_it_asked_its_gates_asks_again(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take, world = chain.world.gates.take, chain.world
+    stops = [LONGEST_ASK_MS / 1000 + 0.5]
+
+    def stopped(*given: object, **how: object) -> object:
+        answer = take(*given, **how)  # type: ignore[arg-type]
+        if stops:
+            world.gates.put("acme", GATE, GateLimits(in_flight=1, paused=True))
+            world.clock.advance(stops.pop())
+        return answer
+
+    monkeypatch.setattr(world.gates, "take", stopped)
+    chain.execute()
+    assert chain.calls == []
+    assert chain.simulation.status(chain.runs[0]) is Status.PENDING
     assert chain.holders() == 0
 
 

@@ -1,14 +1,16 @@
 """The deadline of a tick passes inside its passes. The next ticks continue there, and leave nothing behind."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from onthedot.domain.deployment import Deployment
+from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Status
 from onthedot.domain.runs.slots import DECISION_MS, SlotKind, bucket_of, slot_name
-from onthedot.ports import Deadline, Tick, TickLease
+from onthedot.ports import Deadline, Tick, TickLease, Undecided
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from tests.builders import NOON, a_run, a_world
 from tests.scenarios.kits.latency import Trouble
@@ -59,6 +61,30 @@ def test_progress_does_not_pass_a_slot_that_was_read_when_the_time_was_over(
         after = world.progress.begin(TickLease((0, 1), "after", NOON + HOUR), NOON + HOUR)
         assert after is not None
         assert (after[present % 2].fire if kind is SlotKind.FIRE else after[present % 2].watch) <= present - 8
+
+
+@pytest.mark.parametrize("kind", list(SlotKind))
+def test_progress_does_not_pass_a_slot_whose_runs_could_not_be_moved(
+    kind: SlotKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_world() as world:
+        tick, lease, present = Tick(0, (0, 1), NOON), TickLease((0, 1), "before", NOON), bucket_of(NOON)
+        world.progress.begin(lease, NOON - 1)
+        world.progress.finish(lease, {}, dict.fromkeys((0, 1), ShardProgress(*[present - 10] * 5)))
+        slot = slot_name(kind, present % 2, present - 3)
+        status = Status.PENDING if kind is SlotKind.FIRE else Status.DISPATCHED
+        a_run(world.clock).due_in(-300).standing(status, slot).stored_in(world.store)
+
+        def throttled(_: Any, moves: Sequence[Move], __: Deadline) -> list[Undecided]:
+            return [Undecided("throttled")] * len(moves)
+
+        monkeypatch.setattr(type(world.store), "move_many", throttled)
+        counts = dispatch_due(world.engine, world.progress, tick, Deadline.after(NOON, 30_000))
+        assert counts["throttled"] > 0
+        after = world.progress.begin(TickLease((0, 1), "after", NOON + HOUR), NOON + HOUR)
+        assert after is not None
+        done = {shard: one.fire if kind is SlotKind.FIRE else one.watch for shard, one in after.items()}
+        assert done[present % 2] <= present - 3 < done[1 - present % 2]
 
 
 def test_a_redelivered_tick_ends_before_its_time_out_though_each_slot_takes_long() -> None:

@@ -105,7 +105,11 @@ def test_a_queue_that_is_closed_for_a_moment_is_not_flagged(storm: StormySimulat
     assert (state(storm), storm.counts["wait_for_queue"]) == (GateState(), 0)
 
 
-def test_a_look_wakes_as_many_as_the_queue_can_take_the_earliest_first(storm: StormySimulation) -> None:
+@pytest.mark.parametrize("at_once", [2, look_at_queue.AT_ONCE])
+def test_a_look_wakes_as_many_as_the_queue_can_take_the_earliest_first(
+    storm: StormySimulation, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(look_at_queue, "AT_ONCE", at_once)
     close(storm, 10)
     runs = pending(storm, 12, due_in=60, apart=1)
     storm.let_pass(9.5 * MINUTE)

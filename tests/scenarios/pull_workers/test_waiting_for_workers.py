@@ -187,6 +187,25 @@ def test_a_message_that_was_given_back_often_is_renewed_and_its_copies_vanish() 
         assert able.work_until_idle() == [run.run_id]
 
 
+class FullQueues(SqliteRunQueues):
+    """Queues that take no message now."""
+
+    def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
+        return messages
+
+
+def test_a_message_is_not_renewed_by_one_that_cannot_be_sent() -> None:
+    with a_world() as world:
+        simulation = Simulation(world)
+        run = a_shell_job(simulation, requirements=GPU)
+        received_often(world, run)
+        engine = replace(world.engine, queues=FullQueues(world.database, world.clock))
+        assert lease_runs(engine, a_worker(simulation).record, most=1).leases == []
+        assert simulation.stored(run).generation == run.generation
+        able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+        assert work_within(able, 61) == [run.run_id], "by its old message"
+
+
 class SlowQueues(SqliteRunQueues):
     """Queues that take long to confirm a send."""
 

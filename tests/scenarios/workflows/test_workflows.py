@@ -198,6 +198,21 @@ def test_whoever_dies_while_it_ends_the_jobs_strands_none(at: int, fault: Fault)
         clan.check_given_up(workflow, DIAMOND)
 
 
+def test_a_workflow_that_is_cancelled_while_it_is_made_starts_no_job() -> None:
+    with a_world(ONE_SHARD) as world:
+        clan = Clan(world)
+        workflow = clan.workflow(DIAMOND)
+
+        def cancelled() -> None:
+            cancel_job(world.engine, "acme", workflow.run_id)
+
+        clan.work(Faults(0, Fault.MEANWHILE, cancelled, named="create_many"))
+        clan.let_pass(60)
+        assert clan.status(workflow) is Status.CANCELLED
+        assert clan.fates.started == {}
+        clan.check_given_up(workflow, DIAMOND)
+
+
 @pytest.mark.slow
 @each_point(4)
 @pytest.mark.parametrize("how", ["cancel", "delete"])

@@ -77,6 +77,28 @@ def test_a_run_that_another_sweep_has_moved_refuses_this_one(moved: dict[str, ob
         assert not move.expect.is_met_by(replace(run, **moved))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("moved", [{"version": 7}, {"generation": "another"}, {"fire_at": LATER}], ids=str)
+def test_a_job_that_was_changed_claimed_or_advanced_meanwhile_refuses_a_change(moved: dict[str, object]) -> None:
+    job = a_run(VirtualClock()).due_in(600).pending().build()
+    for move in (
+        changes.pause(job, NOON),
+        changes.cancel(job, NOON, DEPLOYMENT),
+        changes.change(job, JobChange(at=LATER + 10**9), NOON, DEPLOYMENT),
+        changes.assign(job, "pull", NOON, DEPLOYMENT),
+    ):
+        assert move is not None
+        assert move.expect.is_met_by(job)
+        assert not move.expect.is_met_by(replace(job, **moved))  # type: ignore[arg-type]
+
+
+def test_a_job_is_not_cancelled_without_a_child_that_was_added_meanwhile() -> None:
+    """Nobody would notify it."""
+    job = a_run(VirtualClock()).due_in(600).pending().build()
+    cancel = changes.cancel(job, NOON, DEPLOYMENT)
+    assert cancel is not None
+    assert not cancel.expect.is_met_by(replace(job, children=frozenset({"child"}), dependents=1))
+
+
 def test_a_retry_asks_its_gates_as_a_newcomer() -> None:
     """At a gate that limits the rate only, an attempt holds nothing, and is still the run that was woken."""
     run = running(woken="stripe", start_by=LATER)
