@@ -19,11 +19,10 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 uv := $(VENV)/bin/uv --quiet
 bytecode := $(VENV)/bin/python -m compileall -q layers/core/python/onthedot
-# Tests that need a stack are left out here by tests/conftest.py: they run in one process.
-# One process more than cores: some tests wait for programs and time-outs.
-side_by_side := --numprocesses=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
-# Folders whose tests wait for nothing: values, virtual clocks, templates and texts.
-TIMELESS := $(addprefix tests/,model infra scenarios unit/api unit/cli/commands unit/cli/common unit/client unit/domain unit/project)
+# A process gets whole files, whose tests share what is dear to set up. One process more than cores: some tests wait.
+side_by_side := --numprocesses=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 )) --dist=loadfile
+# Folders whose tests need no server and no browser.
+FAST := $(addprefix tests/,unit golden contract handlers infra scenarios)
 compile := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 .PHONY: help
@@ -56,34 +55,36 @@ reset: $(VENV)/.synced ## Stop the local AWS and forget its data
 # --- quality -----------------------------------------------------------------------------------------------
 
 .PHONY: quick
-quick: install ## Check, and run the tests that need no stack, side by side on all cores
-	@$(MAKE) --jobs --keep-going $(CHECKS) quick-tests
-
-.PHONY: quick-tests
-quick-tests:
-	pytest $(side_by_side) -q -m "not slow and not browser"
+quick: install ## Check, and run the tests that need no stack, no server, no browser, and are not slow
+	@$(MAKE) --jobs --keep-going $(filter-out check-lambda-types,$(CHECKS)) quick-tests
 
 .PHONY: test
-test: install check build/.chromium ## Check, then run every test that a laptop can run
-	tests/gate fast $(side_by_side) $(TIMELESS:%=--ignore=%) -m "not served"
-	@$(MAKE) --jobs=3 --output-sync=target deployed-tests waiting-tests timeless-tests
+test: install ## Check, then run every test that a laptop can run
+	@$(MAKE) --jobs --keep-going --output-sync=target $(CHECKS) $(TESTS)
 
-# Tests of servers mostly wait, so two processes share the machine. Tests that need no real time get the rest of it, at
-# the lowest priority. Tests that measure times on the deployed stack are the last ones of the longest process
-# (tests/e2e/conftest.py).
-.PHONY: deployed-tests waiting-tests timeless-tests
-timeless-tests:
-	nice -n 19 tests/gate timeless --numprocesses=2 $(TIMELESS)
+# Tests on the deployed stack mostly wait, some of them for minutes, so they begin at once. Meanwhile the quick tests
+# run, then all others. The slow ones live in virtual time, so they get what the others leave.
+TESTS := deployed-tests quick-tests stack-tests served-tests slow-tests
+.PHONY: $(TESTS)
+quick-tests:
+	pytest -q $(side_by_side) -m "not (slow or stack)" $(FAST)
 
-deployed-tests:
-	tests/gate deployed -m deployed tests/e2e
+deployed-tests: build/.chromium
+	pytest -q -m deployed tests/e2e
 
-waiting-tests:
-	tests/gate waiting $(TIMELESS:%=--ignore=%) -m "not deployed and (served or stack)"
+# One process: each would start a local AWS of its own.
+stack-tests: quick-tests
+	pytest -q -m "stack and not deployed" tests/contract tests/golden tests/e2e
+
+served-tests: quick-tests build/.chromium
+	pytest -q $(side_by_side) -m "not stack" tests/serve tests/durability tests/pages tests/e2e tests/browser
+
+slow-tests: quick-tests
+	nice -n 19 pytest -q $(side_by_side) -m "slow and not stack" $(FAST) tests/model
 
 .PHONY: browser
 browser: install build/.chromium ## Run the tests of the console in a real browser (ARGS="-k palette" for some only)
-	pytest -m "browser and not stack" $(ARGS)
+	pytest -m "not stack" tests/browser tests/e2e/test_console.py $(ARGS)
 
 .PHONY: screenshots
 screenshots: install build/.chromium ## Take the pictures of the console: the chosen ones in docs/images, all in build/screenshots
@@ -113,7 +114,7 @@ mutants: install ## Plant bugs, one at a time, and check that the tests catch ea
 check: install ## Formatting, lint, types, layers of the code, packages
 	@$(MAKE) --jobs --keep-going $(CHECKS)
 
-CHECKS := check-format check-lint check-types check-imports check-packages check-docs
+CHECKS := check-format check-lint check-types check-lambda-types check-imports check-packages check-docs
 .PHONY: $(CHECKS)
 check-format:
 	ruff format --check $(SOURCES)
@@ -121,9 +122,11 @@ check-format:
 check-lint:
 	ruff check $(SOURCES)
 
-# Twice: with the oldest Python that runs the code, and with Lambda's, which has dropped parts of the library.
 check-types:
 	mypy $(SOURCES)
+
+# Once more, since Lambda's Python has dropped parts of the library of the oldest one that runs the code.
+check-lambda-types:
 	mypy --python-version 3.14 layers/core/python/onthedot functions
 
 check-imports:

@@ -13,10 +13,13 @@ from playwright.sync_api import ViewportSize
 from tests.browser.incidents.incident import Scene
 from tests.browser.incidents.seeded import INCIDENTS, seeded
 from tests.browser.incidents.targets import LATE_TICK
+from tests.browser.kits.chromium import closed_at_the_end
 from tests.browser.kits.console import DESKTOP, Console, open_console
 from tests.browser.world.build import World, a_shop
 from tests.browser.world.shop import Shop
 from tests.e2e.homes import Api
+
+_closed = pytest.fixture(scope="package", autouse=True)(closed_at_the_end)
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.kits.chromium import closed_at_the_end
 from tests.browser.kits.console import open_console
 from tests.e2e.homes import Home
 
-pytestmark = pytest.mark.browser
+_closed = pytest.fixture(scope="module", autouse=True)(closed_at_the_end)
 LONGEST_ANSWER_MS = 40_000
 """API Gateway gives up after 29 seconds. The forecast of a day takes most of it on a busy machine."""
 PAGES = ("Overview", "Jobs", "Workflows", "Schedule", "Dead letters", "Workers", "Queues", "Gates")

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,7 +45,7 @@ class Cloud:
         return self.queue_base + ticks.QUEUE
 
     def client(self, service: Any) -> Any:
-        return boto3.client(service)
+        return _client(service)
 
     def messages(self, url: str) -> list[Any]:
         return list(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))
@@ -68,17 +69,30 @@ class Cloud:
         }
 
 
+@cache
+def _client(service: Any) -> Any:
+    return boto3.client(service)
+
+
+@pytest.fixture(scope="package")
+def _session() -> Iterator[None]:
+    """One session for all clients: it reads the models of the services once, and that is most of a client's cost."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            monkeypatch.delenv(name)
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "test")
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+        yield
+
+
 @pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with mock_aws():
-        boto3.client("dynamodb").create_table(**table_arguments(TABLE))
-        boto3.client("s3").create_bucket(Bucket=BUCKET)
-        sqs = boto3.client("sqs")
+def cloud(_session: None) -> Iterator[Cloud]:
+    with mock_aws(config={"core": {"reset_boto3_session": False}}):
+        _client("dynamodb").create_table(**table_arguments(TABLE))
+        _client("s3").create_bucket(Bucket=BUCKET)
+        sqs = _client("sqs")
         for name in {queue_name(pool, priority) for pool in DEFAULT_POOLS for priority in schema.PRIORITIES}:
             sqs.create_queue(QueueName=f"test-{name}")
         ticks_url = sqs.create_queue(QueueName=f"test-{ticks.QUEUE}")["QueueUrl"]

@@ -1,4 +1,4 @@
-"""Three syntheses for the whole folder: a stage to keep, the local one, and one with Fargate. Each takes seconds."""
+"""Four syntheses for the whole folder: each takes a second."""
 
 import json
 
@@ -26,13 +26,15 @@ FARGATE_POOLS = [
 ]
 
 
+PLACE = {"stage": "prod", "region": "eu-west-1", "account": "123456789012"}
+PAGER = "arn:aws:sns:eu-west-1:123456789012:pager"
+
+
 @pytest.fixture(scope="session")
 def prod(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     return synthesize(
         tmp_path_factory.mktemp("prod"),
-        stage="prod",
-        region="eu-west-1",
-        account="123456789012",
+        **PLACE,
         shards="32",
         lookahead="2",
         worker_concurrency="50",
@@ -50,13 +52,48 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 def fargate(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     return synthesize(
         tmp_path_factory.mktemp("fargate"),
-        stage="prod",
-        region="eu-west-1",
-        account="123456789012",
+        **PLACE,
         pools=json.dumps(FARGATE_POOLS),
+        alarm_email="ops@example.com",
         lambda_functions="billing-*,report",
         aws_calls=[
             "sns:Publish on *",
             {"service": "sqs", "action": "SendMessage", "resources": ["arn:aws:sqs:*:*:inbox-*"]},
         ],
+    )
+
+
+@pytest.fixture(scope="session")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """A stage with values of its own wherever the others have defaults: network, domain, topic, image, events."""
+    folder = tmp_path_factory.mktemp("other")
+    (own := folder / "own").mkdir()
+    (own / "Dockerfile").write_text("FROM onthedot-worker\nCOPY shop shop\n")
+    pull, render = FARGATE_POOLS
+    tasks = {"cpu": 512, "memory_mb": 1024, "app": "shop.jobs", "image": str(own)}
+    shop = {"name": "shop", "capabilities": ["python"], "cpu": 0.5, "memory_mb": 800, "fargate": tasks}
+    start = {"service": "stepfunctions", "action": "StartExecution", "iam_action": "states:StartExecution"}
+    return synthesize(
+        folder,
+        **PLACE,
+        pools=[pull, {**render, "capabilities": ["http"]}, shop],
+        backlog_per_task="3",
+        vpc_id="vpc-12345678",
+        vpc_subnets="subnet-12345678,subnet-87654321",
+        domain_name="jobs.example.com",
+        certificate_arn="arn:aws:acm:eu-west-1:123456789012:certificate/1",
+        base_path="sched",
+        hosted_zone="Z0123456789ABC:example.com",
+        alarm_topic=PAGER,
+        detailed_metrics="true",
+        canary="false",
+        xray="true",
+        lambda_functions="*",
+        aws_calls=[
+            "sns:Publish on *",
+            {**start, "resources": ["arn:aws:states:eu-west-1:123456789012:stateMachine:o"]},
+        ],
+        publish_all_changes="true",
+        publish_results="true",
+        bus_tenant="acme",
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.infra.kit import Assembly, resolve, synthesize
+from tests.infra.kit import Assembly, resolve
 
 OPEN = {("GET", "/v1/health"), ("GET", "/openapi.json"), ("GET", "/console"), ("GET", "/console/{proxy+}")}
 GUARDED = {("ANY", "/{proxy+}"), ("ANY", "/v1/{proxy+}")}
@@ -119,38 +119,25 @@ def test_id_and_url_are_in_the_outputs(prod: Assembly) -> None:
     assert ".execute-api.eu-west-1." in resolve(outputs["ApiUrl"]["Value"])
 
 
-@pytest.fixture(scope="module")
-def on_a_domain(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    return synthesize(
-        tmp_path_factory.mktemp("domain"),
-        stage="prod",
-        region="eu-west-1",
-        domain_name="jobs.example.com",
-        certificate_arn="arn:aws:acm:eu-west-1:123456789012:certificate/1",
-        base_path="sched",
-        hosted_zone="Z0123456789ABC:example.com",
-    )
-
-
-def test_the_api_is_served_under_the_path_of_its_domain(on_a_domain: Assembly) -> None:
-    [domain] = on_a_domain.properties("AWS::ApiGateway::DomainName")
+def test_the_api_is_served_under_the_path_of_its_domain(other: Assembly) -> None:
+    [domain] = other.properties("AWS::ApiGateway::DomainName")
     assert domain["DomainName"] == "jobs.example.com"
     assert domain["RegionalCertificateArn"] == "arn:aws:acm:eu-west-1:123456789012:certificate/1"
     assert (domain["EndpointConfiguration"], domain["SecurityPolicy"]) == ({"Types": ["REGIONAL"]}, "TLS_1_2")
-    [mapping] = on_a_domain.properties("AWS::ApiGateway::BasePathMapping")
+    [mapping] = other.properties("AWS::ApiGateway::BasePathMapping")
     assert mapping["BasePath"] == "sched"
-    assert set(on_a_domain.of_type("AWS::ApiGateway::RestApi")) == {mapping["RestApiId"]["Ref"]}
-    assert set(on_a_domain.of_type("AWS::ApiGateway::Stage")) == {mapping["Stage"]["Ref"]}
-    [record] = on_a_domain.properties("AWS::Route53::RecordSet")
+    assert set(other.of_type("AWS::ApiGateway::RestApi")) == {mapping["RestApiId"]["Ref"]}
+    assert set(other.of_type("AWS::ApiGateway::Stage")) == {mapping["Stage"]["Ref"]}
+    [record] = other.properties("AWS::Route53::RecordSet")
     assert (record["HostedZoneId"], record["Name"], record["Type"]) == ("Z0123456789ABC", "jobs.example.com.", "A")
     assert record["AliasTarget"]["DNSName"]["Fn::GetAtt"][1] == "RegionalDomainName"
 
 
-def test_outputs_and_function_know_the_url_on_the_domain(on_a_domain: Assembly, prod: Assembly) -> None:
-    outputs = on_a_domain.template("api")["Outputs"]
+def test_outputs_and_function_know_the_url_on_the_domain(other: Assembly, prod: Assembly) -> None:
+    outputs = other.template("api")["Outputs"]
     assert outputs["ApiUrl"]["Value"] == "https://jobs.example.com/sched/"
     assert outputs["DomainTarget"]["Value"]["Fn::GetAtt"][1] == "RegionalDomainName"
-    variables = on_a_domain.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]
+    variables = other.named("AWS::Lambda::Function", "FunctionName", "api")["Environment"]["Variables"]
     assert variables["ONTHEDOT_PUBLIC_URL"] == "https://jobs.example.com/sched"
     assert prod.properties("AWS::ApiGateway::DomainName") == []
     assert (

@@ -172,6 +172,7 @@ def test_the_bounds_would_notice_ten_times_as_much(shape: costs.Shape, key: str)
     assert bill.total(allowances=False) > costs.MOST_WITHOUT
 
 
+@pytest.mark.slow
 def test_a_stage_with_more_shards_has_the_shape_that_the_page_computes(
     shape: costs.Shape, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -184,6 +185,7 @@ def test_a_stage_with_more_shards_has_the_shape_that_the_page_computes(
     assert costs.idle(found).total(allowances=True) > costs.MOST_WITH_ALLOWANCES
 
 
+@pytest.mark.slow
 def test_a_stage_with_a_fargate_pool_has_the_shape_that_the_page_computes(
     shape: costs.Shape, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -208,6 +210,7 @@ def test_the_page_shows_these_figures(shape: costs.Shape) -> None:
     assert (ROOT / "docs" / "costs.md").read_text() == cost_page.page(shape), "run `make costs`"
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page_of_a_stage_with_all_defaults(
     shape: costs.Shape,
 ) -> None:

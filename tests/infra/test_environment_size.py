@@ -11,6 +11,7 @@ import app as cdk_app
 from environment_size import LARGEST, EnvironmentTooLarge, longest, size_of
 from tests.infra.kit import Assembly, empty_layer, resolve, synthesize
 
+pytestmark = pytest.mark.slow
 STAGE = "prod-eu-customers-01"
 RESTORED = f"onthedot-{STAGE}-jobs-20260301-123000"
 TEAMS = ("billing", "catalog", "checkout", "crm", "data-platform", "fraud", "growth", "identity", "imaging", "ledger")

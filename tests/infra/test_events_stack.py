@@ -1,7 +1,6 @@
 """Events in and out: the bus, who hears it, who tells it, and what happens to what cannot be delivered."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from context_values import BadContext
 from onthedot.domain.runs.records import TERMINAL
 from stacks.events_stack import published_changes
 from stage_config import StageConfig
-from tests.infra.kit import Assembly, resolve, synthesize
+from tests.infra.kit import Assembly, resolve
 
 
 def rule(assembly: Assembly, name: str) -> dict[str, Any]:
@@ -109,15 +108,14 @@ def test_the_publisher_is_woken_for_ends_of_jobs_and_runs_only(prod: Assembly) -
     }
 
 
-def test_a_stage_that_publishes_all_is_woken_for_every_change_of_a_job_or_run(tmp_path: Path) -> None:
-    loud = synthesize(tmp_path, stage="dev", publish_all_changes="true", publish_results="true", bus_tenant="acme")
-    [wanted] = publishing(loud)["FilterCriteria"]["Filters"]
+def test_a_stage_that_publishes_all_is_woken_for_every_change_of_a_job_or_run(other: Assembly) -> None:
+    [wanted] = publishing(other)["FilterCriteria"]["Filters"]
     assert json.loads(wanted["Pattern"]) == published_changes(every_change=True)
     own = {"tenant": {"S": [{"anything-but": ["onthedot"]}]}}
     assert published_changes(every_change=True)["dynamodb"]["NewImage"] == own
-    told = environment(loud, "publisher")
+    told = environment(other, "publisher")
     assert (told["ONTHEDOT_EVERY_CHANGE"], told["ONTHEDOT_WITH_RESULTS"]) == ("true", "true")
-    assert environment(loud, "events")["ONTHEDOT_BUS_TENANT"] == "acme"
+    assert environment(other, "events")["ONTHEDOT_BUS_TENANT"] == "acme"
 
 
 def test_by_default_only_ends_are_published_and_no_contents(prod: Assembly) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from onthedot.cli.deploying.stage_stacks import PARTS
 from tests.infra.kit import Assembly, synthesize
 from tests.unit.project.pages import FENCE, PAGES, SPAN, prose_of, text_of
 
+pytestmark = pytest.mark.slow
 FORM = ("name=value", "key=value", "KEY=VALUE")
 """Values that stand for any."""
 NEW_ACCOUNT = 10
@@ -80,11 +82,15 @@ def examples_of_the_table() -> dict[str, str]:
     return found
 
 
-COMMANDS = [
-    *(values for page in PAGES for block in FENCE.findall(text_of(page)) for values in commands_in(block)),
-    *commands_in(deploy.help or ""),
-]
-SPANS = [values for page in PAGES if page != "CHANGELOG.md" for values in spans_with_values(page)]
+@cache
+def commands() -> list[list[str]]:
+    blocks = [block for page in PAGES for block in FENCE.findall(text_of(page))]
+    return [values for text in (*blocks, deploy.help or "") for values in commands_in(text)]
+
+
+@cache
+def spans() -> list[list[str]]:
+    return [values for page in PAGES if page != "CHANGELOG.md" for values in spans_with_values(page)]
 
 
 def synthesized(folder: Path, *values: str, **others: Any) -> Assembly:
@@ -99,19 +105,15 @@ def users_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("values", COMMANDS, ids=" ".join)
-def test_the_command_deploys(values: list[str], tmp_path: Path) -> None:
-    assert synthesized(tmp_path, *values).stacks
-
-
-@pytest.mark.parametrize("values", SPANS, ids=" ".join)
-def test_the_values_can_be_deployed(values: list[str], tmp_path: Path) -> None:
-    assert synthesized(tmp_path, *values).stacks
+def test_every_command_and_every_span_with_values_can_be_deployed(tmp_path: Path) -> None:
+    different = {" ".join(values): values for values in commands() + spans()}
+    for number, values in enumerate(different.values()):
+        assert synthesized(tmp_path / str(number), *values).stacks, values
 
 
 def test_the_examples_of_the_table_can_be_deployed_together(tmp_path: Path) -> None:
     """With the page's example of a domain, without which a hosted zone makes no sense."""
-    [domain] = [values for values in COMMANDS if any(value.startswith("domain_name=") for value in values)]
+    [domain] = [values for values in commands() if any(value.startswith("domain_name=") for value in values)]
     assert synthesized(tmp_path, *domain, **examples_of_the_table()).stacks
 
 
@@ -122,11 +124,11 @@ def test_snippets_of_cdk_json_can_be_deployed(tmp_path: Path) -> None:
 
 def test_examples_are_found_at_all() -> None:
     """Guard the tests above: they must find the examples that are there today."""
-    assert any(value.startswith("pools=") for values in COMMANDS for value in values)
-    assert ["publish_all_changes=true"] in SPANS
+    assert any(value.startswith("pools=") for values in commands() for value in values)
+    assert ["publish_all_changes=true"] in spans()
     assert {"stage", "aws_calls", "worker_weights", "warm_throughput"} <= set(examples_of_the_table())
     assert (
-        len(COMMANDS)
+        len(commands())
         >= sum(text_of(page).count("onthedot deploy --stage") for page in ("docs/workers.md", "docs/deploy.md")) - 1
     )
 
@@ -134,7 +136,7 @@ def test_examples_are_found_at_all() -> None:
 def test_the_smallest_stage_fits_a_new_account(tmp_path: Path) -> None:
     """The check of the concurrency offers these values, and so does the page."""
     values = values_of(shlex.split(SMALLEST))
-    assert values in SPANS
+    assert values in spans()
     demands = demands_of(synthesized(tmp_path, *values).directory)
     assert demands.concurrency <= NEW_ACCOUNT
 

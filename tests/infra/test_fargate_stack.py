@@ -1,15 +1,13 @@
 """Workers on Fargate: no task without a backlog, no incoming calls, and the grants of each task."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from onthedot.domain.workers.pools import pools_from_text
 from onthedot.settings import WorkerSettings
-from tests.infra.conftest import FARGATE_POOLS
-from tests.infra.kit import STACKS, Assembly, by_action, resolve, statements_of, synthesize
+from tests.infra.kit import STACKS, Assembly, by_action, resolve, statements_of
 
 POOLS = ["pull", "render"]
 OWN_QUEUES = {"RenderHighQueue", "RenderMediumQueue", "RenderLowQueue"}
@@ -128,19 +126,12 @@ def test_the_network_has_two_zones_of_any_region_and_is_logged(fargate: Assembly
     assert "missing" not in manifest, "synthesis would ask an account"
 
 
-def test_a_network_that_is_given_is_used_and_leads_out_by_itself(tmp_path: Path) -> None:
-    given = synthesize(
-        tmp_path,
-        stage="prod",
-        pools=FARGATE_POOLS,
-        vpc_id="vpc-12345678",
-        vpc_subnets="subnet-12345678,subnet-87654321",
-    )
-    network = service(given, "render")["NetworkConfiguration"]["AwsvpcConfiguration"]
+def test_a_network_that_is_given_is_used_and_leads_out_by_itself(other: Assembly) -> None:
+    network = service(other, "render")["NetworkConfiguration"]["AwsvpcConfiguration"]
     assert network["Subnets"] == ["subnet-12345678", "subnet-87654321"]
     assert network["AssignPublicIp"] == "DISABLED"
-    assert not given.of_type("AWS::EC2::VPC")
-    [group] = given.properties("AWS::EC2::SecurityGroup")
+    assert not other.of_type("AWS::EC2::VPC")
+    [group] = other.properties("AWS::EC2::SecurityGroup")
     assert group["VpcId"] == "vpc-12345678"
 
 
@@ -196,12 +187,10 @@ def test_an_ordinary_task_puts_only_keys_and_itself_into_the_table(fargate: Asse
     assert sorted(under) == [["signing#*"], ["workers"]]
 
 
-def test_tasks_of_a_pool_that_calls_nothing_in_awss_name_may_not(tmp_path: Path) -> None:
-    plain = {**FARGATE_POOLS[1], "capabilities": ["http"]}
-    made = synthesize(tmp_path, stage="prod", pools=[plain], lambda_functions="*", aws_calls="sns:Publish on *")
-    granted = by_action(statements_of(made, task(made, "render")["TaskRoleArn"]["Fn::GetAtt"][0]))
+def test_tasks_of_a_pool_that_calls_nothing_in_awss_name_may_not(other: Assembly) -> None:
+    granted = by_action(statements_of(other, task(other, "render")["TaskRoleArn"]["Fn::GetAtt"][0]))
     assert not {"lambda:InvokeFunction", "sns:Publish", "sts:AssumeRole"} & set(granted)
-    assert "--aws" not in container(made, "render")["Command"]
+    assert "--aws" not in container(other, "render")["Command"]
 
 
 def test_a_task_with_a_shell_has_a_role_that_allows_nothing(fargate: Assembly) -> None:
@@ -328,9 +317,8 @@ def test_no_alarm_that_stops_tasks_invents_a_value_for_a_minute(fargate: Assembl
         assert "SUM" not in math_of(alarm(fargate, name))[0]
 
 
-def test_the_backlog_of_a_task_is_for_the_stage_to_say(tmp_path: Path) -> None:
-    made = synthesize(tmp_path, stage="prod", pools=FARGATE_POOLS, backlog_per_task="3")
-    assert "/ 3)" in math_of(alarm(made, "pull-missing-tasks"))[0]
+def test_the_backlog_of_a_task_is_for_the_stage_to_say(other: Assembly) -> None:
+    assert "/ 3)" in math_of(alarm(other, "pull-missing-tasks"))[0]
 
 
 def test_queues_whose_metrics_start_tasks_are_touched_before_sqs_forgets_them(fargate: Assembly) -> None:

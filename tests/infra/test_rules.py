@@ -7,7 +7,6 @@ import pytest
 from aws_cdk import Validations
 from aws_cdk import aws_s3 as s3
 from cdk_nag import AwsSolutionsChecks
-from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped]
 
 import app as cdk_app
 import nag
@@ -45,6 +44,7 @@ def test_a_finding_that_nobody_acknowledged_fails_the_synthesis_and_is_reported(
     assert Assembly(config, tmp_path / "cdk.out").findings() == {("AwsSolutions-S1", bad), ("AwsSolutions-S10", bad)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "context",
     [
@@ -69,6 +69,8 @@ def test_every_suppression_is_needed_and_says_why(tmp_path: Path, context: dict[
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", [*STACKS, "fargate"])
 def test_cfn_lint_has_nothing_to_say(prod: Assembly, fargate: Assembly, stack: str) -> None:
+    from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped] # takes a second
+
     # W3005: CDK itself writes a DependsOn from each function to its role, beside the reference.
     # W6001: a worker elsewhere is told all it must know in one output, names of other stacks included.
     ignored = ["W3005", "W6001"] if stack == "workers" else ["W3005"]

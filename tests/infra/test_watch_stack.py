@@ -32,9 +32,11 @@ from stage_config import StageConfig
 from tests.builders import DEPLOYMENT, World, a_run, a_world
 from tests.handlers.audited import a_job_with_history
 from tests.handlers.conftest import BUCKET, TABLE, Cloud, Context
+from tests.handlers.conftest import _session as _session  # noqa: PLC0414 - a fixture
 from tests.handlers.conftest import cloud as cloud  # noqa: PLC0414 - a fixture
 from tests.handlers.conftest import load as load  # noqa: PLC0414 - a fixture
-from tests.infra.kit import ROOT, Assembly, resolve, synthesize
+from tests.infra.conftest import PAGER
+from tests.infra.kit import ROOT, Assembly, resolve
 
 Load = Callable[..., ModuleType]
 Lines = list[dict[str, Any]]
@@ -405,23 +407,22 @@ def test_alarms_of_this_account_may_publish_to_the_topic_although_it_has_a_polic
     assert statement["Condition"] == {"StringEquals": {"aws:SourceAccount": "123456789012"}}
 
 
-def test_an_address_is_subscribed_and_a_given_topic_takes_the_place_of_ours(tmp_path: Path) -> None:
-    mailed = synthesize(tmp_path / "mailed", stage="prod", alarm_email="ops@example.com", xray="true")
-    [subscribed] = mailed.properties("AWS::SNS::Subscription")
+def test_an_address_is_subscribed_and_a_given_topic_takes_the_place_of_ours(
+    prod: Assembly, fargate: Assembly, other: Assembly
+) -> None:
+    [subscribed] = fargate.properties("AWS::SNS::Subscription")
     assert (subscribed["Protocol"], subscribed["Endpoint"]) == ("email", "ops@example.com")
-    assert {f["TracingConfig"]["Mode"] for f in mailed.properties("AWS::Lambda::Function")} == {"Active"}
-    assert [s["TracingEnabled"] for s in mailed.properties("AWS::ApiGateway::Stage")] == [True]
-    arn = "arn:aws:sns:eu-west-1:123456789012:pager"
-    other = synthesize(tmp_path / "other", stage="prod", alarm_topic=arn, detailed_metrics="true", canary="false")
     assert other.properties("AWS::SNS::Topic") == []
-    assert {tuple(alarm["AlarmActions"]) for alarm in alarms(other).values()} == {(arn,)}
+    assert {tuple(alarm["AlarmActions"]) for alarm in alarms(other).values()} == {(PAGER,)}
     variables = other.named("AWS::Lambda::Function", "FunctionName", "worker")["Environment"]["Variables"]
     assert variables["ONTHEDOT_DETAILED_METRICS"] == "true"
-    silence = [alarms(assembly)["lateness"]["TreatMissingData"] for assembly in (mailed, other)]
+    silence = [alarms(assembly)["lateness"]["TreatMissingData"] for assembly in (prod, other)]
     assert silence == ["breaching", "notBreaching"], "without a canary it is normal that no run starts"
 
 
-def test_by_default_nothing_is_traced(prod: Assembly) -> None:
+def test_all_or_nothing_is_traced(prod: Assembly, other: Assembly) -> None:
+    assert {f["TracingConfig"]["Mode"] for f in other.properties("AWS::Lambda::Function")} == {"Active"}
+    assert [s["TracingEnabled"] for s in other.properties("AWS::ApiGateway::Stage")] == [True]
     assert all("TracingConfig" not in f for f in prod.properties("AWS::Lambda::Function"))
     assert not any(s.get("TracingEnabled") for s in prod.properties("AWS::ApiGateway::Stage"))
 

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,8 +37,7 @@ def find_chromium() -> str:
 class Chromium:
     """A browser that starts when it is first used, and starts again after it was closed.
 
-    While Playwright is open, its event loop runs in this thread, and `asyncio.run` of other tests would fail. So it is
-    closed after the last test in a row that uses it.
+    While Playwright is open, its event loop runs in this thread, and `asyncio.run` of other tests would fail.
     """
 
     _driver: Playwright | None = None
@@ -58,3 +58,9 @@ class Chromium:
 
 
 CHROMIUM: Final = Chromium()
+
+
+def closed_at_the_end() -> Iterator[None]:
+    """The body of a fixture that closes the browser after the tests of its scope."""
+    yield
+    CHROMIUM.close()

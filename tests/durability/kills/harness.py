@@ -12,7 +12,7 @@ from tests.durability.kills.clients import Load
 from tests.durability.kills.far_jobs import accept_far_jobs
 from tests.durability.kills.listener import Listener
 from tests.durability.kills.servers import Servers, servers
-from tests.durability.kills.verdict import Verdict
+from tests.durability.kills.verdict import Kill, Verdict
 
 NEW_PROCESS_EVERY: Final = 10
 """Each tenth server is started by the command. The others are forked, which is quicker."""
@@ -46,7 +46,7 @@ class Outcome:
     """The figures and faults of one load with kills."""
 
     verdict: Verdict = field(default_factory=Verdict)
-    kills: list[int] = field(default_factory=list)
+    kills: list[Kill] = field(default_factory=list)
     new_starts: list[float] = field(default_factory=list)
     """Seconds from the command to the answer of health."""
     new_cpu: list[float] = field(default_factory=list)
@@ -84,7 +84,7 @@ def play(plan: Plan, folder: Path, show: Callable[[str], None] = lambda _: None)
         load = Load(server.port, listener.url, plan.jobs, plan.seconds, plan.ahead, plan.seed)
         load.acknowledged += far
         load.start()
-        _kill_again_and_again(plan, server, outcome, show)
+        _kill_again_and_again(plan, server, listener, outcome, show)
         _let_finish(server, load, listener)
         server.kill(signal.SIGTERM)
         outcome.acknowledged, outcome.repeated = len(load.acknowledged), load.again
@@ -95,15 +95,17 @@ def play(plan: Plan, folder: Path, show: Callable[[str], None] = lambda _: None)
     return outcome
 
 
-def _kill_again_and_again(plan: Plan, server: Servers, outcome: Outcome, show: Callable[[str], None]) -> None:
+def _kill_again_and_again(
+    plan: Plan, server: Servers, listener: Listener, outcome: Outcome, show: Callable[[str], None]
+) -> None:
     chance = random.Random(plan.seed)
     for number in range(plan.kills):
         time.sleep(chance.uniform(0.0, plan.most_alive))
-        _kill(server, outcome)
+        _kill(server, listener, outcome)
         while chance.random() < KILLED_AT_START and len(outcome.kills) < plan.kills:
             server.fork()
             time.sleep(chance.uniform(0.0, 0.25))
-            _kill(server, outcome)
+            _kill(server, listener, outcome)
         is_new = number % NEW_PROCESS_EVERY == 0
         (server.start if is_new else server.fork)()
         (outcome.new_starts if is_new else outcome.forked_starts).append(server.wait_until_ready())
@@ -114,9 +116,10 @@ def _kill_again_and_again(plan: Plan, server: Servers, outcome: Outcome, show: C
             return
 
 
-def _kill(server: Servers, outcome: Outcome) -> None:
+def _kill(server: Servers, listener: Listener, outcome: Outcome) -> None:
     server.kill()
-    outcome.kills.append(time.time_ns() // 1_000_000)
+    dead_at = time.time_ns() // 1_000_000
+    outcome.kills.append(Kill(dead_at, listener.heard()))
 
 
 def _let_finish(server: Servers, load: Load, listener: Listener) -> None:

@@ -12,7 +12,7 @@ from tests.builders import a_run
 from tests.durability.kills.clients import Acknowledged
 from tests.durability.kills.harness import Plan, play
 from tests.durability.kills.listener import NotedCall
-from tests.durability.kills.verdict import Verdict, fault_of
+from tests.durability.kills.verdict import Kill, Verdict, fault_of
 
 JOB = Acknowledged(number=1, job_id="job_a", fire_at=10_000, acknowledged_at=9_000)
 
@@ -33,8 +33,9 @@ def test_a_hundred_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> N
 
 
 def faults(calls: list[NotedCall], kills: list[int]) -> list[str]:
+    """Judge the calls of one job. The target has noted all calls 50 ms after each of these kills."""
     verdict = Verdict()
-    verdict.judge_calls([JOB], {1: calls}, kills)
+    verdict.judge_calls([JOB], {1: calls}, [Kill(at, at + 50) for at in kills])
     return verdict.faults
 
 
@@ -61,9 +62,9 @@ def test_a_fault_is_found(calls: list[NotedCall], what: str) -> None:
 
 def test_a_call_is_repeated_only_around_a_kill() -> None:
     assert faults([a_call(10_000), a_call(10_400)], [10_001]) == []
-    assert faults([a_call(10_000), a_call(10_400)], [9_900]) == [], "the target reads a call after the kill"
+    assert faults([a_call(10_000), a_call(10_400)], [9_960]) == [], "the target reads a call after the kill"
     assert faults([a_call(10_000), a_call(10_400)], [10_500]) != [], "the kill came after the second call"
-    assert faults([a_call(10_000), a_call(10_400)], [6_000]) != [], "the kill came long before the first call"
+    assert faults([a_call(10_000), a_call(10_400)], [9_940]) != [], "the kill came long before the first call"
 
 
 def an_ended_run(*outcomes: tuple[str, str]) -> Record:

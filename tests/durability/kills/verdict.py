@@ -1,11 +1,9 @@
 """Check calls and file after the kills: each acknowledged job ran, none early, and twice only around a kill."""
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
 
 from onthedot.clock import SystemClock
 from onthedot.domain.runs.lifecycle import MAX_LOSSES
@@ -16,8 +14,14 @@ from onthedot.ports import Deadline
 from tests.durability.kills.clients import Acknowledged
 from tests.durability.kills.listener import NotedCall
 
-NOTED_LATE_MS: Final = 3_000
-"""The target of a busy machine may read a call so long after the server sent it, and after the server was killed."""
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """The death of a server, in epoch milliseconds of the target's machine."""
+
+    dead_at: int
+    heard_at: int
+    """When the target had noted every call that the server made."""
 
 
 @dataclass
@@ -28,8 +32,10 @@ class Verdict:
     duplicates: int = 0
     lateness_ms: list[int] = field(default_factory=list)
 
-    def judge_calls(self, jobs: Sequence[Acknowledged], calls: Mapping[int, list[NotedCall]], kills: list[int]) -> None:
-        """Compare the calls of the target with the acknowledged jobs. `kills` has the time of each kill, in order."""
+    def judge_calls(
+        self, jobs: Sequence[Acknowledged], calls: Mapping[int, list[NotedCall]], kills: list[Kill]
+    ) -> None:
+        """Compare the calls of the target with the acknowledged jobs."""
         for job in jobs:
             noted = sorted(calls.get(job.number, []), key=lambda call: call.at)
             if not noted:
@@ -42,11 +48,10 @@ class Verdict:
             self._judge_repeats(job, noted, kills)
             self.lateness_ms.append(noted[0].at - max(job.fire_at, job.acknowledged_at))
 
-    def _judge_repeats(self, job: Acknowledged, noted: list[NotedCall], kills: list[int]) -> None:
+    def _judge_repeats(self, job: Acknowledged, noted: list[NotedCall], kills: list[Kill]) -> None:
         for one, other in pairwise(noted):
             self.duplicates += 1
-            following = bisect_left(kills, one.at - NOTED_LATE_MS)
-            if following == len(kills) or kills[following] > other.at:
+            if not any(one.at <= kill.heard_at and kill.dead_at <= other.at for kill in kills):
                 self.faults.append(f"twice without a kill, at {one.at} and {other.at}: {job}")
 
     def judge_file(self, path: Path, jobs: Sequence[Acknowledged], calls: Mapping[int, list[NotedCall]]) -> None:

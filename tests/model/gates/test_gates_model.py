@@ -10,6 +10,7 @@ import pytest
 from tests.model.gates.configurations import PLANTED, SMALL
 from tests.model.gates.explorer import check
 
+pytestmark = pytest.mark.slow
 NO_FAULTS: Final = {
     "two runs",
     "a run is taken over",

@@ -1,10 +1,12 @@
 """The whole scheduler in one process and in virtual time: planner, dispatchers, queues, workers and a target."""
 
 import random
+import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from onthedot.domain.errors import Unavailable
+from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
 from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.domain.targets.types import HttpTarget
@@ -125,26 +127,35 @@ class Simulation:
                 queues.hide(received, verdict.after_ms)
 
     def let_pass(self, seconds: float, *, ticking: bool = True) -> None:
-        """From one moment that matters to the next: a second, a message that becomes visible, a tick each minute."""
+        """From one moment that matters to the next: a message that becomes visible, and a tick each minute.
+
+        Messages that are visible and stay in their queues, since a batch has no room or a worker died, come a second
+        later.
+        """
         until = self.clock.now() + round(seconds * 1000)
         while True:
             self.dispatch()
-            if any(at <= self.clock.now() for at in self._visible_times()):
+            if self._first_visible(self._queues()) <= self.clock.now():
                 self.work()
             before = self.clock.now()
             if before >= until:
                 return
-            self.clock.sleep_until(self._next_moment(before))
+            second, minute = before - before % 1000 + 1000, (before // BUCKET_MS + 1) * BUCKET_MS
+            message = self._first_visible(["ticks", *self._queues()])
+            moment = second if message <= before else min(message, until - until % -1000)
+            self.clock.sleep_until(min(moment, minute) if ticking else moment)
             if ticking and before // BUCKET_MS != self.clock.now() // BUCKET_MS:
                 self.plan_ticks()
 
-    def _next_moment(self, now: int) -> int:
-        return min([now - now % 1000 + 1000, *(at for at in self._visible_times() if at > now)])
+    def _first_visible(self, queues: list[str]) -> int:
+        """Return when the first message of these queues becomes, or became, visible."""
+        query = f"SELECT min(visible_at) FROM messages WHERE queue IN ({', '.join('?' * len(queues))})"
+        with self.world.database.transaction() as connection:
+            found: int | None = connection.execute(query, queues).fetchone()[0]
+        return sys.maxsize if found is None else found
 
-    def _visible_times(self) -> list[int]:
-        """Return for each queue with messages when its first one becomes, or became, visible."""
-        times = (self.world.queues.next_visible_at(pool, priority) for pool, priority in self._served())
-        return [at for at in times if at is not None]
+    def _queues(self) -> list[str]:
+        return [queue_key(pool, priority) for pool, priority in self._served()]
 
     def _served(self) -> list[tuple[str, Priority]]:
         """The queues that feed workers by themselves."""
