@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from onthedot.api.core.http import Response
 from onthedot.cli.main import main
+from onthedot.cli.operations import transfer
 from onthedot.client.place import Place as ApiPlace
 from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.engines.sqlite.database import Database
@@ -142,13 +143,11 @@ def two_stages(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[TwoStages]:
     with Database() as first, Database() as second:
         source, destination = World.on(first, clock, ONE_SHARD, 10), World.on(second, clock, FOUR_SHARDS, 10)
         stages = TwoStages(Simulation(source), Simulation(destination), folder)
-        for module in ("export", "import_file", "thaw"):
-            patch.setattr(f"onthedot.cli.transfer.{module}.ApiCalls", lambda place: _Calls(stages, place.url))
-            patch.setattr(f"onthedot.cli.transfer.{module}.find_api", ApiPlace)
-        patch.setattr("onthedot.cli.transfer.export.time", _Time(stages))
-        patch.setattr("onthedot.cli.transfer.stage_calls.time", _Time(stages))
+        patch.setattr(transfer, "ApiCalls", lambda place: _Calls(stages, place.url))
+        patch.setattr(transfer, "find_api", ApiPlace)
+        patch.setattr(transfer, "time", _Time(stages))
         # Pages are small, so that a move can die between any two of them. Waits are few.
         patch.setattr("onthedot.use_cases.transfer.export_entries.PAGE", 4)
-        patch.setattr("onthedot.cli.transfer.import_file.PAGE", 4)
-        patch.setattr("onthedot.cli.transfer.stage_calls.LONGEST_WAIT_SECONDS", 60.0)
+        patch.setattr(transfer, "PAGE", 4)
+        patch.setattr(transfer, "MAX_WAIT_SECONDS", 60.0)
         yield stages

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from onthedot.cli.main import main
 from onthedot.cli.work import worker as worker_module
-from onthedot.cli.work.worker_source import choose_source
+from onthedot.cli.work.worker import choose_source
 from onthedot.wiring import aws as aws_wiring
 from onthedot.worker.direct_source import DirectWorkSource
 from onthedot.worker.rest_source import RestWorkSource
@@ -156,7 +156,7 @@ def test_a_stack_without_settings_must_be_deployed_again(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "there is no local stack or server here"),
+        ([], "no local stack or server is running here"),
         (["--url", "https://api.example.com"], "needs a token"),
         (["--url", "ftp://api.example.com", "--token", "t"], "is no URL of an API"),
         (["--stage", "prod"], "--stage is for --direct"),
@@ -256,7 +256,7 @@ def test_a_refused_worker_on_ecs_waits_before_it_ends(
 
 WAITS = """
 import time
-from onthedot.cli.work.worker_signals import wait_or_stop
+from onthedot.cli.work.process import wait_or_stop
 real_sleep = time.sleep
 def sleep(seconds):
     print("waits", flush=True)

@@ -1,35 +1,51 @@
 """`onthedot worker`: run a pull worker on a laptop, a server or Fargate. The worker image starts this command."""
 
-import json
 import logging
 import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import click
 
-from onthedot.cli.extras import MissingExtra
-from onthedot.cli.where import aws_errors_in_a_sentence
-from onthedot.cli.work.app_handlers import app_handlers
-from onthedot.cli.work.worker_log import set_up_logging
-from onthedot.cli.work.worker_signals import run_until_stopped, wait_or_stop
-from onthedot.cli.work.worker_source import ChosenSource, choose_source
+from onthedot.cli.common.output import print_document
+from onthedot.cli.credentials import LOCAL_STAGE, aws_errors_in_a_sentence, stage_environment
+from onthedot.cli.lazy_group import MissingExtra
+from onthedot.cli.where import api_options, checked_api, local_stack
+from onthedot.cli.work.process import (
+    app_handlers,
+    app_options,
+    grace_option,
+    run_until_stopped,
+    set_up_logging,
+    wait_or_stop,
+)
+from onthedot.client.place import TOKEN, URL
+from onthedot.client.place import Place as ApiPlace
 from onthedot.clock import SystemClock
 from onthedot.domain.workers.records import Resources
-from onthedot.ports import Performer
+from onthedot.ports import Engine, Performer
+from onthedot.settings import BadSettings, WorkerSettings
 from onthedot.targets.router import TargetRouter
 from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker import target_factories
+from onthedot.worker.rest_client import RestClient
+from onthedot.worker.rest_source import RestWorkSource
 from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.task_protection import AGENT_VARIABLE, EcsAgent
-from onthedot.worker.work_source import NotAllowed
+from onthedot.worker.work_source import NotAllowed, WorkSource
 
+TABLE: Final = "ONTHEDOT_TABLE"
+CALLS_ROLE: Final = "ONTHEDOT_CALLS_ROLE"
+"""Chooses another role for jobs' AWS calls than the stage does. Empty: the worker's own credentials."""
+OTHERWISE: Final = "name an API with --url"
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 REFUSED_SECONDS: Final = 120.0
 """How long a refused worker stays on ECS, which starts another one at once and bills at least a minute for each.
 
@@ -37,6 +53,20 @@ A new Fargate pool with a shell has no token yet, and its first deployment succe
 """
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSource:
+    """A work source, and the settings of a worker that depend on where this source is."""
+
+    name: str
+    source: WorkSource
+    allow_private: bool = False
+    """Whether jobs may call loopback and private addresses."""
+    engine: Engine | None = None
+    """The engine of a worker with AWS credentials. None for a worker that uses the API."""
+    calls_role: str = ""
+    """The role that a worker with AWS credentials assumes for jobs' calls. Empty: it uses its own credentials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +101,12 @@ def _storage_mb() -> int:
 
 @click.command()
 @click.option("--pool", default="pull", show_default=True, metavar="NAME", help="The pool whose runs to take.")
-@click.option("--app", metavar="MODULE", help="Run the @job handlers of this module, found from the current directory.")
-@click.option("--shell", is_flag=True, help="Run the programs that jobs name, as this user.")
-@click.option("--aws", is_flag=True, help="Make calls to Lambda and AWS for jobs, with the stage's role for them.")
+@app_options
 @click.option(
-    "--capability", multiple=True, metavar="NAME", help="A capability that jobs may require; may be repeated."
+    "--aws", is_flag=True, help="Call Lambda and other AWS services for jobs, with the stage's role for that."
+)
+@click.option(
+    "--capability", multiple=True, metavar="NAME", help="A capability that jobs may require. May be repeated."
 )
 @click.option(
     "--concurrency",
@@ -84,23 +115,16 @@ def _storage_mb() -> int:
     default=4,
     show_default=True,
     type=click.IntRange(1, 1000),
-    help="How many runs at the same time.",
+    help="How many runs at a time.",
 )
 @click.option("--cpu", type=click.FloatRange(0), help="CPUs to share among runs.  [default: all]")
 @click.option("--memory-mb", type=click.IntRange(0), help="Memory to share among runs.  [default: all]")
 @click.option("--storage-mb", type=click.IntRange(0), help="Disk to share among runs.  [default: all that is free]")
-@click.option(
-    "--grace",
-    default=25.0,
-    show_default=True,
-    type=click.FloatRange(0),
-    help="Seconds that runs get to finish after a stop signal.",
-)
-@click.option("--url", metavar="URL", help="URL of the API.  [default: ONTHEDOT_URL, or the one of this folder]")
-@click.option("--token", metavar="TOKEN", help="API token. Better set ONTHEDOT_TOKEN.")
+@grace_option
+@api_options
 @click.option("--direct", is_flag=True, help="Use the table and the queues instead of the API, with AWS credentials.")
 @click.option("--stage", metavar="NAME", help="With --direct: a deployment in your account.")
-@click.option("--worker-id", metavar="ID", help="A fixed id.  [default: the API or the worker makes one]")
+@click.option("--worker-id", metavar="ID", help="A fixed id.  [default: a new one at each start]")
 @click.option("--allow-private", is_flag=True, help="Let jobs call loopback and private addresses.")
 @click.option("--json", "as_json", is_flag=True, help="Log JSON lines.")
 def worker(  # noqa: PLR0917 - one parameter for each option
@@ -118,8 +142,8 @@ def worker(  # noqa: PLR0917 - one parameter for each option
 ) -> None:
     """Take runs from a pull pool and run them side by side.
 
-    After SIGTERM or SIGINT the worker takes no more runs. Its present runs get the seconds of --grace to finish, and it
-    hands back the others. A second signal ends it at once.
+    After SIGTERM or SIGINT the worker takes no more runs. Its present runs get --grace seconds to finish; it hands back
+    those that do not. A second signal ends it at once.
 
     \b
     Example:
@@ -199,15 +223,55 @@ def _ready(offer: Offer, origin: ChosenSource, *, as_json: bool) -> Callable[[st
 
     def show(worker_id: str) -> None:
         if as_json:
-            offered = {
-                "pool": offer.pool,
-                "capabilities": capabilities,
-                "concurrency": concurrency,
-                "slots": concurrency,
-            }
-            click.echo(json.dumps({"action": "ready", "worker_id": worker_id, **offered, "from": origin.name}))
+            what = {"pool": offer.pool, "capabilities": capabilities}
+            most = {"concurrency": concurrency, "slots": concurrency}
+            print_document({"action": "ready", "worker_id": worker_id, **what, **most, "from": origin.name})
         else:
             offered_text = f"pool {offer.pool}, concurrency {concurrency}, can {', '.join(capabilities)}"
             click.echo(f"{worker_id} is ready: {offered_text}; work from {origin.name}")
 
     return show
+
+
+def choose_source(pool: str, *, url: str | None, token: str | None, direct: bool, stage: str | None) -> ChosenSource:
+    """Return the source that the options name, else the one that the environment names, else the one of `local.json`.
+
+    Remove the token from the environment, so that no program that the worker starts inherits it.
+    """
+    environment_token = os.environ.pop(TOKEN, None)
+    if stage is not None and not direct:
+        raise click.UsageError("--stage is for --direct; without it use --url")
+    if direct:
+        if url or token:
+            raise click.UsageError("give either --direct, or --url and --token")
+        return _direct(pool, stage)
+    if address := url or os.environ.get(URL):
+        return _rest(checked_api(address, token or environment_token))
+    if TABLE in os.environ:
+        return _from_settings(pool, os.environ)
+    stack = local_stack(OTHERWISE)
+    return _rest(checked_api(stack["api_url"], token or stack["token"], is_local=True))
+
+
+def _rest(api: ApiPlace) -> ChosenSource:
+    # A worker for an API on this machine may call other servers on this machine.
+    here = api.is_local or urlsplit(api.url).hostname in LOOPBACK
+    return ChosenSource(api.url, RestWorkSource(RestClient(api.url, api.token)), allow_private=here)
+
+
+def _direct(pool: str, stage: str | None) -> ChosenSource:
+    if stage is None and TABLE in os.environ:
+        return _from_settings(pool, os.environ)
+    chosen = {CALLS_ROLE: os.environ[CALLS_ROLE]} if CALLS_ROLE in os.environ else {}
+    return _from_settings(pool, {**stage_environment(stage or LOCAL_STAGE), **chosen})
+
+
+def _from_settings(pool: str, environment: Mapping[str, str]) -> ChosenSource:
+    from onthedot.wiring.workers import direct_source  # noqa: PLC0415 - needs the AWS packages
+
+    try:
+        settings = WorkerSettings.from_environment(environment)
+    except BadSettings as error:
+        raise click.ClickException(str(error)) from error
+    source, engine = direct_source(settings, pool)
+    return ChosenSource(f"table {settings.table}", source, settings.allow_private_targets, engine, settings.calls_role)
