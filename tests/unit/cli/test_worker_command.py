@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from onthedot.cli import worker as worker_module
 from onthedot.cli.main import main
-from onthedot.cli.work import worker as worker_module
-from onthedot.cli.work.worker import choose_source
+from onthedot.cli.worker import choose_source
 from onthedot.wiring import aws as aws_wiring
 from onthedot.worker.direct_source import DirectWorkSource
 from onthedot.worker.rest_source import RestWorkSource
@@ -256,7 +256,7 @@ def test_a_refused_worker_on_ecs_waits_before_it_ends(
 
 WAITS = """
 import time
-from onthedot.cli.work.process import wait_or_stop
+from onthedot.cli.process import wait_or_stop
 real_sleep = time.sleep
 def sleep(seconds):
     print("waits", flush=True)

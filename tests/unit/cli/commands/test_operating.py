@@ -159,7 +159,7 @@ def test_a_redrive_that_fails_midway_says_how_far_it_came(
     script(counted, counted, done, LOST)
     result = onthedot("redrive", "job_1", "job_2", "--yes")
     assert (result.exit_code, result.stdout) == (5, "")
-    assert "1 of 2 runs start again. Repeat the command to go on." in result.stderr
+    assert "1 of 2 runs start again." in result.stderr
 
 
 def test_nothing_to_run_again_asks_nothing(api: Api, onthedot: Command) -> None:

@@ -26,8 +26,8 @@ OUTPUT: Final = "WorkerEnvironment"
 TABLE_OUTPUT: Final = "TableName"
 
 table_options: Final = options(
-    click.option("--table", metavar="NAME", help="A table of your account.  [default: the one of the local stack]"),
-    click.option("--region", metavar="NAME", help="Region of the table.  [default: as for the AWS command line]"),
+    click.option("--table", metavar="NAME", help="A table in your account.  [default: the local stack's]"),
+    click.option("--region", metavar="NAME", help="Region of the table.  [default: as in the AWS command line]"),
     click.option("--endpoint-url", metavar="URL", help="URL of an AWS substitute.  [default: AWS]"),
 )
 """Adds `--table`, `--region` and `--endpoint-url`, for `find_table`."""
@@ -82,9 +82,12 @@ def engine_on_table(table: str, connection: dict[str, Any], shards: int | None =
 
 
 def stage_settings(stage: str) -> WorkerSettings:
-    """Return the settings of a deployed stage. Raise click.ClickException."""
+    return worker_settings(stage_environment(stage))
+
+
+def worker_settings(environment: Mapping[str, str]) -> WorkerSettings:
     try:
-        return WorkerSettings.from_environment(stage_environment(stage))
+        return WorkerSettings.from_environment(environment)
     except BadSettings as error:
         raise click.ClickException(str(error)) from error
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onthedot.cli.common.output import print_document
-from onthedot.cli.work.process import app_handlers, app_options, grace_option, set_up_logging
+from onthedot.cli.process import app_handlers, app_options, grace_option, set_up_logging
 from onthedot.domain.targets import allow_list
 from onthedot.serve.home import BadPlace, home_from, port_from
 from onthedot.worker.target_factories import TargetOptions
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 @click.option(
     "--data", metavar="PATH", help="Folder of the data, or a file that ends in .db.  [default: .onthedot/serve]"
 )
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port.  [default: ONTHEDOT_PORT, or 4566]")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on.  [default: ONTHEDOT_PORT, or 4566]")
 @click.option(
     "--concurrency",
     default=32,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="Whether jobs may call loopback and private addresses.  [default: only if --host is loopback]",
 )
 @grace_option
-@click.option("--json", "as_json", is_flag=True, help="Log JSON lines, and print the place of the API as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Log JSON lines, and print the URL and the token as JSON.")
 def serve(**options: Any) -> None:
     """Run the whole scheduler in one process.
 

@@ -94,9 +94,9 @@ def with_tools(root: Path, environment: dict[str, str]) -> dict[str, str]:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the shell completion of this command.
+    """Print the shell completion script.
 
-    Evaluate it in the start-up file of your shell, such as ~/.bashrc or ~/.zshrc. Fish reads a file of its own.
+    Evaluate it in the startup file of your shell, such as ~/.bashrc or ~/.zshrc. Fish reads a file of its own.
 
     \b
     Examples:

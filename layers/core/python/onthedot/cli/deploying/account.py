@@ -59,7 +59,7 @@ def find_place(profile: str | None, region: str | None, endpoint_url: str | None
     where = None
     try:
         where = default_region()
-        require([Check("region", bool(where), where or "no region is chosen: give --region, or set AWS_REGION")])
+        require([Check("region", bool(where), where or "no region is set: give --region, or set AWS_REGION")])
         caller = client("sts").get_caller_identity()
     except AWS_ERRORS as error:
         text = f"AWS does not accept them ({error}): sign in again, or set AWS_PROFILE or the AWS keys"

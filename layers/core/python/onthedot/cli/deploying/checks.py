@@ -133,7 +133,7 @@ def checks_of_quotas(demands: Demands) -> Iterator[Check]:
     if demands.docker:
         failing = "a Fargate pool needs Docker to build its image, and `docker info` fails: start Docker"
         answers = docker_answers()
-        yield Check("Docker", answers, "answers, for the image of the Fargate pools" if answers else failing)
+        yield Check("Docker", answers, "is running, to build the image of the Fargate pools" if answers else failing)
 
 
 def _lambda_limit(needed: int) -> Check:

@@ -37,10 +37,10 @@ _CDK: Final = {"ignore_unknown_options": True}
 @click.argument("cdk_options", nargs=-1, type=click.UNPROCESSED)
 @result_option
 def bootstrap(cdk_options: tuple[str, ...], as_json: bool, **account: str | None) -> None:
-    """Prepare an account and a region for deployments, once.
+    """Prepare an account and a region for deployments.
 
-    It runs `cdk bootstrap`, which makes the stack CDKToolkit: a bucket and a few roles that deployments use. Other
-    options go to `cdk bootstrap` unchanged.
+    Each account and region needs it once. It runs `cdk bootstrap`, which creates the stack CDKToolkit: a bucket and a
+    few roles that deployments use. Other options go to `cdk bootstrap` unchanged.
 
     \b
     Example:
@@ -53,7 +53,7 @@ def bootstrap(cdk_options: tuple[str, ...], as_json: bool, **account: str | None
         with tempfile.TemporaryDirectory() as elsewhere:
             command = cdk.cdk_command(root, *cdk.bootstrap_arguments(place.account, place.region), *cdk_options)
             if cdk.run(command, Path(elsewhere), _environment(root)):
-                raise click.ClickException("the bootstrap failed; the message of `cdk` is above")
+                raise click.ClickException("the bootstrap failed; see the message of `cdk` above")
         following = f"{place.variables}onthedot deploy --stage dev"
         click.echo(f"\nAccount {place.account} is ready in {place.region}. Next: {following}")
     if as_json:
@@ -80,7 +80,7 @@ class TokenText(click.ParamType[dict[str, str]]):
 @stage_option
 @click.option("-c", "--context", multiple=True, metavar="KEY=VALUE", help="A CDK context value; may be repeated.")
 @click.option("--yes", is_flag=True, help="Do not ask. Without a terminal nothing is asked anyway.")
-@click.option("--token", type=TokenText(), help="Make this token after the deployment, and print it.")
+@click.option("--token", type=TokenText(), help="Create this token after the deployment, and print it.")
 @account_options
 @click.argument("cdk_options", nargs=-1, type=click.UNPROCESSED)
 @result_option
@@ -95,7 +95,7 @@ def deploy(
     as_json: bool,
     **account: str | None,
 ) -> None:
-    """Deploy the stacks to the AWS account of your credentials.
+    """Deploy the stacks to your AWS account.
 
     First it checks the credentials, the context values, the bootstrap of CDK and the quotas of the account. Then it
     runs `cdk deploy`, which gets all other options unchanged, and prints the URL of the API and the next step.
@@ -140,7 +140,7 @@ def _synthesized(root: Path, assembly: Path, stage: str, given: tuple[str, ...])
     click.echo("Building the templates …")
     command = cdk.cdk_command(root, *cdk.synth_arguments(assembly, [f"stage={stage}", *local, *given]))
     if cdk.run(command, root, _environment(root)):
-        why = "they cannot be built: correct the context values; the message of `cdk` is above"
+        why = "they cannot be built: correct the context values; see the message of `cdk` above"
         require([Check("templates", False, why)])
     demands = demands_of(assembly)
     require([Check("templates", True, ", ".join(demands.stacks))])
@@ -154,7 +154,9 @@ def _deployed(root: Path, assembly: Path, options: tuple[str, ...]) -> dict[str,
     directly = is_this_machine(os.environ.get(ENDPOINT))
     arguments = cdk.deploy_arguments(assembly, directly=directly, others=["--outputs-file", str(outputs), *options])
     if code := cdk.run(cdk.cdk_command(root, *arguments), root, _environment(root)):
-        click.echo("Error: the deployment failed; the message of `cdk` is above. Run the same command again.", err=True)
+        click.echo(
+            "Error: the deployment failed; see the message of `cdk` above, and run the same command again.", err=True
+        )
         sys.exit(code)
     return dict(json.loads(outputs.read_text())) if outputs.is_file() else {}
 
@@ -205,7 +207,7 @@ def _first_token(stage: str, new: dict[str, str] | None, asks: bool, variables: 
 def _ask_for_token(stage: str) -> dict[str, str] | None:
     """Ask the user for the first token of a stage. Return None if the stage has one, or if the user wants none."""
     tokens = tokens_of_stage(stage).entries(TOKENS, "tokens")
-    if next(tokens, None) is not None or not click.confirm("Make a token for the API?", default=True):
+    if next(tokens, None) is not None or not click.confirm("Create a token for the API?", default=True):
         return None
     new = {
         "tenant": click.prompt("Tenant", default="default"),

@@ -59,10 +59,10 @@ class Stack(NamedTuple):
 @account_options
 @result_option
 def destroy(*, stage: str, yes: bool, as_json: bool, **account: str | None) -> None:
-    """Delete a stage from the AWS account of your credentials.
+    """Delete a stage from your AWS account.
 
-    It deletes the stacks of the stage one after another. First it names the things that stay, and asks for the name of
-    the stage. The data stays too, unless the stage is called dev, test or ci, also with a suffix such as dev-ada.
+    It deletes the stacks of the stage one after another. First it lists what stays, and asks for the name of the stage.
+    The data stays too, unless the stage is called dev, test or ci, or something like dev-ada.
 
     \b
     Example:
@@ -81,7 +81,7 @@ def destroy(*, stage: str, yes: bool, as_json: bool, **account: str | None) -> N
         _refuse_protected(stacks, place.variables)
         kept = _kept(stacks)
         lines = ["Kept:", *(f"  {one['kind']} {one['name']}: {one['reason']}" for one in kept)]
-        from_where = f"These stacks of account {place.account} in {place.region} are deleted:"
+        from_where = f"These stacks of account {place.account} in {place.region} will be deleted:"
         click.echo("\n".join([from_where, *(f"  {stack.name}" for stack in stacks), *lines]))
         _ask(stage, yes)
         for stack in stacks:

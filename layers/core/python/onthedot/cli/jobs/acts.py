@@ -1,4 +1,4 @@
-"""`onthedot cancel`, `delete`, `pause`, `resume` and `run`: act on jobs by name, or on all that pass filters."""
+"""`onthedot cancel`, `delete`, `pause`, `resume` and `run`: act on jobs by name, or on all that match filters."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -70,7 +70,7 @@ def on_jobs(command: Callable[..., None]) -> Callable[..., Any]:
     """Add the jobs and the options of a command that acts on some jobs by name, or on many by filters."""
     return options(
         click.argument("jobs", metavar="[JOB]...", nargs=-1, type=JobName()),
-        click.option("--all", "everything", is_flag=True, help="All jobs that pass the filters."),
+        click.option("--all", "everything", is_flag=True, help="All jobs that match the filters."),
         filter_options,
         click.option("--dry-run", is_flag=True, help="With --all: show which jobs, and change nothing."),
         click.option("--yes", is_flag=True, help="With --all: do not ask."),
@@ -144,7 +144,7 @@ def delete(**given: Any) -> None:
 @on_jobs
 @click.option("--payload", metavar="JSON|@FILE|-", help="Payload of this run only.  [default: the job's]")
 def run(payload: str | None, **given: Any) -> None:
-    """Run a job now, beside its schedule.
+    """Run a job now, in addition to its schedule.
 
     A call whose answer was lost is not repeated, because each call starts a run. Exit code 4: there is no such job.
 
@@ -166,7 +166,7 @@ def run(payload: str | None, **given: Any) -> None:
 
 
 def _act(act: Act, jobs: Sequence[str], api: Documents, *, everything: bool, as_json: bool, **given: Any) -> None:
-    """Act on the jobs that were named, or with `--all` on all that pass the filters. Raise click.UsageError."""
+    """Act on the jobs that were named, or with `--all` on all that match the filters. Raise click.UsageError."""
     filters, dry_run, yes = read_filters(given), given["dry_run"], given["yes"]
     if everything == bool(jobs):
         raise click.UsageError("say which jobs: either JOB, or --all with filters such as --name and --tag")
@@ -242,7 +242,7 @@ def _count(api: Documents, act: Act, filters: JobFilter) -> tuple[int, bool]:
 def _show(api: Documents, act: Act, filters: JobFilter, found: int, *, is_all: bool) -> None:
     """Print the first jobs, and how many there are."""
     if not found:
-        click.echo("No job passes these filters.", err=True)
+        click.echo("No jobs match these filters.", err=True)
         return
     jobs: list[dict[str, Any]] = []
     cursor: str | None = None
@@ -270,7 +270,7 @@ def _apply(api: Documents, act: Act, filters: JobFilter, found: int, *, as_json:
                 if as_json:
                     print_document(document)
         except click.ClickException:
-            click.echo(f"{act.sentence(done)} so far. Repeat the command to go on.", err=True)
+            click.echo(f"{act.sentence(done)} so far. Run the command again to continue.", err=True)
             raise
     if not as_json:
         click.echo(f"{act.sentence(done)}.")

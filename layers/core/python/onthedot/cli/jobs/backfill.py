@@ -42,7 +42,7 @@ MAX_MINUTES: Final = 1_500
 def backfill(
     job: str, *, start: PastTime, end: PastTime | None, limit: int | None, priority: str, api: Documents, as_json: bool
 ) -> None:
-    """Run a recurring job for its fire times of a past window.
+    """Run a recurring job for the fire times of a past window.
 
     A fire time that already has an execution gets no second one, so you can repeat the command. With --json it prints
     the answer of each call. Exit code 4: there is no such job.
@@ -88,7 +88,7 @@ class _Backfill:
                 if following is None or (self._limit is not None and created + existing >= self._limit):
                     return created, existing, left
                 if following == start:
-                    raise click.ClickException(f"the store takes no more runs now; go on with --from {following}")
+                    raise click.ClickException(f"the store accepts no more runs now; continue with --from {following}")
                 start = following
 
     def _call(self, start: datetime | str, end: datetime, most: int, created: int) -> Any:
@@ -97,7 +97,7 @@ class _Backfill:
             return self._api.ask(operation, self._missing)
         except click.ClickException:
             if created:
-                click.echo(f"Created {counted(created, 'run')} so far. Repeat the command to go on.", err=True)
+                click.echo(f"Created {counted(created, 'run')} so far. Run the command again to continue.", err=True)
             raise
 
 
@@ -108,10 +108,10 @@ class _Backfill:
 @click.option("--for", "window", type=Duration(), help="How far ahead, such as 24h; replaces --minutes.")
 @on_api
 def forecast(minutes: int, window: float | None, api: Documents, as_json: bool) -> None:
-    """Count the runs of each coming minute.
+    """Count the runs due in each coming minute.
 
-    It looks up to 25 hours ahead and names the jobs with the most runs in a minute. It counts runs that are waiting,
-    that were sent to a queue, and that recurring jobs will have.
+    It looks up to 25 hours ahead and names the jobs with the most runs in each minute. It counts waiting runs, runs in
+    a queue, and those that recurring jobs will have.
 
     \b
     Example:

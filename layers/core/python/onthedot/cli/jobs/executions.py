@@ -27,7 +27,7 @@ MAX_COUNTED: Final = 10_000
 
 @click.command()
 @click.argument("job", metavar="[JOB]", type=JobName(), required=False)
-@click.option("--worker", type=Id(), help="What this pull worker is running, and its latest 100.")
+@click.option("--worker", type=Id(), help="What this pull worker is running, and its latest 100 executions.")
 @click.option("--status", type=click.Choice(RUN_STATUSES, case_sensitive=False), help="Only those with this status.")
 @click.option("--by", type=click.Choice(["name"]), help="Count them by the names of their jobs.")
 @limit_option
@@ -45,7 +45,7 @@ def executions(
     """List executions of a job or a worker, or by status.
 
     Name a job, a --worker, or just --status running or failed. The newest comes first. A range of skipped fire times is
-    one line. A pipe and --json get the ids too. --status running --by name shows which jobs use the capacity. Exit code
+    one line. A pipe and --json include the ids. --status running --by name shows which jobs use the capacity. Exit code
     4: there is no such job or worker.
 
     \b

@@ -76,7 +76,7 @@ def _print_facts(job: Mapping[str, Any]) -> None:
 @click.argument("wanted", metavar="JOB", type=JobName())
 @on_api
 def explain(wanted: str, api: Documents, as_json: bool) -> None:
-    """Say why a job has not run, or what it does now.
+    """Say why a job has not run, or what it is doing.
 
     The first sentence says what holds the job up. Then come the story of its latest run, and what would happen if you
     resumed, ran or redrove it now, or lifted a limit. Exit code 4: there is no such job.

@@ -31,7 +31,13 @@ _ANSWER: Final = b'{"received": true}\n'
 
 
 @click.command()
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 chooses a free one.")
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 picks a free one.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N requests.  [default: at Ctrl-C]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each request.")

@@ -35,14 +35,14 @@ _LISTED: Final = (
 
 @click.command("list")
 @filter_options
-@click.option("--since", type=Past(), help="Only jobs made or run since then: 12h ago, or a time.")
+@click.option("--since", type=Past(), help="Only jobs created or run since then: 12h ago, or a time.")
 @limit_option
 @on_api
 def list_command(*, since: PastTime | None, limit: int, api: Documents, as_json: bool, **given: Any) -> None:
     """List jobs, the newest first.
 
     LAST is the end of the latest run. With --status failed, it also lists recurring jobs whose latest run failed. A
-    pipe gets the status and the id too.
+    pipe includes the status and the id.
 
     \b
     Examples:

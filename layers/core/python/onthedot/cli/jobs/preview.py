@@ -55,8 +55,12 @@ class Fire(TypedDict):
 )
 @click.option("--count", type=int, default=10, show_default=True, help="How many fire times, up to 1000.")
 @click.option("--after", metavar="TIME", help="RFC 3339 with an offset.  [default: now]")
-@click.option("--gap", type=click.Choice(["run_after", "skip"]), help="For times that clocks skip.")
-@click.option("--overlap", type=click.Choice(["once", "twice"]), help="For times that clocks show twice.")
+@click.option(
+    "--gap", type=click.Choice(["run_after", "skip"]), help="For times that clocks skip.  [default: run_after]"
+)
+@click.option(
+    "--overlap", type=click.Choice(["once", "twice"]), help="For times that clocks show twice.  [default: once]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer of POST /v1/schedules/preview.")
 def preview(expression: str | None, cron: str | None, as_json: bool, **options: Any) -> None:
     """Show when a schedule fires next.
@@ -77,7 +81,7 @@ def preview(expression: str | None, cron: str | None, as_json: bool, **options: 
         print_document({"fire_times": fires} if example is None else {"fire_times": fires, "example": example})
         return
     if example is not None:
-        click.echo(f"The job's id chooses H. This is an example: {example}", err=True)
+        click.echo(f"H depends on the id of the job. For example: {example}", err=True)
     print_rows(COLUMNS, _rows(fires), "It never fires again.")
     if fires and is_for_people():
         _print_calendars(fires)

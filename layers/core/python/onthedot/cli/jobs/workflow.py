@@ -21,7 +21,7 @@ COLUMNS: Final = ("KEY", "STATUS", "AFTER", "STARTED", "ENDED", "JOB", "WHY")
 
 @click.group()
 def workflow() -> None:
-    """Start workflows, and show how far they are.
+    """Start workflows, and show their progress.
 
     A workflow is a graph of jobs that wait for each other.
 
@@ -35,9 +35,9 @@ def workflow() -> None:
 @click.argument("document", metavar="JSON|@FILE|-")
 @on_api
 def start(document: str, api: Documents, as_json: bool) -> None:
-    """Start the workflow of a JSON document, as POST /v1/workflows takes it.
+    """Start a workflow from a JSON document, as POST /v1/workflows takes it.
 
-    All of its jobs are accepted, or none. Exit code 3: it is refused, and the message names each field.
+    Either all of its jobs are accepted or none. Exit code 3: it is refused, and the message names each field.
 
     \b
     Example:
@@ -82,7 +82,7 @@ def show(wanted: str, api: Documents, as_json: bool) -> None:
     jobs, cells = _worth_a_look(found["jobs"]) if is_for_people() else found["jobs"], Cells()
     print_rows(COLUMNS, [_row(one, cells) for one in jobs], "It has no jobs yet.", hidden={"JOB"})
     if len(jobs) < len(found["jobs"]):
-        click.secho(f"… and {len(found['jobs']) - len(jobs):,} more: --json has all.", dim=True, err=True)
+        click.secho(f"… and {len(found['jobs']) - len(jobs):,} more: --json shows all.", dim=True, err=True)
 
 
 def _worth_a_look(jobs: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:

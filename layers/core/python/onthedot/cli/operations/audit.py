@@ -68,14 +68,15 @@ class Audited:
     type=click.Path(dir_okay=False, path_type=Path),
     help="A data file of `onthedot serve`, or a backup of one.  [default: that of the server of this folder]",
 )
-@click.option("--take-up", is_flag=True, help="Put set-aside records that can be read now back into their slots.")
+@click.option("--take-up", is_flag=True, help="Put set-aside records that are readable again back into their slots.")
 @click.option("--json", "as_json", is_flag=True, help="Print every audited job as one JSON document.")
 def audit(job_id: str | None, *, data: Path | None, take_up: bool, as_json: bool, **where: str | None) -> None:
     """Check that every recent fire time has one recorded outcome.
 
     It audits the recurring job JOB_ID, or all recurring jobs that fire within the hour. It also names the records that
     cannot be read, and says when ticks are late. For `onthedot serve` it audits a copy of the data while the server
-    goes on. Exit code 1: there are holes or such records, or ticks are late. Exit code 2: not all could be audited.
+    keeps running. Exit code 1: there are holes or such records, or ticks are late. Exit code 2: not everything was
+    audited.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ letter_options: Final = options(
 def dead_letters(*, by: str | None, limit: int, api: Documents, as_json: bool, **given: Any) -> None:
     """List executions that failed for good.
 
-    The latest comes first. A pipe and --json get the ids of the executions too.
+    The latest comes first. A pipe and --json include the ids of the executions.
 
     \b
     Examples:
@@ -208,7 +208,7 @@ def _run_again(api: Documents, parts: Sequence[NextCall], expected: Outcome, *, 
                     print_document(document)
         except click.ClickException:
             of_all = counted(expected.matched, "run")
-            click.echo(f"{outcome.redriven:,} of {of_all} start again. Repeat the command to go on.", err=True)
+            click.echo(f"{outcome.redriven:,} of {of_all} start again. Run the command again to continue.", err=True)
             raise
     return outcome
 
@@ -217,7 +217,7 @@ def _show(expected: Outcome, *, as_json: bool) -> None:
     """Print what would run again: a sentence for people, rows for a pipe."""
     would = f"Would run {counted(expected.matched, 'run')} again"
     if not expected.matched:
-        click.echo("Nothing would run again.", err=True)
+        click.echo("There is nothing to run again.", err=True)
     elif not as_json and is_for_people():
         click.echo(f"{would}: {_named(expected)}.")
     else:
@@ -246,7 +246,7 @@ def _row(one: dict[str, Any]) -> tuple[str, ...]:
 def _report(outcome: Outcome, *, as_json: bool) -> None:
     """Print the outcome. Raise Exit when an execution does not run again."""
     if not outcome.redriven and not outcome.refused and not outcome.undecided:
-        click.echo("Nothing runs again.", err=True)
+        click.echo("There is nothing to run again.", err=True)
         return
     if not as_json:
         click.echo(f"{outcome.redriven:,} {'run starts' if outcome.redriven == 1 else 'runs start'} again.")

@@ -49,7 +49,7 @@ class Finding:
 @api_options
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as one document.")
 def doctor(url: str | None, token: str | None, as_json: bool) -> None:
-    """Check the API, the ticks, the clock, queues, failures, workers.
+    """Check the API, ticks, clock, queues, failures and workers.
 
     Exit code 1: something is wrong (✗). A notice (!) is worth a look; alone it gives exit code 0.
 

@@ -1,6 +1,7 @@
 """`onthedot limits` and `gates`: how much of a tenant, or at a gate, runs at a time and starts in a second."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from typing import Any, Final
 
 import click
@@ -34,18 +35,20 @@ GATE_LIMITS: Final = ("in_flight", "per_second", "burst", "paused")
 
 limit_options: Final = options(
     click.option(
-        "--in-flight", type=click.IntRange(0, MOST_IN_FLIGHT), help="How many attempts run at a time. 0 stops all."
+        "--in-flight", type=click.IntRange(0, MOST_IN_FLIGHT), help="How many attempts may run at a time. 0 stops all."
     ),
     click.option(
-        "--per-second", type=click.FloatRange(0, MOST_PER_SECOND), help="How many start in a second. 0 stops all."
+        "--per-second", type=click.FloatRange(0, MOST_PER_SECOND), help="How many may start per second. 0 stops all."
     ),
     click.option(
-        "--burst", type=click.IntRange(1, MOST_BURST), help="With --per-second: starts at once after a quiet time.  [1]"
+        "--burst",
+        type=click.IntRange(1, MOST_BURST),
+        help="With --per-second: how many may start at once after a quiet time.  [default: 1]",
     ),
     click.option("--paused", is_flag=True, help="Start nothing."),
 )
 _on_tenants: Final = options(api_options, stage_option, table_options, json_option)
-_on_gates: Final = options(api_options, json_option)
+_api_and_json: Final = options(api_options, json_option)
 
 
 @click.group()
@@ -67,7 +70,7 @@ def limits() -> None:
 @click.option(
     "--weight",
     type=click.IntRange(1, MOST_WEIGHT),
-    help="Runs claimed for each run of a tenant with weight 1.  [1]",
+    help="Share of the capacity, relative to tenants of weight 1.  [default: 1]",
 )
 @_on_tenants
 def set_limits(tenant: str, as_json: bool, **given: Any) -> None:
@@ -127,7 +130,7 @@ def list_limits(as_json: bool, **where: Any) -> None:
 @click.argument("tenant")
 @_on_tenants
 def clear_limits(tenant: str, as_json: bool, **where: Any) -> None:
-    """Lift all limits of TENANT. Its waiting runs go on.
+    """Lift all limits of TENANT. Its waiting runs continue.
 
     \b
     Example:
@@ -182,7 +185,7 @@ def _print_tenants(found: Iterable[dict[str, Any]], *, as_json: bool) -> None:
 def gates() -> None:
     """Show, set, pause and delete gates, which limit your own jobs.
 
-    A job names its gates. `customer:42` is key 42 of gate customer: each key has the limits of the gate to itself.
+    A job names its gates. `customer:42` is key 42 of gate customer: each key has these limits of its own.
     Exit code 4: there is no such gate.
 
     \b
@@ -191,12 +194,47 @@ def gates() -> None:
     """
 
 
+class _Gate:
+    """A gate that a command names."""
+
+    def __init__(self, name: str, url: str | None, token: str | None) -> None:
+        self.name = printable(name)
+        self.path = f"/v1/gates/{encoded(name)}"
+        self.calls = ApiCalls(find_api(url, token), f"there is no gate {self.name}")
+
+    def read(self) -> Mapping[str, Any]:
+        return _checked(self.calls.get(self.path).document)
+
+    def put(self, values: Mapping[str, Any], *, as_json: bool) -> None:
+        reply = self.calls.put(self.path, {limit: values.get(limit) for limit in GATE_LIMITS})
+        if as_json:
+            click.echo(reply.data)
+            return
+        click.echo(f"Gate {self.name}: {_in_words(_checked(reply.document))}.")
+        print_next(f"onthedot gates show {self.name}", "onthedot gates list")
+
+
+def _checked(gate: Any) -> Mapping[str, Any]:
+    if not isinstance(gate, dict) or "name" not in gate:
+        raise click.ClickException("the answer is not a gate; is the URL right?")
+    return gate
+
+
+def _on_gate(command: Callable[..., None]) -> Callable[..., Any]:
+    """Add NAME, --url, --token and --json. The command gets the gate that they name, and `as_json`."""
+
+    @wraps(command)
+    def called(name: str, url: str | None, token: str | None, **given: Any) -> None:
+        command(_Gate(name, url, token), **given)
+
+    return options(click.argument("name"), _api_and_json)(called)
+
+
 @gates.command("set")
-@click.argument("name")
 @limit_options
-@click.option("--no-limits", is_flag=True, help="Let everything start, until you set limits.")
-@_on_gates
-def set_gate(name: str, no_limits: bool, url: str | None, token: str | None, as_json: bool, **given: Any) -> None:
+@click.option("--no-limits", is_flag=True, help="Limit nothing.")
+@_on_gate
+def set_gate(gate: _Gate, no_limits: bool, as_json: bool, **limits: Any) -> None:
     """Create gate NAME, or replace all its limits.
 
     The command returns when the limits are in force everywhere, after some seconds.
@@ -206,44 +244,41 @@ def set_gate(name: str, no_limits: bool, url: str | None, token: str | None, as_
       onthedot gates set stripe --in-flight 5 --per-second 10 --burst 20
       onthedot gates set customer --in-flight 1
     """
-    chosen = [limit for limit in GATE_LIMITS if given[limit] is not None and given[limit] is not False]
+    chosen = [limit for limit in GATE_LIMITS if limits[limit] is not None and limits[limit] is not False]
     if no_limits and chosen:
         raise click.UsageError(f"--no-limits does not go with --{chosen[0].replace('_', '-')}; keep one of them")
     if not no_limits and not {*chosen} - {"burst"}:
         raise click.UsageError("give --in-flight, --per-second, --paused or --no-limits")
-    _put(name, _gates(name, url, token), given, as_json=as_json)
+    gate.put(limits, as_json=as_json)
 
 
 @gates.command("pause")
-@click.argument("name")
-@_on_gates
-def pause_gate(name: str, url: str | None, token: str | None, as_json: bool) -> None:
+@_on_gate
+def pause_gate(gate: _Gate, as_json: bool) -> None:
     """Start nothing at gate NAME until it is resumed. Its limits stay.
 
     \b
     Example:
       onthedot gates pause stripe
     """
-    _set_paused(name, _gates(name, url, token), paused=True, as_json=as_json)
+    gate.put({**gate.read(), "paused": True}, as_json=as_json)
 
 
 @gates.command("resume")
-@click.argument("name")
-@_on_gates
-def resume_gate(name: str, url: str | None, token: str | None, as_json: bool) -> None:
+@_on_gate
+def resume_gate(gate: _Gate, as_json: bool) -> None:
     """Let runs at gate NAME start again, within its limits.
 
     \b
     Example:
       onthedot gates resume stripe
     """
-    _set_paused(name, _gates(name, url, token), paused=False, as_json=as_json)
+    gate.put({**gate.read(), "paused": False}, as_json=as_json)
 
 
 @gates.command("show")
-@click.argument("name")
-@_on_gates
-def show_gate(name: str, url: str | None, token: str | None, as_json: bool) -> None:
+@_on_gate
+def show_gate(gate: _Gate, as_json: bool) -> None:
     """Show gate NAME, or one key of it as NAME:KEY, with its holders and the runs that wait.
 
     \b
@@ -251,23 +286,22 @@ def show_gate(name: str, url: str | None, token: str | None, as_json: bool) -> N
       onthedot gates show stripe
       onthedot gates show customer:42 --json
     """
-    reply = _gates(name, url, token).get(_gate(name))
     if as_json:
-        click.echo(reply.data)
+        click.echo(gate.calls.get(gate.path).data)
         return
-    gate, cells = _checked(reply.document), Cells()
-    changed = cells.time(gate.get("changed_at")), gate.get("changed_by") or "-"
-    print_rows(("GATE", *USE_COLUMNS, "SET", "BY"), [(gate["name"], *_use(gate), *changed)])
-    if holders := gate.get("holders"):
+    shown, cells = gate.read(), Cells()
+    changed = cells.time(shown.get("changed_at")), shown.get("changed_by") or "-"
+    print_rows(("GATE", *USE_COLUMNS, "SET", "BY"), [(shown["name"], *_use(shown), *changed)])
+    if holders := shown.get("holders"):
         rows = [(one["execution_id"], cells.time(one["since"]), one["worker_id"] or "-") for one in holders]
         print_rows(("HOLDER", "SINCE", "WORKER"), rows)
-    if keys := gate.get("waiting_keys"):
-        more = "+" if gate.get("waiting_keys_is_more") else ""
-        print_rows((f"WAITING KEYS ({keys:,}{more})",), [(key,) for key in gate["first_waiting_keys"]])
+    if keys := shown.get("waiting_keys"):
+        more = "+" if shown.get("waiting_keys_is_more") else ""
+        print_rows((f"WAITING KEYS ({keys:,}{more})",), [(key,) for key in shown["first_waiting_keys"]])
 
 
 @gates.command("list")
-@_on_gates
+@_api_and_json
 def list_gates(url: str | None, token: str | None, as_json: bool) -> None:
     """Show all gates with their limits, the attempts they let through, and the runs that wait.
 
@@ -281,46 +315,16 @@ def list_gates(url: str | None, token: str | None, as_json: bool) -> None:
 
 
 @gates.command("delete")
-@click.argument("name")
-@_on_gates
-def delete_gate(name: str, url: str | None, token: str | None, as_json: bool) -> None:
-    """Delete gate NAME. Runs that wait there, and jobs that name it, go on without it.
+@_on_gate
+def delete_gate(gate: _Gate, as_json: bool) -> None:
+    """Delete gate NAME. Runs that wait there, and jobs that name it, continue without it.
 
     \b
     Example:
       onthedot gates delete stripe
     """
-    reply = _gates(name, url, token).delete(_gate(name))
-    click.echo(reply.data if as_json else f"Gate {printable(name)} is deleted.")
-
-
-def _gates(name: str, url: str | None, token: str | None) -> ApiCalls:
-    return ApiCalls(find_api(url, token), f"there is no gate {printable(name)}")
-
-
-def _gate(name: str) -> str:
-    return f"/v1/gates/{encoded(name)}"
-
-
-def _checked(gate: Any) -> Mapping[str, Any]:
-    if not isinstance(gate, dict) or "name" not in gate:
-        raise click.ClickException("the answer is not a gate; is the URL right?")
-    return gate
-
-
-def _set_paused(name: str, calls: ApiCalls, *, paused: bool, as_json: bool) -> None:
-    """Read the gate's limits and set them again, paused or not."""
-    gate = _checked(calls.get(_gate(name)).document)
-    _put(name, calls, {**{limit: gate.get(limit) for limit in GATE_LIMITS}, "paused": paused}, as_json=as_json)
-
-
-def _put(name: str, calls: ApiCalls, values: Mapping[str, Any], *, as_json: bool) -> None:
-    reply = calls.put(_gate(name), values)
-    if as_json:
-        click.echo(reply.data)
-        return
-    click.echo(f"Gate {printable(name)}: {_in_words(_checked(reply.document))}.")
-    print_next(f"onthedot gates show {printable(name)}", "onthedot gates list")
+    reply = gate.calls.delete(gate.path)
+    click.echo(reply.data if as_json else f"Gate {gate.name} is deleted.")
 
 
 def _use(shown: Mapping[str, Any]) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 def overview(api: Documents, as_json: bool) -> None:
     """Show the state of the stage, its queues, workers and failures.
 
-    A pipe gets a line for each fact, separated by tabs.
+    In a pipe it prints one fact a line, with tabs.
 
     \b
     Example:
@@ -265,7 +265,7 @@ def chart(values: Sequence[int], most: int = 60) -> str:
 @click.command()
 @on_api
 def queues(api: Documents, as_json: bool) -> None:
-    """Show how many runs of all tenants wait for workers.
+    """Show how many runs of all tenants are waiting for workers.
 
     WAITING runs are due and no worker has them; OLDEST says how long the first of them has waited. DELAYED ones are due
     soon. DEAD LETTERS are messages that could not be delivered; their runs are sent again.
@@ -304,8 +304,8 @@ def queues(api: Documents, as_json: bool) -> None:
 def workers(status: str | None, api: Documents, as_json: bool) -> None:
     """List the pull workers that may run your jobs.
 
-    RUNS is how many runs a worker has, of how many at a time. CPU, MEMORY and STORAGE are what these runs asked
-    for, of what the worker has.
+    RUNS is how many runs a worker has, out of how many it takes at a time. CPU, MEMORY and STORAGE are what these runs
+    asked for, out of what the worker has.
 
     \b
     Example:

@@ -30,14 +30,16 @@ COLUMNS: Final = ("SHARDS", "FIRST USED", "LAST USED (TO THE HOUR)")
 
 @click.command()
 @required_stage
-@click.option("--to", "at", metavar="TIME", help="The time, such as 2026-03-01T12:00:00Z.  [default: the latest one]")
-@click.option("--name", metavar="TABLE", help="Name of the new table.  [default: the old name and the present time]")
+@click.option(
+    "--to", "at", metavar="TIME", help="The time, such as 2026-03-01T12:00:00Z.  [default: the latest possible]"
+)
+@click.option("--name", metavar="TABLE", help="Name of the new table.  [default: the old name plus the current time]")
 @document_option
 def restore(stage: str, at: str | None, name: str | None, as_json: bool) -> None:
-    """Restore the table of a stage as it was at an earlier time.
+    """Restore a stage's table as it was at an earlier time.
 
-    The table of the stage stays as it is. The command makes a new table beside it, and prints the command that lets the
-    stage use it. If you interrupt it, run it again with the same --name.
+    The stage's table stays as it is. The command creates a new table, and prints the command that switches the stage
+    to it. If you interrupt it, run it again with the same --name.
 
     \b
     Example:
@@ -55,7 +57,7 @@ def restore(stage: str, at: str | None, name: str | None, as_json: bool) -> None
     if as_json:
         print_document({"table": restored, "stream_arn": stream_arn, "next": following})
     else:
-        click.echo(f"Restored {table} as {restored}. Let the stage use it:\n\n  {following}\n")
+        click.echo(f"Restored {table} as {restored}. Switch the stage to it:\n\n  {following}\n")
 
 
 def _moment(text: str) -> datetime:
@@ -83,7 +85,7 @@ def _restore(table: str, name: str, at: datetime | None) -> tuple[str, str]:
 @document_option
 @table_options
 def shards(retire: bool, as_json: bool, **place: str | None) -> None:
-    """Show the numbers of shards that were used, and retire old ones.
+    """Show how many shards a stage has used, and retire old ones.
 
     Ticks serve the largest number. `--retire` reads the whole due index three times and lowers the number to the one
     in use now. It refuses within a day of the last use of the larger number, and while a record is in a shard that

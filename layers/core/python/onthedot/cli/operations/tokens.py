@@ -47,7 +47,7 @@ class Lifetime(click.ParamType[int]):
 
 @click.group()
 def tokens() -> None:
-    """Make, list and revoke API tokens.
+    """Create, list and revoke API tokens.
 
     The commands work on the local stack or server, or on the API of --url, with an admin's token. With --stage they use
     your AWS credentials. A token is stored only as a hash.
@@ -65,7 +65,7 @@ def tokens() -> None:
 @click.option("--expires", type=Lifetime(), help="How long it is valid, such as 12h or 30d.  [default: for ever]")
 @_at_a_place
 def create(tenant: str, role: str, name: str, expires: int | None, as_json: bool, **where: Any) -> None:
-    """Make a token and print it. It cannot be shown again.
+    """Create a token and print it. It cannot be shown again.
 
     \b
     Examples:
@@ -110,7 +110,7 @@ def list_tokens(tenant: str | None, as_json: bool, **where: Any) -> None:
 @click.argument("token_id", metavar="ID")
 @_at_a_place
 def revoke(token_id: str, as_json: bool, **where: Any) -> None:
-    """Revoke the token with this ID. It is refused within a minute.
+    """Revoke the token with this ID. It stops working within a minute.
 
     Exit code 4: there is no such token.
 

@@ -42,7 +42,7 @@ _KEY: Final = re.compile(r"\x1b[\[O][^A-Za-z~]*[A-Za-z~]?|.", re.DOTALL)
 
 
 @click.command()
-@click.option("--interval", type=Duration(), default="2s", show_default=True, help="Time between two readings.")
+@click.option("--interval", type=Duration(), default="2s", show_default=True, help="How often to read the state.")
 @api_options
 @json_option
 def top(interval: float, url: str | None, token: str | None, as_json: bool) -> None:

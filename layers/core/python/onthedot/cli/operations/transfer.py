@@ -44,7 +44,11 @@ _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 @click.option("--history", is_flag=True, help="Include ended runs of any age.  [default: those of the last two days]")
 @click.option("--with-secrets", is_flag=True, help="Include the hashes of API tokens, and signing keys.")
 @click.option(
-    "--wait", "wait_ms", type=Lifetime(), default="10m", help="With --freeze: how long running attempts get.  [10m]"
+    "--wait",
+    "wait_ms",
+    type=Lifetime(),
+    default="10m",
+    help="With --freeze: how long to wait for running attempts.  [default: 10m]",
 )
 @click.option("--force", is_flag=True, help="Replace FILE.")
 @document_option
@@ -63,8 +67,8 @@ def export(
 ) -> None:
     """Write all data of a stage to FILE, as JSON lines.
 
-    It works on the local stack, or on the API of --url, with an admin's token. FILE has the jobs and payloads of all
-    tenants. Without --freeze, FILE may be - for stdout.
+    It works on the local stack, or on the API of --url, with an admin's token. FILE contains the jobs and payloads of
+    all tenants. Without --freeze, FILE may be - for stdout.
 
     \b
     Example:
@@ -179,7 +183,7 @@ class _Imported:
 
 @click.command("import")
 @click.argument("file", type=_FILE)
-@click.option("--release", is_flag=True, help="Let the stage begin when everything is imported.")
+@click.option("--release", is_flag=True, help="Start the stage when everything is imported.")
 @click.option("--dry-run", is_flag=True, help="Store nothing, and say what would happen.")
 @click.option("--without-freeze", is_flag=True, help="Accept an export made without --freeze: its runs may run twice.")
 @click.option("--leave-refused", is_flag=True, help="Release even if some entries were refused.")
@@ -196,9 +200,9 @@ def import_file(
     url: str | None,
     token: str | None,
 ) -> None:
-    """Store the data of an export in this stage.
+    """Import the data of an export into this stage.
 
-    Nothing of it runs before --release. The command works on the local stack, or on the API of --url, with an admin's
+    Nothing runs before --release. The command works on the local stack, or on the API of --url, with an admin's
     token. You can repeat it after a failure: entries that are already there stay as they are.
 
     \b
@@ -254,11 +258,11 @@ def _report(result: _Imported, done: str, *, released: bool, as_json: bool) -> N
         click.echo(f"refused: {printable(one['kind'])} {printable(one['id'])}: {printable(one['why'])}", err=True)
     if result.unknown_pools:
         pools = ", ".join(map(printable, result.unknown_pools))
-        click.echo(f"This stage has no pool {pools}; such runs get another, or wait.", err=True)
+        click.echo(f"This stage has no pool {pools}; its runs get another pool, or wait.", err=True)
     numbers = f"{result.created:,} created, {result.present:,} already there, {len(result.refused):,} refused"
     click.echo(f"The export {done}: {numbers}.")
     if not released:
-        click.echo("Nothing of it runs before `onthedot import FILE --release`.")
+        click.echo("Nothing runs before `onthedot import FILE --release`.")
 
 
 @click.command()
@@ -266,9 +270,9 @@ def _report(result: _Imported, done: str, *, released: bool, as_json: bool) -> N
 @document_option
 @api_options
 def thaw(force: bool, as_json: bool, url: str | None, token: str | None) -> None:
-    """Open a frozen stage again.
+    """Reopen a frozen stage.
 
-    Its jobs go on where they stopped.
+    Its jobs continue where they stopped.
 
     \b
     Example:
@@ -289,10 +293,10 @@ def thaw(force: bool, as_json: bool, url: str | None, token: str | None) -> None
 @click.option("--force", is_flag=True, help="Replace FILE.")
 @document_option
 def backup(file: Path, data: Path | None, force: bool, as_json: bool) -> None:
-    """Copy the data of `onthedot serve` to FILE, while it runs or not.
+    """Copy the data of `onthedot serve` to FILE, even while it runs.
 
-    The copy is checked. To restore it, start `onthedot serve` with it as the data file. It has payloads, hashes of API
-    tokens and signing keys.
+    The copy is verified. To restore it, start `onthedot serve` with it as the data file. It contains payloads, hashes
+    of API tokens, and signing keys.
 
     \b
     Example:

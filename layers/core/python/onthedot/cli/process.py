@@ -117,7 +117,7 @@ def run_until_stopped(runtime: "Runtime") -> None:
                 runtime.stop_now()
                 wait([running], HURRY_SECONDS)
                 _exit(128 + got)
-            log.info("%s: taking no more runs, finishing the present ones", name)
+            log.info("%s: taking no more runs, finishing the current ones", name)
             stopping = True
             runtime.stop()
         running.result()
