@@ -5,10 +5,11 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import click
 
+from onthedot.cli.calls import ApiCalls
 from onthedot.cli.common.failures import NotThere
 from onthedot.cli.text import printable
 from onthedot.cli.where import local_stack, options
@@ -132,18 +133,6 @@ def local_aws(otherwise: str) -> dict[str, Any]:
     return stack
 
 
-class AdminCalls(Protocol):
-    """The calls that commands about tenants and tokens make, over REST (`ApiCalls`) or on a table (`TableCalls`)."""
-
-    def put(self, path: str, body: Mapping[str, Any]) -> Reply: ...
-
-    def post_once(self, path: str, body: Mapping[str, Any]) -> Any: ...
-
-    def delete(self, path: str) -> Reply: ...
-
-    def entries(self, path: str, name: str, **query: str) -> Iterator[dict[str, Any]]: ...
-
-
 class TableCalls:
     """Admins' calls, answered by the API's own code in this process, on a table that AWS credentials reach."""
 
@@ -187,3 +176,7 @@ class TableCalls:
             raise NotThere(f"{self._missing} in {self._name}") from error
         except (ApiError, InvalidRequest) as error:
             raise click.ClickException(printable(str(error))) from error
+
+
+AdminCalls = ApiCalls | TableCalls
+"""The calls of commands about tenants and tokens: over REST, or on a table."""

@@ -51,25 +51,25 @@ def bootstrap_parameter(context: Mapping[str, Any]) -> str:
     return f"/cdk-bootstrap/{context.get(QUALIFIER, DEFAULT_QUALIFIER)}/version"
 
 
+def judged(name: str, is_fine: bool, fine: str, why_not: str) -> Check:
+    return Check(name, is_fine, fine if is_fine else why_not)
+
+
 def checks_of_account(account: str, region: str, context: Mapping[str, Any]) -> Iterator[Check]:
     if wanted := context.get("account"):
         other = f"account={wanted} is given, and the credentials are of {account}: change one of them"
-        yield Check("account", account == wanted, account if account == wanted else other)
+        yield judged("account", account == wanted, account, other)
     yield _asked("bootstrap", lambda: _bootstrap(bootstrap_parameter(context), region))
 
 
 def _bootstrap(parameter: str, region: str) -> Check:
-    try:
-        version = int(_client("ssm").get_parameter(Name=parameter)["Parameter"]["Value"])
-    except Exception as error:
-        if not _is(error, "ParameterNotFound"):
-            raise
+    found = _found(lambda: _client("ssm").get_parameter(Name=parameter), missing="ParameterNotFound")
+    if found is None:
         why = f"CDK has no bootstrap in {region} of this account: run `onthedot bootstrap` once"
         return Check("bootstrap", False, why)
-    if version < BOOTSTRAP_VERSION:
-        why = f"CDK's bootstrap in {region} has version {version}, less than {BOOTSTRAP_VERSION}"
-        return Check("bootstrap", False, f"{why}: run `onthedot bootstrap`")
-    return Check("bootstrap", True, f"version {version}")
+    version = int(found["Parameter"]["Value"])
+    why = f"CDK's bootstrap in {region} has version {version}, less than {BOOTSTRAP_VERSION}: run `onthedot bootstrap`"
+    return judged("bootstrap", version >= BOOTSTRAP_VERSION, f"version {version}", why)
 
 
 class Demands(NamedTuple):
@@ -131,56 +131,42 @@ def checks_of_quotas(demands: Demands) -> Iterator[Check]:
         yield _asked("Fargate", lambda: _fargate_limit(demands.fargate_cpus))
         yield _asked("ECS", _ecs_role)
     if demands.docker:
-        failing = "a Fargate pool needs Docker to build its image, and `docker info` fails: start Docker"
-        answers = docker_answers()
-        yield Check("Docker", answers, "is running, to build the image of the Fargate pools" if answers else failing)
+        why = "a Fargate pool needs Docker to build its image, and `docker info` fails: start Docker"
+        yield judged("Docker", docker_answers(), "is running, to build the image of the Fargate pools", why)
 
 
 def _lambda_limit(needed: int) -> Check:
     """Compare Lambda's limit with the calls that the queues of the stage make. A new account may have a limit of 10."""
     settings = _client("lambda").get_account_settings()
     limit = int(settings["AccountLimit"]["UnreservedConcurrentExecutions"])
-    if limit < needed:
-        why = (
-            f"Lambda runs at most {limit:,} calls at a time here, and the queues of this stage make up to {needed:,}: "
-            f"ask for more in Service Quotas ({LAMBDA_QUOTA}), or deploy with {SMALLEST}"
-        )
-        return Check("concurrency", False, why)
-    return Check("concurrency", True, f"Lambda runs {limit:,} calls at a time, and the queues make up to {needed:,}")
+    why = (
+        f"Lambda runs at most {limit:,} calls at a time here, and the queues of this stage make up to {needed:,}: "
+        f"ask for more in Service Quotas ({LAMBDA_QUOTA}), or deploy with {SMALLEST}"
+    )
+    fine = f"Lambda runs {limit:,} calls at a time, and the queues make up to {needed:,}"
+    return judged("concurrency", limit >= needed, fine, why)
 
 
 def _fargate_limit(needed: float) -> Check:
     """Compare the account's limit of CPUs, or AWS's default, with the size of all pools at their largest."""
     quotas, quota = _client("service-quotas"), {"ServiceCode": "fargate", "QuotaCode": FARGATE_QUOTA}
-    try:
-        found = quotas.get_service_quota(**quota)
-    except Exception as error:
-        if not _is(error, "NoSuchResourceException"):
-            raise
-        found = quotas.get_aws_default_service_quota(**quota)
-    limit = float(found["Quota"]["Value"])
-    if limit < needed:
-        why = (
-            f"Fargate gives {limit:g} CPUs here, and the pools may grow to {needed:g}: ask for more in Service Quotas "
-            f"({FARGATE_QUOTA}), or lower max_tasks"
-        )
-        return Check("Fargate", False, why)
-    return Check("Fargate", True, f"{limit:g} CPUs, and the pools may grow to {needed:g}")
+    found = _found(lambda: quotas.get_service_quota(**quota), missing="NoSuchResourceException")
+    limit = float((found or quotas.get_aws_default_service_quota(**quota))["Quota"]["Value"])
+    why = (
+        f"Fargate gives {limit:g} CPUs here, and the pools may grow to {needed:g}: ask for more in Service Quotas "
+        f"({FARGATE_QUOTA}), or lower max_tasks"
+    )
+    return judged("Fargate", limit >= needed, f"{limit:g} CPUs, and the pools may grow to {needed:g}", why)
 
 
 def _ecs_role() -> Check:
     """Say whether ECS has its role. ECS makes it with the first cluster, but cannot use it yet at that moment."""
-    try:
-        _client("iam").get_role(RoleName=ECS_ROLE)
-    except Exception as error:
-        if not _is(error, "NoSuchEntity"):
-            raise
-        why = (
-            f"this account has no role {ECS_ROLE} yet: run "
-            "`aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com` once"
-        )
-        return Check("ECS", False, why)
-    return Check("ECS", True, f"has its role {ECS_ROLE}")
+    found = _found(lambda: _client("iam").get_role(RoleName=ECS_ROLE), missing="NoSuchEntity")
+    why = (
+        f"this account has no role {ECS_ROLE} yet: run "
+        "`aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com` once"
+    )
+    return judged("ECS", found is not None, f"has its role {ECS_ROLE}", why)
 
 
 def docker_answers() -> bool:
@@ -207,6 +193,12 @@ def _client(service: str) -> Any:
     return client(service)
 
 
-def _is(error: Exception, code: str) -> bool:
-    response: Any = getattr(error, "response", {})
-    return bool(response.get("Error", {}).get("Code") == code)
+def _found(call: Callable[[], Any], *, missing: str) -> Any:
+    """Return what AWS answers, or None when it says with this code that there is none."""
+    try:
+        return call()
+    except Exception as error:
+        response: Any = getattr(error, "response", {})
+        if response.get("Error", {}).get("Code") == missing:
+            return None
+        raise

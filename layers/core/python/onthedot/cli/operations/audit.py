@@ -88,8 +88,8 @@ def audit(job_id: str | None, *, data: Path | None, take_up: bool, as_json: bool
     file = data if data is not None or any(where.values()) else _served_file()
     if file is not None and take_up:
         raise click.UsageError("--take-up is for a table; `onthedot serve` does it by itself")
-    with _audited_place(file, where) as place:
-        found = _audit_one(place, job_id) if job_id else _audit_due(place, take_up=take_up)
+    with _audited_place(file, where) as (name, engine_of):
+        found = _audit_one(name, engine_of, job_id) if job_id else _audit_due(name, engine_of, take_up=take_up)
     if as_json:
         _print_document(found)
     else:
@@ -102,13 +102,8 @@ def audit(job_id: str | None, *, data: Path | None, take_up: bool, as_json: bool
     sys.exit(HOLES_FOUND if bad else NOT_WHOLE if found.left_out else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedPlace:
-    """A table or a file that is audited."""
-
-    name: str
-    engine: Callable[[int], Engine]
-    """Returns its engine, for a number of shards."""
+EngineOf = Callable[[int], Engine]
+"""Returns the engine of an audited place, for a number of shards."""
 
 
 def _served_file() -> Path | None:
@@ -118,27 +113,27 @@ def _served_file() -> Path | None:
 
 
 @contextmanager
-def _audited_place(file: Path | None, where: dict[str, str | None]) -> Iterator[AuditedPlace]:
-    """Give the place of the audit. Its failures end in a sentence."""
+def _audited_place(file: Path | None, where: dict[str, str | None]) -> Iterator[tuple[str, EngineOf]]:
+    """Give the name and the engine of the audited place. Its failures end in a sentence."""
     if file is None:
         name, connection = find_table(**where)
         with aws_errors_in_a_sentence(name, NotAudited):
-            yield AuditedPlace(name, lambda shards: engine_on_table(name, connection, shards))
+            yield name, lambda shards: engine_on_table(name, connection, shards)
         return
     from onthedot.wiring.sqlite_copy import engine_on_copy  # noqa: PLC0415 - loads the embedded engine
 
     try:
         with engine_on_copy(file) as engine:
-            yield AuditedPlace(str(file), lambda _: engine)
+            yield str(file), lambda _: engine
     except OnthedotError as error:
         raise NotAudited(str(error)) from error
 
 
-def _audit_one(place: AuditedPlace, job_id: str) -> Audited:
-    engine = place.engine(1)
+def _audit_one(name: str, engine_of: EngineOf, job_id: str) -> Audited:
+    engine = engine_of(1)
     job = engine.store.get(job_id)
     if job is None:
-        raise click.BadParameter(f"there is no job {job_id} in {place.name}", param_hint="JOB_ID")
+        raise click.BadParameter(f"there is no job {job_id} in {name}", param_hint="JOB_ID")
     if job.kind is not Kind.RECURRING:
         raise click.BadParameter(f"{job_id} is not a recurring job", param_hint="JOB_ID")
     found = Audited()
@@ -150,13 +145,13 @@ def _audit_one(place: AuditedPlace, job_id: str) -> Audited:
     return found
 
 
-def _audit_due(place: AuditedPlace, *, take_up: bool) -> Audited:
-    engine = place.engine(1)
+def _audit_due(name: str, engine_of: EngineOf, *, take_up: bool) -> Audited:
+    engine = engine_of(1)
     shards = engine.shards.read().used
     if not shards:
-        raise NotAudited(f"{place.name}: no job was stored there yet")
+        raise NotAudited(f"{name}: no job was stored there yet")
     found = Audited()
-    put_back: dict[str, int] = {"put_back": _take_up(place, shards)} if take_up else {}
+    put_back: dict[str, int] = {"put_back": _take_up(engine_of, shards)} if take_up else {}
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     found.counts = audit_due_jobs(engine, range(shards), deadline, found.add, found.unreadable.append)
     found.counts.update(put_back)
@@ -164,9 +159,9 @@ def _audit_due(place: AuditedPlace, *, take_up: bool) -> Audited:
     return found
 
 
-def _take_up(place: AuditedPlace, shards: int) -> int:
+def _take_up(engine_of: EngineOf, shards: int) -> int:
     """Put the set-aside records that can be read back into their slots. Return their number."""
-    engine = place.engine(shards)
+    engine = engine_of(shards)
     deadline = Deadline.after(engine.clock.now(), PATIENCE_MS)
     counts: Counter[str] = Counter()
     for shard in range(shards):

@@ -154,13 +154,13 @@ def redrive(
     if bool(execution_ids) + bool(everything) + has_filter != 1:
         raise click.UsageError("say which: either EXECUTION_ID, or --since, --name, --job, --cause, or --all")
     parts = _parts(execution_ids, _filters(api, given))
-    expected = _count(api, parts, as_json=as_json and dry_run)
+    expected = _sum(api, parts, dry=True, as_json=as_json and dry_run)
     if dry_run:
         _show(expected, as_json=as_json)
         return
     if expected.matched and not yes:
         click.confirm(f"Run {counted(expected.matched, 'run')} again?", abort=True, err=True)
-    done = _run_again(api, parts, expected, as_json=as_json) if expected.matched else expected
+    done = _sum(api, parts, expected=expected.matched, as_json=as_json) if expected.matched else expected
     _report(done, as_json=as_json)
 
 
@@ -186,29 +186,20 @@ def _answers(api: Documents, parts: Sequence[NextCall], *, dry: bool) -> Iterato
                 break
 
 
-def _count(api: Documents, parts: Sequence[NextCall], *, as_json: bool) -> Outcome:
-    """Return what would run again."""
-    outcome = Outcome()
-    for document in _answers(api, parts, dry=True):
-        outcome.add(document)
-        if as_json:
-            print_document(document)
-    return outcome
-
-
-def _run_again(api: Documents, parts: Sequence[NextCall], expected: Outcome, *, as_json: bool) -> Outcome:
-    """Return the outcome of all calls. When one fails, print the outcome of those before it."""
+def _sum(api: Documents, parts: Sequence[NextCall], *, dry: bool = False, expected: int = 0, as_json: bool) -> Outcome:
+    """Return the outcome of all calls. When one that runs something fails, print the outcome of those before it."""
     outcome = Outcome()
     with progress() as bar:
         try:
-            for document in _answers(api, parts, dry=False):
+            for document in _answers(api, parts, dry=dry):
                 outcome.add(document)
-                bar.show(outcome.redriven, max(outcome.redriven, expected.matched))
+                bar.show(outcome.redriven, max(outcome.redriven, expected) or None)
                 if as_json:
                     print_document(document)
         except click.ClickException:
-            of_all = counted(expected.matched, "run")
-            click.echo(f"{outcome.redriven:,} of {of_all} start again. Run the command again to continue.", err=True)
+            if not dry:
+                so_far = f"{outcome.redriven:,} of {counted(expected, 'run')} start again."
+                click.echo(f"{so_far} Run the command again to continue.", err=True)
             raise
     return outcome
 
