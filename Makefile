@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 FUNCTION_ENV := build/function-env
-SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks docs/generator tests
+SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks docs/generator tools tests
 
 # Bytecode halves the start of every process, and tests start many. The installation makes that of the product, for
 # shells that let Python write none.
@@ -105,6 +105,10 @@ kill: install ## Kill `onthedot serve` under load many times (ARGS="--kills 1000
 powerloss: install ## Rebuild the file of the embedded engine as power losses leave it (ARGS="--images 10000") and check each
 	$(VENV)/bin/python -m tests.durability.power $(ARGS)
 
+.PHONY: mutants
+mutants: install ## Plant bugs, one at a time, and check that the tests catch each (ARGS="--only ID --jobs 2"); see tests/mutants
+	$(VENV)/bin/python -m tests.mutants $(ARGS)
+
 .PHONY: check
 check: install ## Formatting, lint, types, layers of the code, packages
 	@$(MAKE) --jobs --keep-going $(CHECKS)
@@ -132,6 +136,10 @@ check-packages:
 fix: install ## Format, and repair what lint can
 	ruff format $(SOURCES)
 	ruff check --fix $(SOURCES)
+
+.PHONY: generate
+generate: install ## Write the generated files of the client library, from the API's description and from the async client
+	$(VENV)/bin/python -m tools.client
 
 .PHONY: audit
 audit: install ## Known vulnerabilities in the pinned packages (asks a service on the network)
@@ -193,23 +201,28 @@ build/.chromium: tests/browser/install-chromium
 	@tests/browser/install-chromium
 	@touch $@
 
+# --- package -----------------------------------------------------------------------------------------------
+
+# With the pinned hatchling of the environment: uv would fetch its own.
+.PHONY: wheel
+wheel: $(VENV)/.synced ## Build the package for other projects: build/wheel/onthedot-*.whl
+	@rm -rf build/wheel
+	@$(uv) build --wheel --no-build-isolation --out-dir build/wheel
+	@ls build/wheel/*.whl
+
 # --- documentation -----------------------------------------------------------------------------------------
 
 # The theme announces its successor at each start. With --quiet, --strict would not see warnings.
 docs check-docs: export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: docs
-docs: install ## Build the documentation's site: build/site/index.html
+docs: install ## Build the documentation with the reference: build/site/index.html
 	@$(MAKE) check-docs
 	@echo "open build/site/index.html"
 
 check-docs:
-	$(VENV)/bin/python -m docs.generator.site build/pages
+	PYTHONPATH=infra:layers/core/python:. $(VENV)/bin/python -m docs.generator.site build/pages
 	mkdocs build --strict
-
-.PHONY: reference
-reference: install ## Write docs/reference from the routes, the commands, the context values and the events
-	PYTHONPATH=infra:layers/core/python:. $(VENV)/bin/python -m docs.generator
 
 # --- speed and cost ----------------------------------------------------------------------------------------
 

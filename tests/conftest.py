@@ -22,7 +22,7 @@ settings.load_profile("onthedot")
 
 TESTS = Path(__file__).parent
 TIERS = (
-    *("unit", "model", "contract", "handlers", "infra", "scenarios", "durability"),
+    *("unit", "golden", "model", "contract", "handlers", "infra", "scenarios", "durability"),
     *("serve", "pages", "browser", "e2e"),
 )
 SERVED = ("serve", "pages", "e2e")

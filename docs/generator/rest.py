@@ -53,7 +53,6 @@ def _titles() -> list[str]:
 
 
 def _section(route: Route) -> str:
-    """Return the title of the section: by the package of the route's function."""
     package = route.action.__module__.split(".")[2]
     return TITLES.get(package, package.replace("_", " ").capitalize())
 

@@ -6,9 +6,12 @@ from onthedot.domain.gates import rate
 from onthedot.domain.gates.limits import GateLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import GateState
+from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import LEASE_MS
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Status
+from onthedot.use_cases.attempts.finish_run import FENCED_OFF
+from onthedot.use_cases.attempts.start_run import Done
 from tests.scenarios.gates.test_hand_over import GATE, Chain
 from tests.scenarios.gates.test_hand_over import chain as chain  # noqa: PLC0414 - a fixture
 
@@ -32,6 +35,20 @@ def test_the_start_is_after_the_place_was_taken_and_the_place_is_given_back(
     assert run.status is Status.SUCCEEDED
     assert [run.attempts[0].started_at] == taken
     assert chain.world.gates.read(GateId("acme", GATE)).holders == frozenset()
+
+
+def test_an_attempt_that_was_fenced_off_gives_its_place_back(chain: Chain) -> None:
+    """The process that declared it lost has died before it did so."""
+    world = chain.world
+
+    def lost_meanwhile() -> None:
+        running = chain.simulation.stored(chain.runs[0])
+        lose = lifecycle.lose(running, world.clock.now(), generation="g2", deployment=world.deployment, how="lost")
+        world.store.move(lose)
+
+    chain.during[1] = lost_meanwhile
+    assert chain.execute()[1] == Done(FENCED_OFF)
+    assert chain.holders() == 0
 
 
 def test_a_run_without_gates_keeps_nothing_about_them(chain: Chain) -> None:

@@ -7,11 +7,12 @@ import pytest
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
+from onthedot.domain.runs.slots import DECISION_MS, SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Tick, TickLease
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from tests.builders import NOON, a_run, a_world
 from tests.scenarios.kits.latency import Trouble
+from tests.scenarios.kits.recurring import cron, submit
 from tests.scenarios.kits.simulation import Simulation
 from tests.scenarios.kits.troubled_world import DISPATCHER_MS, SPARE_MS, TickOutage, a_troubled_world
 
@@ -69,6 +70,31 @@ def test_a_redelivered_tick_ends_before_its_time_out_though_each_slot_takes_long
         counts = dispatch_due(troubled.engine(), troubled.world.progress, again, deadline)
         assert counts["out_of_time"] > 0
         assert troubled.clock.now() < NOON + DISPATCHER_MS
+
+
+def test_no_slot_is_written_long_after_it_was_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dispatcher that is stopped before a write must not put records into slots that were read meanwhile."""
+    with a_world() as world:
+        simulation = Simulation(world)
+        a_run(world.clock).due_in(10).pending().stored_in(world.store)
+        a_run(world.clock).due_in(-300).dispatched().stored_in(world.store)
+        submit(simulation, cron("*/10 * * * *"))
+        world.clock.advance(7 * 60)
+        left: dict[str, list[int]] = {"create_many": [], "move_many": []}
+        for name, given in left.items():
+            write = getattr(type(world.store), name)
+
+            def noted(self: Any, records: Any, deadline: Deadline, given: Any = given, write: Any = write) -> Any:
+                given.append(deadline.at - world.clock.now())
+                return write(self, records, deadline)
+
+            monkeypatch.setattr(type(world.store), name, noted)
+        shards = tuple(range(world.deployment.shards))
+        counts = dispatch_due(
+            world.engine, world.progress, Tick(0, shards, world.clock.now()), Deadline.after(world.clock.now(), HOUR)
+        )
+        assert (counts["claimed"], counts["resent"], counts["stamped"], counts["advanced"]) == (1, 1, 1, 1)
+        assert all(given and max(given) <= DECISION_MS for given in left.values())
 
 
 def test_runs_are_not_passed_after_a_clock_that_was_an_hour_ahead_was_set_back() -> None:

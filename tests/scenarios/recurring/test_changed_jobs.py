@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from onthedot.domain.errors import JobConflict, JobNotFound
+from onthedot.domain.ids import stamped_run_id
 from onthedot.domain.runs.changes import JobChange
 from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.domain.runs.stamping import new_run
 from onthedot.domain.schedules.recurrence import OverlapPolicy, Recurrence
 from onthedot.domain.schedules.schedule import Schedule, fires_between
 from onthedot.schema import DEFAULT_POOL
@@ -97,6 +99,17 @@ def test_a_time_skipped_by_a_pause_is_revived_when_the_policy_wants_it(simulatio
     (run,) = runs_of(simulation, job)
     assert run.status is Status.SUCCEEDED
     assert len(fired(simulation, job)) == 1
+
+
+def test_a_time_that_was_skipped_for_good_is_not_revived(simulation: Simulation) -> None:
+    """A dispatcher died after it had stamped the time, and the run was skipped before the job went on."""
+    job, world = submit(simulation, cron("10,20 12 * * *")), simulation.world
+    at, now = job.fire_at, simulation.clock.now()
+    stamp = new_run(job, stamped_run_id(job.job_id, at), at, at, now=now, deployment=world.deployment)
+    world.store.create(replace(stamp, status=Status.SKIPPED, slot=None, reason="overlap: run x has not ended"))
+    simulation.let_pass(1_500)
+    assert fired(simulation, job) == [at + 600_000]
+    assert [run.status for run in runs_of(simulation, job)] == [Status.SKIPPED, Status.SUCCEEDED]
 
 
 @pytest.mark.parametrize("stop", [cancel_job, delete_job])

@@ -29,7 +29,6 @@ def _a_bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.chdir(tmp_path)
     # No test waits for the pause before a retry, or until a limit is in force everywhere.
     monkeypatch.setattr(documents, "Client", partial(Client, sleep=lambda _: None))
-    monkeypatch.setattr("onthedot.worker.rest_client._PAUSES", (0.001, 0.002))
     monkeypatch.setattr("onthedot.use_cases.gates.change_limits.IN_FORCE_MS", 1)
 
 
@@ -66,7 +65,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
 
     def answer(*outcomes: Reply | NoAnswer) -> ScriptedTransport:
         transport = ScriptedTransport(list(outcomes))
-        monkeypatch.setattr(documents, "OneConnection", lambda _: transport)
+        monkeypatch.setattr(documents, "HttpTransport", lambda _: transport)
         return transport
 
     return answer

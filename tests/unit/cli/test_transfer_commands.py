@@ -80,9 +80,7 @@ class Pages:
         ]
 
     def get(self, path: str, **_: Any) -> Any:
-        from onthedot.worker.rest_client import Reply
-
-        return Reply(b"", {"version": "1", "freeze_id": None} if path == "/v1/stage" else self._pages.pop(0))
+        return {"version": "1", "freeze_id": None} if path == "/v1/stage" else self._pages.pop(0)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +98,7 @@ def test_the_bar_of_an_export_has_a_total_as_soon_as_a_page_names_one(
 ) -> None:
     bar, calls = Shown(), Pages(*pages)
     with (tmp_path / "jobs.jsonl").open("wb") as file:
-        transfer._write(calls, ExportWriter(file), "", bar, freeze=False, wait_ms=0)  # type: ignore[arg-type]
+        transfer._write(calls, ExportWriter(file), {}, bar, freeze=False, wait_ms=0)  # type: ignore[arg-type]
     assert [(done, total) for done, total, _ in bar.steps] == shown
 
 
@@ -126,7 +124,7 @@ def test_an_export_to_stdout_is_refused_with_options_for_a_file(source: ApiServe
 def test_a_token_that_is_not_an_admins_is_told_so(source: ApiServer) -> None:
     source.role = "operator"
     result = on(source)("export", "--freeze", "jobs.jsonl")
-    assert (result.exit_code, "give an admin's as ONTHEDOT_TOKEN" in result.stderr) == (1, True)
+    assert (result.exit_code, "use an admin's as ONTHEDOT_TOKEN" in result.stderr) == (1, True)
     assert not Path("jobs.jsonl").exists()
 
 

@@ -37,7 +37,7 @@ def verify(
     """
     message_id, stamp, signatures = (_header(headers, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
     if not stamp.isdecimal() or not stamp.isascii() or len(stamp) > MOST_DIGITS:
-        raise NotVerified("the header webhook-timestamp is no time in seconds")
+        raise NotVerified("the header webhook-timestamp is not a time in seconds")
     present = time.time() if now is None else now
     if abs(present - int(stamp)) > tolerance_seconds:
         raise NotVerified(f"the call was signed more than {tolerance_seconds:g} s before or after the present")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.cli.calls import PAGE
+from onthedot.client.requests import PAGE
 from onthedot.domain.gates.limits import GateLimits, TenantLimits
 from tests.unit.api.gates.kit import hold, park
 from tests.unit.api.kit import Api
@@ -177,13 +177,13 @@ def test_a_refusal_of_the_api_names_the_field(
 
 def test_a_role_that_may_not_is_told_which_may(server: ApiServer, onthedot: Command) -> None:
     server.role = "viewer"
-    assert "give an operator's or admin's as" in onthedot("gates", "set", "stripe", "--in-flight", "1").stderr
+    assert "use an operator's or admin's as" in onthedot("gates", "set", "stripe", "--in-flight", "1").stderr
     server.role = "operator"
     for arguments in (["show"], ["set", "acme", "--in-flight", "1"], ["clear", "acme"]):
         result = onthedot("limits", *arguments)
-        assert (result.exit_code, "give an admin's as ONTHEDOT_TOKEN" in result.stderr) == (3, True)
+        assert (result.exit_code, "use an admin's as ONTHEDOT_TOKEN" in result.stderr) == (3, True)
 
 
 def test_an_api_that_fails_ends_with_code_5(server: ApiServer, gates: Command) -> None:
-    server.answers = {"gates": [503, 503, 503]}
+    server.answers = {"gates": [503] * 4}
     assert gates("list").exit_code == 5

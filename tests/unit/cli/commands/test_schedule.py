@@ -198,7 +198,7 @@ def test_exit_codes_by_class(outcome: Any, code: int, script: Script, onthedot: 
 def test_without_an_api_the_usage_says_what_to_do(onthedot: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     result = onthedot("schedule", "--http", URL, "--url", "nonsense")
     assert result.exit_code == 2
-    assert "is no URL of an API" in result.stderr
+    assert "is not the URL of an API" in result.stderr
 
 
 def test_a_machine_without_the_data_of_a_zone_shows_its_own_time(script: Script, onthedot: Command) -> None:

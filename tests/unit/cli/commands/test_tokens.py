@@ -97,7 +97,7 @@ def test_another_token_than_an_admins_is_refused_by_name(server: ApiServer, toke
     server.role = "operator"
     for arguments in (["list"], ["create", *ADA], ["revoke", "tok_x"]):
         result = tokens(*arguments)
-        assert (result.exit_code, "give an admin's as ONTHEDOT_TOKEN" in result.stderr) == (3, True)
+        assert (result.exit_code, "use an admin's as ONTHEDOT_TOKEN" in result.stderr) == (3, True)
 
 
 def test_a_create_whose_answer_is_lost_is_not_made_twice(server: ApiServer, tokens: Command) -> None:

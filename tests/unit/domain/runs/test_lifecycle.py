@@ -1,5 +1,6 @@
 """The moves of a run's life."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import SCHEDULED, TERMINAL, Priority, Record, Status
 from onthedot.domain.runs.slots import BUCKET_MS, aside_slot, bucket_of, fire_slot, slot_shard
-from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
+from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run, the_claim_of, the_start_of
 
 LATER = NOON + 5_000
 
@@ -45,6 +46,43 @@ def test_what_ends_a_run_takes_it_out_of_the_due_index_and_lets_it_expire(move: 
     assert move.changes["slot"] is None
     assert move.changes["expires_at"] >= LATER // 1000 + 14 * 86_400
     assert move.changes["lease_until"] is None
+
+
+@pytest.mark.parametrize(
+    ("run", "move"),
+    [
+        (a_run(VirtualClock()).pending().build(), lambda run: the_claim_of(run, VirtualClock())),
+        (a_run(VirtualClock()).dispatched().build(), lambda run: the_start_of(run, NOON)),
+        (
+            a_run(VirtualClock()).dispatched().build(),
+            lambda run: lifecycle.skip("r", run.generation, NOON, "w", DEPLOYMENT),
+        ),
+    ],
+    ids=["claim", "start", "skip"],
+)
+def test_a_run_that_was_scheduled_again_since_it_was_read_refuses(run: Record, move: Callable[[Record], Move]) -> None:
+    assert move(run).expect.is_met_by(run)
+    assert not move(run).expect.is_met_by(replace(run, generation="another"))
+
+
+@pytest.mark.parametrize("moved", [{"resends": 1}, {"slot": "watch#0#1"}, {"generation": "another"}], ids=str)
+def test_a_run_that_another_sweep_has_moved_refuses_this_one(moved: dict[str, object]) -> None:
+    run = a_run(VirtualClock()).dispatched().build()
+    for move in (
+        lifecycle.resend(run, LATER, claim_token="t", deployment=DEPLOYMENT),
+        lifecycle.look_later(run, LATER, DEPLOYMENT),
+        lifecycle.undeliverable(run, LATER, DEPLOYMENT),
+    ):
+        assert move.expect.is_met_by(run)
+        assert not move.expect.is_met_by(replace(run, **moved))  # type: ignore[arg-type]
+
+
+def test_a_retry_asks_its_gates_as_a_newcomer() -> None:
+    """At a gate that limits the rate only, an attempt holds nothing, and is still the run that was woken."""
+    run = running(woken="stripe", start_by=LATER)
+    retry = lifecycle.retry(run, LATER, at=LATER, failure=Failure("e"), generation="g", deployment=DEPLOYMENT)
+    tried_again = lifecycle.applied(run, retry)
+    assert (tried_again.woken, tried_again.start_by) == (None, None)
 
 
 def test_a_run_with_children_is_looked_after_until_they_know() -> None:

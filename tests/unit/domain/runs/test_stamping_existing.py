@@ -10,7 +10,7 @@ from onthedot.domain.ids import stamped_run_id
 from onthedot.domain.runs import lifecycle, stamping
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.runs.slots import horizon
-from onthedot.domain.runs.stamping import Stamping, expected_times, plan_stamps
+from onthedot.domain.runs.stamping import Stamping, expected_times, plan_stamps, repair, skipped_range
 from onthedot.domain.schedules import counting, misfires, schedule
 from onthedot.domain.schedules.misfires import Recorded, settle_missed
 from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, Recurrence
@@ -96,6 +96,17 @@ def test_runs_that_stay_beside_the_plan_count_for_max_runs() -> None:
     assert len(plan.runs) == 2
     moved = lifecycle.applied(job, plan.advance)
     assert (moved.stamped, moved.status) == (3, Status.COMPLETED)
+
+
+@pytest.mark.parametrize("attempt", [0, 1])
+def test_a_run_that_another_plan_skips_is_ended_unless_it_has_started(attempt: int) -> None:
+    job = a_job(CronSchedule("* * * * *"), Misfire(MisfirePolicy.RUN_ALL, 60))
+    now = NOON + 600_000
+    plan = planned(job, now, [])
+    run = replace(plan.runs[0], attempt=attempt, status=Status.DISPATCHED)
+    others = skipped_range(job, [run.nominal_at, run.nominal_at], "misfire", now, DEPLOYMENT)
+    ended = [move.run_id for move in repair(job, plan, [run, others], now, DEPLOYMENT).moves]
+    assert ended == ([] if attempt else [run.run_id])
 
 
 @pytest.mark.parametrize("policy", MisfirePolicy)

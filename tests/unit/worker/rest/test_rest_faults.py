@@ -11,11 +11,13 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.records import Status
 from onthedot.domain.workers.records import Load
 from onthedot.ports import RESULT_BYTES, Answer
+from onthedot.worker import rest_client
 from onthedot.worker.rest_client import RestClient
 from onthedot.worker.rest_source import RestWorkSource
 from onthedot.worker.work_source import NotAllowed
 from tests.builders import World
 from tests.unit.api.kit import Api
+from tests.unit.client.scripted import ScriptedTransport, a_refusal
 from tests.unit.worker.kit import FINE, an_offer
 from tests.unit.worker.rest.kit import SHELL, a_source, lease, status
 from tests.unit.worker.world import TOKEN, ApiServer
@@ -39,7 +41,7 @@ def test_a_pool_that_does_not_exist_is_refused_by_name(server: ApiServer) -> Non
         a_source(server).register(replace(an_offer(), pool="nowhere"))
 
 
-@pytest.mark.parametrize("passing", [500, 502, 503, 504, 429])
+@pytest.mark.parametrize("passing", [500, 429])
 def test_a_report_outlasts_an_api_that_fails_for_a_moment(
     world: World, server: ApiServer, source: RestWorkSource, api: Api, passing: int
 ) -> None:
@@ -71,6 +73,25 @@ def test_a_lease_is_asked_for_once_since_its_lost_answer_loses_runs(server: ApiS
     with pytest.raises(Unavailable):
         lease(source)
     assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize(("asked", "pauses"), [("1", [1.0, 1.0]), ("30", [])])
+def test_a_worker_waits_as_long_as_the_api_asks_for_but_not_so_long_that_leases_end(
+    asked: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = ScriptedTransport([a_refusal(503, "unavailable", retry_after=asked)] * 3)
+    monkeypatch.setattr(rest_client, "HttpTransport", lambda *_, **__: busy)
+    paused: list[float] = []
+    with pytest.raises(Unavailable):
+        RestClient("http://api.test", TOKEN, sleep=paused.append).post("/v1/workers/w/heartbeat", {})
+    assert paused == pauses
+
+
+def test_a_result_that_no_utf_8_has_is_reported_all_the_same(world: World, source: RestWorkSource, api: Api) -> None:
+    job = api.job(target=SHELL)
+    [task] = lease(source)
+    assert source.report(task, Answer(ok=True, result="half a pair: \ud800")) is None
+    assert status(world, job) is Status.SUCCEEDED
 
 
 def test_an_api_that_is_not_there_is_unavailable(server: ApiServer) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.calls import ApiCalls
+from onthedot.cli.common.documents import Documents
 from onthedot.cli.common.failures import NotThere
 from onthedot.cli.text import printable
 from onthedot.cli.where import local_stack, options
@@ -17,7 +17,6 @@ from onthedot.domain.errors import InvalidRequest, TokenNotFound, Unavailable
 from onthedot.domain.runs.endings import TOMBSTONE_DAYS
 from onthedot.ports import Engine
 from onthedot.settings import AuditorSettings, BadSettings, WorkerSettings
-from onthedot.worker.rest_client import Reply
 
 NO_AWS: Final = "`onthedot serve` runs here, without AWS; start a local stack with `onthedot up`, or "
 # The local AWS accepts any keys, in the region that it was deployed to.
@@ -141,23 +140,23 @@ class TableCalls:
         self._name = name
         self._missing = missing
 
-    def put(self, path: str, body: Mapping[str, Any]) -> Reply:
-        return Reply(b"", self._answer("PUT", path, body))
+    def put(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self._answer("PUT", path, body)
 
     def post_once(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._answer("POST", path, body)
 
-    def delete(self, path: str) -> Reply:
-        return Reply(b"", self._answer("DELETE", path))
+    def delete(self, path: str) -> Any:
+        return self._answer("DELETE", path)
 
-    def entries(self, path: str, name: str, **query: str) -> Iterator[dict[str, Any]]:
-        cursor: dict[str, str] = {}
+    def entries(self, path: str, name: str, **query: str | None) -> Iterator[dict[str, Any]]:
+        chosen = {field: value for field, value in query.items() if value is not None}
         while True:
-            document = self._answer("GET", path, query={**query, **cursor})
+            document = self._answer("GET", path, query=chosen)
             yield from document[name]
             if document["next_cursor"] is None:
                 return
-            cursor = {"cursor": document["next_cursor"]}
+            chosen["cursor"] = document["next_cursor"]
 
     def _answer(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None
@@ -178,5 +177,5 @@ class TableCalls:
             raise click.ClickException(printable(str(error))) from error
 
 
-AdminCalls = ApiCalls | TableCalls
+AdminCalls = Documents | TableCalls
 """The calls of commands about tenants and tokens: over REST, or on a table."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from onthedot.client import Client, Execution, Job, Status
-from onthedot.client.answers import ENDED
+from onthedot.client.values import ENDED
 from onthedot.clock import NOON, VirtualClock
 from onthedot.ports import Answer, Principal
 from onthedot.testing import idempotency

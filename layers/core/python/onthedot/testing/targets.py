@@ -12,7 +12,7 @@ from typing import Any, Final
 from onthedot.clock import VirtualClock
 from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.targets.types import HttpTarget, PythonTarget
-from onthedot.jobs import AttemptLink, Context
+from onthedot.handlers import AttemptLink, Context
 from onthedot.ports import Answer, Call, Performer
 from onthedot.targets.http.reply import Reply, judge
 from onthedot.targets.http.request import request_for

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Any, Final
 
+from onthedot.client.errors import ClientError
 from onthedot.domain.errors import Unavailable, WorkerNotFound
 from onthedot.domain.runs.progress import ProgressReport
 from onthedot.domain.runs.records import Priority
@@ -16,7 +17,7 @@ from onthedot.domain.workers.records import Load, Resources
 from onthedot.ports import Answer
 from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
 from onthedot.use_cases.workers.worker_registry import Offer
-from onthedot.worker.rest_client import ApiRefused, RestClient
+from onthedot.worker.rest_client import RestClient
 from onthedot.worker.rest_tasks import report_of, task_from
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
 
@@ -44,8 +45,9 @@ class RestWorkSource(WorkSource):
         self._offer: Offer | None = None
         self._worker_id = ""
         self._ask_now = threading.Event()
-        self._wait_seconds = 0.0
         self._takes_ended = False
+        """Whether the API takes the field `ended` of a heartbeat."""
+        self._wait_seconds = 0.0
         """How long a lease lets the API wait for a run. 0: the API does not wait, so the worker asks at intervals."""
         self._has_waited = False
         """Whether the last lease waited for long, so that the next one need not be delayed."""
@@ -62,11 +64,11 @@ class RestWorkSource(WorkSource):
             body["worker_id"] = offer.worker_id
         try:
             registered = self._api.post("/v1/workers/register", body)
-        except ApiRefused as refusal:
+        except ClientError as refusal:
             raise NotAllowed(f"the API does not take this worker: {refusal}") from refusal
         self._worker_id = str(registered["worker_id"])
         self._wait_seconds = float(registered.get("longest_wait_seconds", 0))  # an older API does not say it
-        self._takes_ended = "recent" in registered  # nor does it take the field
+        self._takes_ended = "recent" in registered
         self._offer = replace(offer, worker_id=self._worker_id)
         return self._worker_id
 
@@ -138,7 +140,7 @@ class RestWorkSource(WorkSource):
         asked_at = self._monotonic()
         try:
             reply = self._api.post(f"/v1/executions/{task.run_id}/heartbeat", _without_none(body))
-        except ApiRefused as refusal:
+        except ClientError as refusal:
             return _fenced_or_raise(refusal)
         return LeaseExtended(asked_at + task.source_note.lease_seconds, bool(reply["cancel_requested"]))
 
@@ -146,18 +148,18 @@ class RestWorkSource(WorkSource):
         """Complete the attempt."""
         try:
             self._complete(task, answer)
-        except ApiRefused as refusal:
+        except ClientError as refusal:
             if refusal.status in _FENCED:
                 return Fenced(str(refusal))
             return self._report_shortened(task, answer, refusal)
         return None
 
-    def _report_shortened(self, task: Task, answer: Answer, refusal: ApiRefused) -> Fenced | None:
+    def _report_shortened(self, task: Task, answer: Answer, refusal: ClientError) -> Fenced | None:
         """Report with a shorter result, since the API most likely refused its size. The work need not be repeated."""
         result = answer.result and f"{answer.result[:_CUT_CHARACTERS]}… (cut: {refusal})"
         try:
             self._complete(task, replace(answer, result=result))
-        except ApiRefused as again:
+        except ClientError as again:
             return _fenced_or_raise(again)
         return None
 
@@ -168,7 +170,7 @@ class RestWorkSource(WorkSource):
     def _post(self, action: str, body: Mapping[str, Any], **how: Any) -> Any:
         try:
             return self._api.post(f"/v1/workers/{self._worker_id}/{action}", body, **how)
-        except ApiRefused as refusal:
+        except ClientError as refusal:
             if refusal.status == HTTPStatus.NOT_FOUND:
                 raise WorkerNotFound(self._worker_id) from refusal
             raise NotAllowed(f"the API refuses this worker's {action}: {refusal}") from refusal
@@ -186,7 +188,7 @@ def _tasks(views: Sequence[Mapping[str, Any]], begun_at: float) -> Iterator[Task
             log.exception("unreadable_lease: run %s; is this worker older than the API?", view.get("execution_id"))
 
 
-def _fenced_or_raise(refusal: ApiRefused) -> Fenced:
+def _fenced_or_raise(refusal: ClientError) -> Fenced:
     """Return Fenced for an attempt that is over. Raise Unavailable otherwise, so that the call is tried again."""
     if refusal.status in _FENCED:
         return Fenced(str(refusal))

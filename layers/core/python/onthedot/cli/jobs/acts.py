@@ -17,8 +17,7 @@ from onthedot.cli.text import counted, printable
 from onthedot.cli.where import options
 from onthedot.client import requests
 from onthedot.client.options import JobFilter
-from onthedot.client.requests import Operation
-from onthedot.client.stage_calls import bulk, list_jobs
+from onthedot.client.requests import Operation, bulk, list_jobs
 
 MAX_COUNTED: Final = 10_000
 """Jobs that are counted before the question. A larger number says nothing more."""

@@ -15,7 +15,7 @@ from onthedot.cli.common.output import Cells, print_document, print_next, print_
 from onthedot.cli.common.progress import progress
 from onthedot.cli.common.when import Past, PastTime
 from onthedot.cli.text import counted, printable
-from onthedot.client import operations
+from onthedot.client import requests
 
 AT_ONCE: Final = 500
 """Fire times of one call, so that the bar moves."""
@@ -92,7 +92,7 @@ class _Backfill:
                 start = following
 
     def _call(self, start: datetime | str, end: datetime, most: int, created: int) -> Any:
-        operation = operations.backfill(self._job_id, start, end, most, self._priority)
+        operation = requests.backfill(self._job_id, start, end, most, self._priority)
         try:
             return self._api.ask(operation, self._missing)
         except click.ClickException:
@@ -121,7 +121,7 @@ def forecast(minutes: int, window: float | None, api: Documents, as_json: bool) 
         minutes = -(-int(window) // 60)
         if not 1 <= minutes <= MAX_MINUTES:
             raise click.UsageError("--for is out of range; give 1m to 25h")
-    found = api.ask(operations.forecast(minutes))
+    found = api.ask(requests.forecast(minutes))
     if as_json:
         print_document(found)
         return

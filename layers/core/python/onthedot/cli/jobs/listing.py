@@ -15,9 +15,9 @@ from onthedot.cli.common.options import filter_options, limit_option, on_api, re
 from onthedot.cli.common.output import Cells, print_list, print_next
 from onthedot.cli.common.when import Past, PastTime
 from onthedot.cli.text import counted, printable
-from onthedot.client import dead_letters, requests
+from onthedot.client import requests
 from onthedot.client.options import JobFilter
-from onthedot.client.stage_calls import list_jobs
+from onthedot.client.requests import list_jobs
 
 COLUMNS: Final = ("NAME", "SCHEDULE", "LAST", "NEXT", "WHY", "STATUS", "JOB")
 MAX_PAGES: Final = 50
@@ -97,7 +97,7 @@ class Search:
     def _failed(self) -> Iterator[dict[str, Any]]:
         """Yield the jobs whose latest run failed, by the dead letters. A list by status would read every job."""
         seen: set[str] = set()
-        for number, letter in enumerate(self._api.pages(dead_letters.dead_letters, "dead_letters")):
+        for number, letter in enumerate(self._api.pages(requests.dead_letters, "dead_letters")):
             ended = read_moment(letter.get("finished_at"))
             if self._first is not None and ended is not None and ended < self._first:
                 return

@@ -17,7 +17,7 @@ from onthedot.cli.common.when import Past, PastTime
 from onthedot.cli.jobs.executions import print_executions
 from onthedot.cli.text import counted, printable
 from onthedot.cli.where import options
-from onthedot.client import dead_letters as calls
+from onthedot.client import requests as calls
 from onthedot.client.options import DeadLetterOptions
 from onthedot.client.requests import Operation
 

@@ -17,7 +17,7 @@ from onthedot.cli.common.output import print_document
 from onthedot.cli.operations.dead_letters import pages
 from onthedot.cli.text import counted, printable
 from onthedot.cli.where import api_options
-from onthedot.client import operations, stage_calls
+from onthedot.client import requests
 from onthedot.client.place import URL
 
 SLOW_SECONDS: Final = 1.0
@@ -89,7 +89,7 @@ def findings(api: Documents) -> Iterator[Finding]:
     """Yield the result of each check. Without an answer of the API there is only the first."""
     before, started = this_moment(), time.monotonic()
     try:
-        health = api.ask(operations.health())
+        health = api.ask(requests.health())
     except click.ClickException as error:
         advice = "onthedot serve" if api.place.is_local else "check the URL and the network"
         yield Finding("api", "wrong", error.format_message(), advice)
@@ -142,7 +142,7 @@ def _clock(health: Mapping[str, Any], before: datetime, seconds: float) -> Findi
 
 def _stage(api: Documents) -> Finding:
     """Say whether the stage is open. One that is frozen or imports data starts nothing."""
-    overview = api.ask(stage_calls.overview())
+    overview = api.ask(requests.overview())
     for one in overview.get("hold_ups") or ():
         if one["code"] == "stage_closed":
             return Finding("stage", "wrong", printable(str(one["message"])), "See docs/moving.md")
@@ -153,10 +153,10 @@ def _stage(api: Documents) -> Finding:
 
 def _queues(api: Documents) -> Sequence[Finding]:
     """Return the queues whose oldest message waits too long, or in which runs wait and no worker asks for them."""
-    found = api.ask(stage_calls.queues())["queues"]
+    found = api.ask(requests.queues())["queues"]
     alive: set[str] = set()
     if any(one.get("kind") == "pull" and one.get("waiting") for one in found):
-        workers = api.ask(operations.workers(None))["workers"]
+        workers = api.ask(requests.workers(None))["workers"]
         alive = {str(one["pool"]) for one in workers if one["status"] == "ACTIVE"}
     wrong = [finding for one in found if (finding := _queue(one, alive)) is not None]
     return wrong or [Finding("queues", "ok", "no queue is waiting too long")]
@@ -188,7 +188,7 @@ def _dead_letters(api: Documents) -> Finding:
 
 
 def _workers(api: Documents) -> Finding:
-    found = api.ask(operations.workers(None))["workers"]
+    found = api.ask(requests.workers(None))["workers"]
     active = sum(one["status"] == "ACTIVE" for one in found)
     lost = [printable(str(one["worker_id"])) for one in found if one["status"] == "LOST"]
     if lost:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.calls import ApiCalls, encoded
+from onthedot.cli.common.documents import Documents, encoded
 from onthedot.cli.common.failures import NotThere
 from onthedot.cli.common.output import (
     Cells,
@@ -15,6 +15,7 @@ from onthedot.cli.common.output import (
     print_list,
     print_next,
     print_rows,
+    print_unchanged,
 )
 from onthedot.cli.credentials import (
     AdminCalls,
@@ -27,7 +28,7 @@ from onthedot.cli.credentials import (
     table_options,
 )
 from onthedot.cli.text import printable
-from onthedot.cli.where import api_options, find_api, options
+from onthedot.cli.where import api_options, options
 from onthedot.domain.gates.limits import MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, MOST_WEIGHT
 
 USE_COLUMNS: Final = ("IN FLIGHT", "PER SECOND", "WAITING", "OLDEST", "STATE")
@@ -87,7 +88,7 @@ def set_limits(tenant: str, as_json: bool, **given: Any) -> None:
     values = {name: given.pop(name) for name in (*GATE_LIMITS, "weight")}
     if not any(value is not None and value is not False for value in values.values()):
         raise click.UsageError("give at least one option; `onthedot limits clear` lifts all limits")
-    shown = _tenants(**given).put(_tenant(tenant), {**values, "weight": values["weight"] or 1}).document
+    shown = _tenants(**given).put(_tenant(tenant), {**values, "weight": values["weight"] or 1})
     if as_json:
         print_document(shown)
         return
@@ -136,7 +137,7 @@ def clear_limits(tenant: str, as_json: bool, **where: Any) -> None:
     Example:
       onthedot limits clear acme
     """
-    answer = _tenants(**where).delete(_tenant(tenant)).document
+    answer = _tenants(**where).delete(_tenant(tenant))
     if as_json:
         print_document(answer)
     else:
@@ -160,7 +161,7 @@ def _tenants(
 
         return TableCalls(worker_engine(stage_settings(stage)), "limits")
     if table is None and not region and not endpoint_url:
-        return ApiCalls(find_api(url, token))
+        return Documents(url, token)
     place = find_table(table, region, endpoint_url)
     with aws_errors_in_a_sentence("limits"):
         # It knows no queues: a tick sends the runs that new limits let go on.
@@ -200,17 +201,17 @@ class _Gate:
     def __init__(self, name: str, url: str | None, token: str | None) -> None:
         self.name = printable(name)
         self.path = f"/v1/gates/{encoded(name)}"
-        self.calls = ApiCalls(find_api(url, token), f"there is no gate {self.name}")
+        self.calls = Documents(url, token, f"there is no gate {self.name}")
 
     def read(self) -> Mapping[str, Any]:
-        return _checked(self.calls.get(self.path).document)
+        return _checked(self.calls.get(self.path))
 
     def put(self, values: Mapping[str, Any], *, as_json: bool) -> None:
-        reply = self.calls.put(self.path, {limit: values.get(limit) for limit in GATE_LIMITS})
+        gate = self.calls.put(self.path, {limit: values.get(limit) for limit in GATE_LIMITS})
         if as_json:
-            click.echo(reply.data)
+            print_unchanged(gate)
             return
-        click.echo(f"Gate {self.name}: {_in_words(_checked(reply.document))}.")
+        click.echo(f"Gate {self.name}: {_in_words(_checked(gate))}.")
         print_next(f"onthedot gates show {self.name}", "onthedot gates list")
 
 
@@ -287,7 +288,7 @@ def show_gate(gate: _Gate, as_json: bool) -> None:
       onthedot gates show customer:42 --json
     """
     if as_json:
-        click.echo(gate.calls.get(gate.path).data)
+        print_unchanged(gate.calls.get(gate.path))
         return
     shown, cells = gate.read(), Cells()
     changed = cells.time(shown.get("changed_at")), shown.get("changed_by") or "-"
@@ -309,7 +310,7 @@ def list_gates(url: str | None, token: str | None, as_json: bool) -> None:
     Example:
       onthedot gates list
     """
-    found = ApiCalls(find_api(url, token)).entries("/v1/gates", "gates")
+    found = Documents(url, token).entries("/v1/gates", "gates")
     none = "There are no gates. Create one: onthedot gates set NAME --in-flight 5"
     print_list(found, ("GATE", *USE_COLUMNS), lambda one: (str(one["name"]), *_use(one)), none, as_json=as_json)
 
@@ -323,8 +324,11 @@ def delete_gate(gate: _Gate, as_json: bool) -> None:
     Example:
       onthedot gates delete stripe
     """
-    reply = gate.calls.delete(gate.path)
-    click.echo(reply.data if as_json else f"Gate {gate.name} is deleted.")
+    deleted = gate.calls.delete(gate.path)
+    if as_json:
+        print_unchanged(deleted)
+    else:
+        click.echo(f"Gate {gate.name} is deleted.")
 
 
 def _use(shown: Mapping[str, Any]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from onthedot.cli.common.output import (
     wrapped,
 )
 from onthedot.cli.text import printable, short
-from onthedot.client import operations, stage_calls
+from onthedot.client import requests
 
 STATES: Final = {"on_time": "green", "idle": "green", "late": "red", "failing": "red", "held_up": "yellow"}
 OLD_SECONDS: Final = 300
@@ -62,7 +62,7 @@ def overview(api: Documents, as_json: bool) -> None:
 
 def print_overview(api: Documents, *, as_json: bool) -> Mapping[str, Any]:
     """Print the overview and return it: for people as a screen, for a pipe one row on a line."""
-    document: Mapping[str, Any] = api.ask(stage_calls.overview())
+    document: Mapping[str, Any] = api.ask(requests.overview())
     sections = sections_of(document, this_moment())
     if as_json:
         print_document(document)
@@ -274,7 +274,7 @@ def queues(api: Documents, as_json: bool) -> None:
     Example:
       onthedot queues
     """
-    found, cells = api.ask(stage_calls.queues())["queues"], Cells()
+    found, cells = api.ask(requests.queues())["queues"], Cells()
 
     def row(queue: dict[str, Any]) -> tuple[str, ...]:
         def count(name: str) -> str:
@@ -311,7 +311,7 @@ def workers(status: str | None, api: Documents, as_json: bool) -> None:
     Example:
       onthedot workers --status active
     """
-    found, cells = api.ask(operations.workers(status))["workers"], Cells()
+    found, cells = api.ask(requests.workers(status))["workers"], Cells()
 
     def row(worker: dict[str, Any]) -> tuple[str, ...]:
         beat = read_moment(worker["heartbeat_at"])

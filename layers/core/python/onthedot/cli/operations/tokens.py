@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from onthedot.cli.calls import ApiCalls, encoded
+from onthedot.cli.common.documents import Documents, encoded
 from onthedot.cli.common.output import Cells, json_option, print_document, print_list, print_next
 from onthedot.cli.credentials import (
     AdminCalls,
@@ -16,7 +16,7 @@ from onthedot.cli.credentials import (
     stage_table,
 )
 from onthedot.cli.text import printable
-from onthedot.cli.where import api_options, find_api, options
+from onthedot.cli.where import api_options, options
 from onthedot.clock import SystemClock
 from onthedot.domain.access import ROLES, TEXT_PREFIX
 from onthedot.domain.instants import format_instant
@@ -94,7 +94,7 @@ def list_tokens(tenant: str | None, as_json: bool, **where: Any) -> None:
       onthedot tokens list
       onthedot tokens list --tenant acme --stage prod --json
     """
-    found = find_tokens(**where).entries(PATH, "tokens", **({} if tenant is None else {"tenant": tenant}))
+    found = find_tokens(**where).entries(PATH, "tokens", tenant=tenant)
     in_order = sorted(found, key=lambda one: (one["tenant"], one["name"], one["created_at"]))
     cells = Cells()
 
@@ -131,7 +131,7 @@ def revoke(token_id: str, as_json: bool, **where: Any) -> None:
 def find_tokens(*, url: str | None, token: str | None, stage: str | None) -> AdminCalls:
     """Return the calls at the place that the options name, else those of the API as `find_api` finds it."""
     if stage is None:
-        return ApiCalls(find_api(url, token), MISSING)
+        return Documents(url, token, MISSING)
     if url is not None or token is not None:
         raise click.UsageError("--stage works with your AWS credentials; give it without --url and --token")
     return tokens_of_stage(stage)

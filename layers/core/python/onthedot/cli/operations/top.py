@@ -22,7 +22,7 @@ from onthedot.cli.jobs.get import clock_of, in_local_times, moments_of
 from onthedot.cli.operations.overview import INDENT, Line, lines_of, print_overview, sections_of
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options
-from onthedot.client import requests, stage_calls
+from onthedot.client import requests
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -171,7 +171,7 @@ class _Readings:
     def _read(self) -> None:
         while not self._over.is_set():
             try:
-                self.latest = (self._api.ask(stage_calls.overview()), None)
+                self.latest = (self._api.ask(requests.overview()), None)
             except click.ClickException as error:
                 self.latest = (self.latest[0], error.format_message())
             self._over.wait(self._interval)

@@ -3,22 +3,22 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import click
 
-from onthedot.cli.calls import SLOW_SECONDS, ApiCalls
+from onthedot.cli.common.documents import Documents
 from onthedot.cli.common.output import document_option, print_document
 from onthedot.cli.common.progress import Bar, progress
 from onthedot.cli.operations.export_file import ExportFile, ExportWriter, new_file, read_export
 from onthedot.cli.operations.tokens import Lifetime
 from onthedot.cli.text import counted, printable
-from onthedot.cli.where import api_options, find_api
+from onthedot.cli.where import api_options
 from onthedot.clock import SystemClock
 from onthedot.domain.errors import OnthedotError
 from onthedot.domain.instants import format_instant
@@ -76,8 +76,8 @@ def export(
     """
     if (is_piped := file == STDOUT) and (freeze or as_json):
         raise click.UsageError(f"{'--freeze' if freeze else '--json'} needs a FILE; - is for an export alone")
-    calls = ApiCalls(find_api(url, token))
-    chosen = f"history={str(history).lower()}&secrets={str(with_secrets).lower()}"
+    calls = Documents(url, token)
+    chosen = {"history": str(history).lower(), "secrets": str(with_secrets).lower()}
     with _opened(file, force=force) as out, progress("exporting") as bar:
         try:
             writer = ExportWriter(out, is_on_disk=not is_piped)
@@ -105,15 +105,17 @@ def _opened(file: Path, *, force: bool) -> Iterator[BinaryIO]:
 
 
 def _write(
-    calls: ApiCalls, writer: ExportWriter, chosen: str, bar: Bar, *, freeze: bool, wait_ms: int
+    calls: Documents, writer: ExportWriter, chosen: Mapping[str, str], bar: Bar, *, freeze: bool, wait_ms: int
 ) -> dict[str, Any]:
     """Write the export. With `freeze`, the stage notes that it is whole before the last line is written."""
     unreadable, read, total = [], 0, 0
-    stage = _frozen(calls, bar, wait_ms) if freeze else calls.get("/v1/stage").document
+    stage = _frozen(calls, bar, wait_ms) if freeze else calls.get("/v1/stage")
     freeze_id = stage["freeze_id"] if freeze else None
     at = format_instant(SystemClock().now())
-    writer.begin({"version": stage["version"], "exported_at": at, "freeze_id": freeze_id, "selection": chosen})
-    for page in _pages(calls, chosen):
+    writer.begin(
+        {"version": stage["version"], "exported_at": at, "freeze_id": freeze_id, "selection": urlencode(chosen)}
+    )
+    for page in _pages(calls, **chosen):
         if freeze and page["running"]:
             raise click.ClickException(f"attempt {printable(page['running'][0])} is running in a frozen stage")
         unreadable += [{"id": entry["id"], "why": entry["why"]} for entry in page["entries"] if "why" in entry]
@@ -127,11 +129,11 @@ def _write(
     return {"freeze_id": freeze_id, "counts": dict(writer.counts), "unreadable": unreadable}
 
 
-def _frozen(calls: ApiCalls, bar: Bar, wait_ms: int) -> Any:
+def _frozen(calls: Documents, bar: Bar, wait_ms: int) -> Any:
     """Freeze the stage, and wait until nothing changes there any more."""
     stage = _settled(calls, calls.post("/v1/stage/freeze", {}), bar.say)
     until = time.monotonic() + wait_ms / 1000
-    while running := [run for page in _pages(calls, "only=running") for run in page["running"]]:
+    while running := [run for page in _pages(calls, only="running") for run in page["running"]]:
         if time.monotonic() >= until:
             named = ", ".join(printable(run) for run in running[:MAX_RUNS_SHOWN])
             raise click.ClickException(
@@ -142,23 +144,22 @@ def _frozen(calls: ApiCalls, bar: Bar, wait_ms: int) -> Any:
     return stage
 
 
-def _settled(calls: ApiCalls, stage: Any, show: Callable[[str], None]) -> Any:
+def _settled(calls: Documents, stage: Any, show: Callable[[str], None]) -> Any:
     """Wait until all parts of the stage follow its state, and return it. Raise click.ClickException if it changed."""
     first = stage
     while (left := stage["settles_in_ms"]) > 0:
         show(f"the stage is {stage['mode']}; waiting {left / 1000:.0f} s until all its parts know")
         time.sleep(min(left / 1000, MAX_WAIT_SECONDS))
-        stage = calls.get("/v1/stage").document
+        stage = calls.get("/v1/stage")
         if (stage["mode"], stage["freeze_id"]) != (first["mode"], first["freeze_id"]):
             raise click.ClickException(f"the stage is {printable(stage['mode'])} now; another command changed it")
     return stage
 
 
-def _pages(calls: ApiCalls, query: str) -> Iterator[Any]:
+def _pages(calls: Documents, **query: str) -> Iterator[Any]:
     cursor: str | None = None
     while True:
-        following = "" if cursor is None else f"&cursor={quote(cursor, safe='')}"
-        page = calls.get(f"/v1/export?{query}{following}", seconds=SLOW_SECONDS).document
+        page = calls.get("/v1/export", **query, cursor=cursor)
         yield page
         cursor = page["next_cursor"]
         if cursor is None:
@@ -211,8 +212,8 @@ def import_file(
     """
     export = read_export(file)
     freeze_id = _freeze_of(export, without_freeze=without_freeze)
-    calls = ApiCalls(find_api(url, token))
-    if calls.get("/v1/stage").document["released"] == freeze_id and not dry_run:
+    calls = Documents(url, token)
+    if calls.get("/v1/stage")["released"] == freeze_id and not dry_run:
         _report(_Imported(), "was already imported and released", released=True, as_json=as_json)
         return
     result = _import(calls, export, freeze_id, dry_run=dry_run)
@@ -238,7 +239,7 @@ def _freeze_of(export: ExportFile, *, without_freeze: bool) -> str:
     return f"unfrozen_{export.digest[:16]}"
 
 
-def _import(calls: ApiCalls, export: ExportFile, freeze_id: str, *, dry_run: bool) -> _Imported:
+def _import(calls: Documents, export: ExportFile, freeze_id: str, *, dry_run: bool) -> _Imported:
     result, done = _Imported(), 0
     with progress("importing") as bar:
         if not dry_run:
@@ -278,7 +279,7 @@ def thaw(force: bool, as_json: bool, url: str | None, token: str | None) -> None
     Example:
       onthedot thaw
     """
-    stage = ApiCalls(find_api(url, token)).post("/v1/stage/thaw", {"force": force})
+    stage = Documents(url, token).post("/v1/stage/thaw", {"force": force})
     if as_json:
         print_document(stage)
     else:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from onthedot.domain.instants import format_instant
-from onthedot.jobs import AttemptLink, Context, Handler, NonRetryable, RetryAfter, handlers
+from onthedot.handlers import AttemptLink, Context, Handler, NonRetryable, RetryAfter, handlers
 from onthedot.ports import RESULT_BYTES, Answer, Call
 from onthedot.targets.answers import MAX_RETRY_AFTER_MS
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from onthedot.domain.runs.progress import LatestProgress, ProgressReport
-from onthedot.jobs import AttemptLink
+from onthedot.handlers import AttemptLink
 
 REPORT_SECONDS: Final = 0.2
 """The time between two reports that are sent to the worker. Of those made meanwhile only the latest is sent."""

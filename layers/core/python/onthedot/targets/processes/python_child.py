@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from onthedot.domain.targets.redaction import redacted
-from onthedot.jobs import NonRetryable, RetryAfter, handlers
+from onthedot.handlers import NonRetryable, RetryAfter, handlers
 from onthedot.targets.processes.handler_calls import run_handler, takes_context
 from onthedot.targets.processes.handler_link import HandlerLink
 from onthedot.targets.processes.private_process import make_private
