@@ -34,7 +34,7 @@ from localstack.stack import (
     warm,
     write_description,
 )
-from onthedot.cli.common.result import steps
+from onthedot.cli.common.output import steps
 
 console = Console()
 

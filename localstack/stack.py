@@ -12,7 +12,7 @@ import urllib3
 
 from localstack.cdk import client
 from localstack.home import STAGE, Home, LocalStackError
-from onthedot.cli.deploying.result import api_url_of
+from onthedot.cli.deploying.account import api_url_of
 from onthedot.clock import SystemClock
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal

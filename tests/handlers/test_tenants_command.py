@@ -108,7 +108,7 @@ def test_all_jobs_of_a_tenant_are_paused_and_cancelled(cloud: Cloud) -> None:
     assert (refused.exit_code, "nothing was cancelled" in refused.output) == (1, True)
     cancelled = tenants("cancel", "acme", "--yes")
     assert cancelled.exit_code == 0, cancelled.output
-    assert "cancel: 1 jobs of acme changed" in cancelled.stdout
+    assert "cancel: 1 job of acme changed" in cancelled.stdout
     found = store.get(job.run_id)
     assert found is not None
     assert found.status is Status.CANCELLED

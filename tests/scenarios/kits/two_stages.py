@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from onthedot.api.core.http import Response
 from onthedot.cli.main import main
+from onthedot.cli.operations import transfer
 from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.engines.sqlite.database import Database
 from tests.builders import DEPLOYMENT, VirtualClock, World
@@ -142,12 +143,10 @@ def two_stages(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[TwoStages]:
     with Database() as first, Database() as second:
         source, destination = World.on(first, clock, ONE_SHARD, 10), World.on(second, clock, FOUR_SHARDS, 10)
         stages = TwoStages(Simulation(source), Simulation(destination), folder)
-        for module in ("export", "import_file", "thaw"):
-            patch.setattr(f"onthedot.cli.transfer.{module}.Documents", lambda url, _token: _Calls(stages, url))
-        patch.setattr("onthedot.cli.transfer.export.time", _Time(stages))
-        patch.setattr("onthedot.cli.transfer.stage_calls.time", _Time(stages))
+        patch.setattr(transfer, "Documents", lambda url, _token: _Calls(stages, url))
+        patch.setattr(transfer, "time", _Time(stages))
         # Pages are small, so that a move can die between any two of them. Waits are few.
         patch.setattr("onthedot.use_cases.transfer.export_entries.PAGE", 4)
-        patch.setattr("onthedot.cli.transfer.import_file.PAGE", 4)
-        patch.setattr("onthedot.cli.transfer.stage_calls.LONGEST_WAIT_SECONDS", 60.0)
+        patch.setattr(transfer, "PAGE", 4)
+        patch.setattr(transfer, "MAX_WAIT_SECONDS", 60.0)
         yield stages

@@ -14,7 +14,7 @@ import onthedot
 from onthedot import AsyncClient, Client
 from onthedot.client import ClientError, Execution, Job, NoAnswer, Reply, job_request
 from onthedot.testing.kit import Kit
-from tests.unit.cli.screens.documents import an_overview
+from tests.unit.cli.overview_document import an_overview
 from tests.unit.client.scripted import JOB, LOST, ScriptedTransport, Sent, a_client, a_refusal, a_reply
 from tools.client.__main__ import CLIENT, FILES, generate
 from tools.client.sync import sync_client

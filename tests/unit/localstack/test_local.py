@@ -23,7 +23,7 @@ from rich.console import Console
 from localstack import cdk, local, ministack_process
 from localstack.home import ROOT, Home, LocalStackError, clean_environment, home_from, shards_from
 from localstack.stack import LocalStack, read_description, write_description
-from onthedot.cli import clone
+from onthedot.cli import stacks as clone
 from onthedot.cli.main import main
 
 Capture = pytest.CaptureFixture[str]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import onthedot
-from onthedot.cli.extras import EXTRAS, TITLES
+from onthedot.cli.lazy_group import EXTRAS, TITLES
 
 ROOT = Path(__file__).parents[3]
 PRODUCT = ROOT / "layers" / "core" / "python" / "onthedot"

@@ -13,7 +13,7 @@ from onthedot.cli.jobs.change_options import CLEARED, read_change
 from onthedot.cli.jobs.schedule import schedule
 from onthedot.jobs.spec import CHANGEABLE
 from tests.unit.api.kit import Api
-from tests.unit.cli.commands.conftest import Command, Script
+from tests.unit.cli.conftest import Command, Script
 from tests.unit.client.scripted import LOST, a_reply
 
 URL = "https://api.example.com/remind"
@@ -142,7 +142,7 @@ def test_the_options_are_those_of_a_new_job() -> None:
     assert ours.keys() - theirs.keys() == {"clear", "if_version"}
     assert all(ours[name] == theirs[name] for name in ours.keys() & theirs.keys())
     defaults = [one.name for one in change.params if isinstance(one, click.Option) and "  [" in (one.help or "")]
-    assert defaults == ["url"], "the job has its own values"
+    assert defaults == ["url", "token"], "the job has its own values"
 
 
 def read(*arguments: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import pytest
 
 from onthedot.cli.common.cron_words import cron_in_words
-from onthedot.cli.jobs.preview_options import Options, read_options
+from onthedot.cli.jobs.preview import Options, read_options
 from onthedot.domain.instants import moment_of
 from onthedot.domain.schedules.preview import preview
 

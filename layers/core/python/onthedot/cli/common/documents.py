@@ -1,6 +1,5 @@
 """The documents of the API, as commands get them by the client. Each failure ends in a sentence and an exit code."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
@@ -75,11 +74,13 @@ class Documents:
         except ValueError as error:
             raise click.UsageError(printable(str(error))) from error
 
-    def pages(self, page: Callable[[str | None], Operation[Any]], name: str) -> Iterator[dict[str, Any]]:
+    def pages(
+        self, page: Callable[[str | None], Operation[Any]], name: str, missing: str | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Yield the entries of a list. Further pages are read when they are needed. Raise click.ClickException."""
         cursor: str | None = None
         while True:
-            document = self.ask(page(cursor))
+            document = self.ask(page(cursor), missing)
             yield from document[name]
             cursor = document.get("next_cursor")
             if cursor is None:
@@ -142,16 +143,6 @@ class MissingJob(str):
     __slots__ = ("wanted",)
     wanted: str
     """The id as the user gave it."""
-
-
-def print_document(document: Any) -> None:
-    """Print a document of the API on one line."""
-    click.echo(json.dumps(document, ensure_ascii=False))
-
-
-def print_unchanged(document: Any) -> None:
-    """Print the answer of one call as the API wrote it."""
-    click.echo(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
 
 
 def encoded(text: str) -> str:

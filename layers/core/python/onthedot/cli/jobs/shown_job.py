@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from onthedot.cli.common.cron_words import schedule_in_words
 from onthedot.cli.common.durations import briefly
 from onthedot.cli.common.moments import distance, in_full, read_moment
-from onthedot.cli.jobs.listed_rows import schedule_in_words
 
 _FIRST: Final = (
     "job_id", "name", "description", "status", "reason", "cron", "timezone", "every", "on_event", "target", "payload",
