@@ -268,7 +268,7 @@ def test_docker_that_is_not_there_hangs_or_fails_does_not_answer(
 def test_a_wrong_context_value_ends_the_command_with_the_message_of_the_app(
     account: FakeAccount, clone: FakeClone
 ) -> None:
-    clone.will_fail("synth", "CDK context shard='3': is no context value of onthedot; did you mean shards?")
+    clone.will_fail("synth", "CDK context shard='3': is not a context value of onthedot; did you mean shards?")
     result = run("deploy", "--stage", "dev", "-c", "shard=3")
     assert result.exit_code == 1
     assert line_of(result, "templates").startswith("✗")

@@ -26,7 +26,7 @@ def test_runs_are_found_by_id_name_handler_or_job(onthedot: Kit) -> None:
 
 def test_an_unknown_name_is_refused_with_the_known_ones(onthedot: Kit) -> None:
     onthedot.client.schedule("kit-send", 1, name="welcome")
-    with pytest.raises(AssertionError, match="'wellcome'.*: kit-send, welcome"):
+    with pytest.raises(AssertionError, match=r"'wellcome'.*: kit-send, welcome"):
         onthedot.runs("wellcome")
 
 
@@ -53,7 +53,7 @@ def test_the_number_counts(onthedot: Kit) -> None:
     onthedot.client.schedule("kit-send", 1, every=60, max_runs=3)
     onthedot.clock.advance("10m")
     onthedot.assert_succeeded(times=3)
-    with pytest.raises(AssertionError, match="4 executions.*3 of 3"):
+    with pytest.raises(AssertionError, match=r"4 executions.*3 of 3"):
         onthedot.assert_succeeded(times=4)
 
 
