@@ -176,7 +176,7 @@ def ticking(make_client: MakeClient, one_offs: int = 0, recurrings: int = 0) -> 
     stubbed.clock.advance((DIRECT_MARGIN + 1) * BUCKET_MS / 1000)
     counts = stubbed.tick()
     if (counts["sent"], counts["advanced"], counts["unsent"]) != (one_offs + recurrings, recurrings, 0):
-        raise RuntimeError(f"this is not the tick that was to be measured: {counts}")
+        raise RuntimeError(f"measured the wrong tick: {counts}")
     return Case(stubbed.stub, stubbed.tick, one_offs + recurrings)
 
 

@@ -173,7 +173,7 @@ def main() -> int:
         [[what, *(cost[n] for n in names)] for what, cost in costs.items()],
     )
     results = {"ratio": ratio, "ratios": ratios, "runs_per_second": rates, "per_run": costs}
-    bar = Bar("time at a gate, beside without one", 1 / ratio, 1 / LEAST_RATIO, "×")
+    bar = Bar("time with a gate, relative to none", 1 / ratio, 1 / LEAST_RATIO, "×")
     return finish("gates", results, [bar])
 
 

@@ -74,7 +74,7 @@ class Call(ContextModel):
         try:
             model = session.get_session().get_service_model(self.service)
         except UnknownServiceError as error:
-            raise ValueError(f"boto3 knows no service {self.service}") from error
+            raise ValueError(f"boto3 has no service {self.service}") from error
         if self.action not in model.operation_names:
             raise ValueError(f"boto3's {self.service} has no action {self.action}")
         return self

@@ -116,7 +116,7 @@ class StagePool(ContextModel):
     @classmethod
     def _pull_only(cls, name: str) -> str:
         if name in [pool.name for pool in DEFAULT_POOLS if pool.kind is PoolKind.PUSH]:
-            raise ValueError("is a pool on Lambda, whose shape is fixed. Only pull pools can be given")
+            raise ValueError("runs on Lambda and cannot be changed; only pull pools can be configured")
         return name
 
     @model_validator(mode="after")
@@ -167,7 +167,7 @@ def _problems(pool: StagePool, task: Fargate) -> list[str]:
 
 def _different_names(pools: tuple[StagePool, ...]) -> tuple[StagePool, ...]:
     if len({pool.name for pool in pools}) != len(pools):
-        raise ValueError("name is there twice")
+        raise ValueError("name is used twice")
     return pools
 
 

@@ -33,7 +33,6 @@ class LocalStack:
     queues: dict[str, str]
     bus: str
     console_url: str
-    """The address reserved for the console. Nothing is served there yet, so `up` does not print it."""
     pid: int
 
 
@@ -64,7 +63,7 @@ def _queues(home: Home) -> dict[str, str]:
 
 class _Outputs(dict[str, str]):
     def __missing__(self, name: str) -> str:
-        raise LocalStackError(f"the deployed stacks have no output {name}; `make reset up` starts afresh")
+        raise LocalStackError(f"the deployed stacks have no output {name}; run `make reset up` to start over")
 
 
 def _outputs(home: Home, part: str) -> dict[str, str]:

@@ -126,7 +126,7 @@ def test_what_makes_no_sense_is_refused_by_its_name(field: str, pool: dict[str, 
 
 
 def test_a_pool_is_not_given_twice() -> None:
-    with pytest.raises(BadContext, match="name is there twice"):
+    with pytest.raises(BadContext, match="twice"):
         config(RENDER, RENDER)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from localstack import bounded_processes, launcher
+from localstack import launcher
 from localstack.home import ROOT, Home
+from localstack.launcher import FOLLOW_POINTERS, SharedLayers
 from localstack.ministack_process import ministack_environment
-from localstack.shared_layers import FOLLOW_POINTERS, SharedLayers
 
 # MiniStack is adjusted in a process of its own: this one must keep it as it is.
 PROBE = """
@@ -31,7 +31,7 @@ assert binary == "/functions/python", binary
 assert script.startswith(launcher.FORGET_THE_HOST)
 assert lambda_runtime._detect_runtime_binary("nodejs24.x")[0] == "node"
 assert lambda_svc._resolve_layer_zip.__name__ == "resolve_layer_zip"
-assert lambda_svc.acquire_worker.__module__ == "localstack.bounded_processes"
+assert lambda_svc.acquire_worker.__module__ == "localstack.launcher"
 assert scheduler._SCHEDULE_TICK_INTERVAL == 1
 assert lambda_svc._ESM_IDLE_WAKE_GAP_SECONDS == launcher.POLL_GAP_SECONDS
 assert "onthedot-wake" in {thread.name for thread in threading.enumerate()}
@@ -155,24 +155,24 @@ class Pool:
 
 
 def test_a_call_waits_for_one_of_a_few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_processes, "LOOK_AGAIN_SECONDS", 0)
+    monkeypatch.setattr(launcher, "LOOK_AGAIN_SECONDS", 0)
     pool = Pool(busy_calls=3)
-    acquire = bounded_processes.bounded(pool.acquire, is_fed=lambda _: False)
+    acquire = launcher.bounded(pool.acquire, is_fed=lambda _: False)
     assert acquire("api", {}, b"") == ("process", "reused")
-    assert pool.bounds == [bounded_processes.PROCESSES] * 4
+    assert pool.bounds == [launcher.PROCESSES] * 4
 
 
 def test_a_call_that_waited_long_enough_gets_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_processes, "PATIENCE_SECONDS", 0.02)
+    monkeypatch.setattr(launcher, "PATIENCE_SECONDS", 0.02)
     pool = Pool(busy_calls=1000)
-    acquire = bounded_processes.bounded(pool.acquire, is_fed=lambda _: False)
+    acquire = launcher.bounded(pool.acquire, is_fed=lambda _: False)
     assert acquire("api", {}, b"") == ("process", "reused")
     assert pool.bounds[-1] is None
 
 
 def test_a_function_with_an_event_source_is_bounded_by_that_alone() -> None:
     pool = Pool(busy_calls=1000)
-    acquire = bounded_processes.bounded(pool.acquire, is_fed=lambda function: function == "worker")
+    acquire = launcher.bounded(pool.acquire, is_fed=lambda function: function == "worker")
     assert acquire("worker", {}, b"") == ("process", "reused")
     assert pool.bounds == [None]
 
