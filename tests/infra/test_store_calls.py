@@ -60,7 +60,7 @@ class Recorder:
             return {"Responses": [{} for _ in request["Statements"]]}
         if operation == "UpdateItem":
             return {"Attributes": request["Key"]}
-        replies = {
+        replies: dict[str, dict[str, Any]] = {
             "Query": {"Items": []},
             "Scan": {"Items": [{"pk": {"S": "signing#acme"}, "sk": {"S": "signing"}}], "ScannedCount": 1},
             "BatchGetItem": {"Responses": {}, "UnprocessedKeys": {}},
