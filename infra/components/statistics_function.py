@@ -12,10 +12,10 @@ from components.dead_letters import dead_letter_queue
 from components.scheduler_function import FunctionFactory, FunctionShape
 from components.worker_grants import counting_ends
 from onthedot import schema
+from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.domain.access import RESERVED_TENANT
 from onthedot.domain.runs.records import Kind
 from onthedot.domain.statistics.ends import ENDED, RUNS
-from onthedot.engines.aws.dynamodb.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.settings import StatisticsSettings
 from stacks.data_stack import DataStack
 from stage_config import StageConfig

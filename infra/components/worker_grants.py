@@ -5,8 +5,7 @@ from typing import Any
 
 from aws_cdk import aws_iam as iam
 
-from onthedot.domain.workers.pools import Pool
-from onthedot.engines.aws.dynamodb.keys import (
+from onthedot.core.keys import (
     GATE_PREFIX,
     GATES_PREFIX,
     LIMITS_PARTITION,
@@ -18,6 +17,7 @@ from onthedot.engines.aws.dynamodb.keys import (
     TOKENS_PARTITION,
     WORKERS_PARTITION,
 )
+from onthedot.domain.workers.pools import Pool
 from onthedot.schema import DUE, RESULTS
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack

@@ -18,11 +18,11 @@ from components.statistics_function import statistics_function
 from components.store_settings import store_settings
 from components.worker_grants import SEND, indexing_patterns, no_tokens
 from onthedot import schema
+from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.domain.access import RESERVED_TENANT
 from onthedot.domain.reports.lifecycle_events import SOURCE
 from onthedot.domain.runs.records import TERMINAL
 from onthedot.domain.targets import allow_list
-from onthedot.engines.aws.dynamodb.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.engines.aws.sqs import dead_events
 from onthedot.settings import EventsSettings, PublisherSettings
 from stacks.data_stack import DataStack

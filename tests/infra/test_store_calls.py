@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from localstack.leading_keys import STATEMENT_ACTIONS, request_keys, statement_checks
+from onthedot.access.tenant_data import TenantData
 from onthedot.clock import VirtualClock
+from onthedot.core.progress_store import ProgressStore
 from onthedot.domain.gates.limits import GateLimits, TenantLimits
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import GateChange, Holder
@@ -19,10 +21,10 @@ from onthedot.domain.statistics.ends import EndedRun
 from onthedot.domain.targets.webhooks import SigningKey
 from onthedot.domain.transfer.stage_state import StageMode, StageState
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
-from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter
-from onthedot.engines.aws.tenant_data import AwsTenantData
+from onthedot.engines.aws.dynamodb.items import DynamoItems
+from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.ports import Engine, PatternEntry, PlacedEnd, Principal, TickLease, Token
+from onthedot.statistics.store import StatisticsWriter
 from onthedot.wiring.aws_engine import aws_engine
 from tests.builders import DEPLOYMENT, NOON
 from tests.infra.kit import Assembly, as_list, statements_of
@@ -78,9 +80,9 @@ class Stores:
     def __post_init__(self) -> None:
         clock = VirtualClock()
         self.engine: Engine = aws_engine(self.client, self.client, "jobs", {}, clock=clock, deployment=DEPLOYMENT)
-        self.progress = DynamoProgressStore(self.client, "jobs")
-        self.counter = DynamoStatisticsWriter(self.client, "jobs")
-        self.tenants = AwsTenantData(self.client, self.client, "jobs", "bucket", clock=clock)
+        items = DynamoItems(self.client, "jobs", clock)
+        self.progress, self.counter = ProgressStore(items), StatisticsWriter(items)
+        self.tenants = TenantData(items, S3Blobs(self.client, "bucket"))
 
     @property
     def transfer(self) -> Any:
@@ -180,7 +182,7 @@ OPERATIONS: dict[str, tuple[Callable[[Stores], object], list[str]]] = {
     "export": (lambda s: s.transfer.entries.page(5), ["Scan"]),
     "count the items": (lambda s: s.transfer.entries.about(), ["DescribeTable"]),
     "import an event": (
-        lambda s: s.transfer.entries.remember_event("acme", "d1", NOON, 9),
+        lambda s: s.engine.patterns.remember("acme", "d1", NOON, 9),
         ["PutItem event#4:acme#d1"],
     ),
     "find the jobs of a tenant": (lambda s: s.tenants.jobs_page("acme"), ["Scan"]),

@@ -20,32 +20,21 @@ import boto3
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
 from onthedot import schema
+from onthedot.access.token_store import TokenStore
 from onthedot.api.core.http import Request
 from onthedot.api.core.router import handle
 from onthedot.clock import VirtualClock
+from onthedot.core.progress_store import ProgressStore
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.progress import LatestProgress
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Record, Status
 from onthedot.domain.workers.pools import DEFAULT_POOLS
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import (
-    Answer,
-    Call,
-    Deadline,
-    Engine,
-    Performer,
-    Principal,
-    ProgressStore,
-    Received,
-    Tick,
-    TickQueue,
-    TokenStore,
-)
+from onthedot.ports import Answer, Call, Deadline, Engine, Performer, Principal, Received, Tick, TickQueue
 from onthedot.stopping import Stop
 from onthedot.targets.router import TargetRouter
 from onthedot.use_cases.access.tokens import create_token
@@ -247,7 +236,7 @@ def aws_stage(
     blobs = SqliteBlobs(database)
     engine = aws_engine(dynamodb, runs, table, urls, clock=clock, deployment=DEPLOYMENT, blobs=blobs)
     queue = SqsTickQueue(ticks or runs, tick_url, clock)
-    return Stage(engine, DynamoProgressStore(dynamodb, table), DynamoTokenStore(dynamodb, table, clock), queue)
+    return Stage(engine, ProgressStore(DynamoItems(dynamodb, table, clock)), engine.tokens, queue)
 
 
 def record_aws() -> dict[str, Any]:

@@ -30,9 +30,10 @@ from onthedot.domain.transfer import stage_state
 from onthedot.domain.transfer.entries import to_json
 from onthedot.domain.transfer.stage_state import StageMode, StageState
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.sqlite.database import Database
 from onthedot.ports import PatternEntry, PlacedEnd, Principal, Token
+from onthedot.statistics.store import StatisticsWriter
 from onthedot.wiring.sqlite import SqliteEngine
 from tests.recorded.record import DEPLOYMENT, HERE, PATTERN, TENANT, Stage, aws_stage
 
@@ -61,8 +62,7 @@ def fill(stage: Stage, clock: VirtualClock) -> None:
     for payload in ("fine", "fail"):
         stage.execute(stage.job(payload=payload, retry={"max_retries": 0}, priority="HIGH"))
     assert stage.tell("event #1:ü")
-    assert engine.transfer is not None
-    assert engine.transfer.entries.remember_event(ODD, event_digest("moved"), now, now // 1000 + 1_000_000)
+    assert engine.patterns.remember(ODD, event_digest("moved"), now, now // 1000 + 1_000_000)
     engine.patterns.put(ODD, ["s:a#b", "any"], PatternEntry(event, "n1", '{"source":["a"]}', now))
     _gates(stage, clock.now())
     frozen = StageState(StageMode.FROZEN, "frz_1", now, now + 1_000)
@@ -159,7 +159,7 @@ def record_aws() -> dict[str, Any]:
         dynamodb.create_table(**table_arguments("jobs"))
         stage = aws_stage(dynamodb, sqs, "jobs", clock, database)
         fill(stage, clock)
-        _count(DynamoStatisticsWriter(dynamodb, "jobs"), clock.now() // 60_000)
+        _count(StatisticsWriter(DynamoItems(dynamodb, "jobs", clock)), clock.now() // 60_000)
         marks = {"pk": {"S": "limits"}, "sk": {"S": "throttled#0"}, "throttled": {"S": "{}"}}
         dynamodb.put_item(TableName="jobs", Item=marks)
         items = dynamodb.scan(TableName="jobs")["Items"]
@@ -167,7 +167,7 @@ def record_aws() -> dict[str, Any]:
         return {"at": clock.now(), "facts": facts(stage), "items": items}
 
 
-def _count(writer: DynamoStatisticsWriter, minute: int) -> None:
+def _count(writer: StatisticsWriter, minute: int) -> None:
     """Count ends as the consumer of the table's stream does. The embedded engine counts its own."""
     for number, shard in enumerate(("shard-1", "shard-2", "shard-1")):
         priority = Priority.HIGH if number else Priority.LOW

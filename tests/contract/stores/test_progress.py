@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from onthedot.core.progress_store import ProgressStore
 from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.ports import Clock, ProgressStore, TickLease
+from onthedot.ports import Clock, TickLease
 from tests.contract.kits.kit import Kit
 
 FIRST = ShardProgress(100, 101, 50, 60, 113)

@@ -81,7 +81,7 @@ def test_the_bar_of_an_export_is_full_at_the_end(source: ApiServer, monkeypatch:
     monkeypatch.setattr("onthedot.use_cases.transfer.export_entries.PAGE", 2)
     assert command(source, "export", "jobs.jsonl").exit_code == 0
     [task] = bar.tasks
-    assert (task.completed, task.total, task.description) == (3, 3, "6 entries")
+    assert (task.completed, task.total, task.description) == (4, 4, "6 entries"), "with the number of shards"
     assert "100%" in terminal.getvalue()
 
 

@@ -14,7 +14,7 @@ from onthedot.domain.errors import InvalidRequest, TokenNotFound
 from onthedot.domain.instants import format_instant
 
 if TYPE_CHECKING:
-    from onthedot.ports import TokenStore
+    from onthedot.access.token_store import TokenStore
 
 PAGE: Final = 100
 MISSING: Final = "there is no token with this id"

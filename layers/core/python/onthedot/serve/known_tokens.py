@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from onthedot.ports import Clock, Principal, TokenStore
+from onthedot.access.token_store import TokenStore
+from onthedot.ports import Clock, Principal
 from onthedot.use_cases.access.tokens import authenticate
 
 KNOWN_MS: Final = 5_000

@@ -10,10 +10,11 @@ from rich.table import Table
 
 from onthedot.cli.where import aws_errors_in_a_sentence, find_table, table_options
 from onthedot.clock import SystemClock
+from onthedot.core.shard_store import ShardStore
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
 from onthedot.domain.shard_history import ShardHistory
-from onthedot.ports import ShardStore
+from onthedot.ports import DueIndex
 from onthedot.use_cases.shards.retire_shards import Retirement, retire_shards
 
 
@@ -34,8 +35,8 @@ def shards(retire: bool, as_json: bool, table: str | None, region: str | None, e
     """
     name, connection = find_table(table, region, endpoint_url)
     with aws_errors_in_a_sentence(name):
-        store = _store(name, connection)
-        retired = _retire(store) if retire else None
+        store, index = _stores(name, connection)
+        retired = _retire(store, index) if retire else None
         history = store.read()
     if as_json:
         click.echo(json.dumps(_view(history)))
@@ -45,17 +46,17 @@ def shards(retire: bool, as_json: bool, table: str | None, region: str | None, e
         _report(retired)
 
 
-def _store(table: str, connection: dict[str, Any]) -> ShardStore:
-    from onthedot.wiring.aws import shard_store  # noqa: PLC0415 - needs the AWS packages
+def _stores(table: str, connection: dict[str, Any]) -> tuple[ShardStore, DueIndex]:
+    from onthedot.wiring.aws import due_index, shard_store  # noqa: PLC0415 - needs the AWS packages
 
-    return shard_store(table, **connection)
+    return shard_store(table, **connection), due_index(table, **connection)
 
 
-def _retire(store: ShardStore) -> Retirement:
+def _retire(store: ShardStore, index: DueIndex) -> Retirement:
     columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} index entries read"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("read", total=None)
-        return retire_shards(store, SystemClock(), lambda entries: progress.advance(task, entries))
+        return retire_shards(store, index, SystemClock(), lambda entries: progress.advance(task, entries))
 
 
 def _view(history: ShardHistory) -> dict[str, Any]:
