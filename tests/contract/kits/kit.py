@@ -134,7 +134,7 @@ class Kit(ABC):
     def progress(self) -> ProgressStore:
         return ProgressStore(self.items())
 
-    def write_progress(self, shard: int, text: str) -> None:
+    def write_progress(self, shard: int, text: str | int) -> None:
         """Write the progress of a shard past the store, as another version or a fault would."""
         self.items().update(progress_key(shard), Change(sets={"done": text}))
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Final
 
 from onthedot.core.formats import KNOWN_FORMAT, refuse_newer_item
-from onthedot.core.items import Change, Item, Items, Update, Value, above, absent, below, equals
+from onthedot.core.items import Change, Item, Items, Update, Value, above, absent, below, equals, exists
 from onthedot.core.keys import progress_key, progress_shard
 from onthedot.domain import compact_json
 from onthedot.domain.runs.pass_progress import LONGEST_TICK_MS, ShardProgress, last_tick
@@ -44,14 +44,15 @@ class ProgressStore:
         change = Change(sets={_TICK: lease.tick_id, _BUSY: lease.until})
         done, first = self._items.update(progress_key(lease.shards[0]), change, [KNOWN_FORMAT, free])
         if not done:
-            _texts([] if first is None else [first])
+            _stored([] if first is None else [first])
             return None
         others = self._items.get_many([progress_key(shard) for shard in lease.shards[1:]])
-        texts = _texts([*([] if first is None else [first]), *others])
-        read = {shard: progress_from(shard, text) for shard, text in texts.items()}
+        stored = _stored([*([] if first is None else [first]), *others])
+        read = {shard: progress_from(shard, value) for shard, value in stored.items()}
         for shard in [shard for shard, progress in read.items() if progress is None]:
             # It cannot be read, and goes unless another tick has replaced it.
-            self._items.update(progress_key(shard), Change(sets={_DONE: None}), [equals(_DONE, texts[shard])])
+            same = equals(_DONE, stored[shard]) if isinstance(stored[shard], str) else exists(_DONE)
+            self._items.update(progress_key(shard), Change(sets={_DONE: None}), [same])
         return {shard: progress for shard, progress in read.items() if progress is not None}
 
     def finish(
@@ -76,7 +77,7 @@ class ProgressStore:
         The read may lag by some seconds.
         """
         items = self._items.get_many([progress_key(shard) for shard in shards], may_lag=True)
-        read = {shard: progress_from(shard, text) for shard, text in _texts(items).items()}
+        read = {shard: progress_from(shard, value) for shard, value in _stored(items).items()}
         return {shard: last_tick(progress) for shard, progress in read.items() if progress is not None}
 
     def forget_ticks(self, shards: Sequence[int]) -> None:
@@ -91,31 +92,32 @@ def progress_text(progress: ShardProgress) -> str:
     return compact_json.to_text({name: getattr(progress, name) for name in _NAMES})
 
 
-def progress_from(shard: int, text: str) -> ShardProgress | None:
+def progress_from(shard: int, value: Value) -> ShardProgress | None:
     """Return the progress that `progress_text` wrote. Values of a newer version are ignored.
 
-    None: the text cannot be read, so the shard has no progress, and the text must go.
+    None: it cannot be read, so the shard has no progress, and the stored value must go.
     """
+    text = value if isinstance(value, str) else ""
     try:
         stored = {**_LATER, **json.loads(text)}
         return ShardProgress(**{name: int(stored[name]) for name in _NAMES}, text=text)
     except (ValueError, KeyError, TypeError) as error:
         # One damaged item must not stop the other shards of the group.
-        _LOG.error("progress_unreadable", extra={"shard": shard, "text": text, "error": repr(error)})
+        _LOG.error("progress_unreadable", extra={"shard": shard, "text": value, "error": repr(error)})
         return None
 
 
-def _texts(items: Iterable[Item]) -> dict[int, str]:
-    """Return the text of each shard that has one.
+def _stored(items: Iterable[Item]) -> dict[int, Value]:
+    """Return the stored progress of each shard that has one.
 
     Raise Unavailable when a newer version wrote any of the items. Its own dispatchers do the ticks.
     """
-    texts: dict[int, str] = {}
+    found: dict[int, Value] = {}
     for item in items:
         refuse_newer_item(item, "the progress of a shard")
         if _DONE in item.values:
-            texts[progress_shard(item.key)] = str(item.values[_DONE])
-    return texts
+            found[progress_shard(item.key)] = item.values[_DONE]
+    return found
 
 
 def _replacement(lease: TickLease, shard: int, before: ShardProgress | None, after: ShardProgress) -> Update:

@@ -92,7 +92,8 @@ _ITEMS: Final[dict[str, tuple[str, ...]]] = {
 
 def _move_to_items(connection: sqlite3.Connection) -> None:
     """Move everything that is no run, no blob and no message into the table of items."""
-    connection.create_function("digest_of", 1, _digest_of, deterministic=True)
+    if _has(connection, "events"):
+        connection.create_function("digest_of", 1, _digest_of, deterministic=True)
     for table, queries in _ITEMS.items():
         if _has(connection, table):
             for query in queries:
