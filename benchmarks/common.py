@@ -17,13 +17,14 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from onthedot.core.progress_store import ProgressStore
 from onthedot.domain.runs.pass_progress import first_progress
 from onthedot.domain.runs.records import Definition, Priority
 from onthedot.domain.runs.slots import bucket_of
 from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import CronSchedule, Schedule, every
 from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import ProgressStore, TickLease
+from onthedot.ports import TickLease
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.submit_job import JobRequest
 

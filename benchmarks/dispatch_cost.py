@@ -26,6 +26,8 @@ from benchmarks.common import TENANT, Bar, cpu_of, finish, one_off, recurring, s
 from benchmarks.lean_clients import ACCESS_KEY, SECRET_KEY, LeanClient, raw_parsing
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot.clock import VirtualClock
+from onthedot.core.keys import progress_key
+from onthedot.core.progress_store import ProgressStore, progress_text
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.pass_progress import first_progress
 from onthedot.domain.runs.progress import LatestProgress
@@ -33,10 +35,9 @@ from onthedot.domain.runs.queue_names import queue_urls
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
 from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
-from onthedot.engines.aws.dynamodb.keys import progress_key
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
+from onthedot.engines.aws.dynamodb.items import DynamoItems
+from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.engines.aws.sqs.queues import message_body
-from onthedot.engines.progress_text import progress_text
 from onthedot.ports import Answer, Call, Deadline, Engine, Received, Tick
 from onthedot.settings import WorkerSettings
 from onthedot.stopping import Stop
@@ -126,7 +127,7 @@ class StubbedEngine:
     stub: StubbedAws
     clock: VirtualClock
     engine: Engine
-    progress: DynamoProgressStore
+    progress: ProgressStore
 
     def tick(self) -> Counter[str]:
         now = self.clock.now()
@@ -142,7 +143,7 @@ def a_stubbed_engine(make_client: MakeClient) -> StubbedEngine:
     stub, clock = StubbedAws(), VirtualClock()
     dynamodb, sqs = make_client(stub, "dynamodb"), make_client(stub, "sqs")
     engine = aws_engine(dynamodb, sqs, TABLE, QUEUES, clock=clock, deployment=DEPLOYMENT)
-    return StubbedEngine(stub, clock, engine, DynamoProgressStore(dynamodb, TABLE))
+    return StubbedEngine(stub, clock, engine, ProgressStore(DynamoItems(dynamodb, TABLE, clock)))
 
 
 class Context:
@@ -168,7 +169,7 @@ def ticking(make_client: MakeClient, one_offs: int = 0, recurrings: int = 0) -> 
     present = bucket_of(stubbed.clock.now())
     for shard in SHARDS:
         done = progress_text(first_progress(0, None, present))
-        stubbed.stub.put({**progress_key(shard), "done": {"S": done}})
+        stubbed.stub.put({**stored_key(progress_key(shard)), "done": {"S": done}})
     start = (present + DEPLOYMENT.lookahead + DIRECT_MARGIN + 1) * BUCKET_MS
     requests = [one_off(start + i * BUCKET_MS // one_offs) for i in range(one_offs)]
     for request in requests + [recurring(i, start) for i in range(recurrings)]:

@@ -26,16 +26,17 @@ from localstack.table import table_arguments
 from localstack.write_units import computed_units
 from onthedot import schema
 from onthedot.clock import VirtualClock
+from onthedot.core.progress_store import ProgressStore
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import run_key
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.sqlite.database import MEMORY, Database
-from onthedot.ports import Clock, Deadline, Engine, Moved, ProgressStore, Refused, Tick, Undecided
+from onthedot.ports import Clock, Deadline, Engine, Moved, Refused, Tick, Undecided
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.jobs.submit_job import submit_job
 from onthedot.wiring.aws_engine import aws_engine
@@ -296,7 +297,7 @@ def _ministack_subject(dynamodb: Any, observer: Any, sqs: Any, size: int) -> Sub
             for run_id in (job_id, *(run.run_id for run in stamped)):
                 observer.delete_item(TableName=table, Key=run_key(run_id))
 
-    return Subject(size, clock, engine, DynamoProgressStore(dynamodb, table), count, forget)
+    return Subject(size, clock, engine, ProgressStore(DynamoItems(dynamodb, table, clock)), count, forget)
 
 
 # --- the measurement -------------------------------------------------------------------------------------------------

@@ -12,9 +12,10 @@ import urllib3
 
 from localstack.cdk import client
 from localstack.home import STAGE, Home, LocalStackError
+from onthedot.access.token_store import TokenStore
 from onthedot.cli.deploying.account import api_url_of
 from onthedot.clock import SystemClock
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.ports import Principal
 from onthedot.use_cases.access.tokens import create_token
 
@@ -129,7 +130,7 @@ def _is_accepted(stack: LocalStack, token: str) -> bool:
 def _issue_token(home: Home, stack: LocalStack) -> str:
     """Make a token of the local tenant. As for every token, only its hash is stored."""
     clock = SystemClock()
-    tokens = DynamoTokenStore(client(home, "dynamodb"), stack.table, clock)
+    tokens = TokenStore(DynamoItems(client(home, "dynamodb"), stack.table, clock), clock)
     return create_token(tokens, clock, LOCAL_USER)[0]
 
 

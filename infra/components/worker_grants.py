@@ -7,8 +7,7 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 
 from allowed_calls import grants
-from onthedot.domain.workers.pools import Pool
-from onthedot.engines.aws.dynamodb.keys import (
+from onthedot.core.keys import (
     GATE_PREFIX,
     GATES_PREFIX,
     LIMITS_PARTITION,
@@ -20,6 +19,7 @@ from onthedot.engines.aws.dynamodb.keys import (
     TOKENS_PARTITION,
     WORKERS_PARTITION,
 )
+from onthedot.domain.workers.pools import Pool
 from onthedot.observability import NAMESPACE
 from onthedot.schema import DUE, RESULTS
 from stacks.data_stack import DataStack

@@ -17,12 +17,12 @@ from components.dead_letters import dead_letter_queue
 from components.scheduler_function import FunctionFactory, FunctionShape, allow, store_settings
 from components.worker_grants import SEND, counting_ends, indexing_patterns, no_tokens
 from onthedot import schema
+from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.domain.access import RESERVED_TENANT
 from onthedot.domain.reports.lifecycle_events import SOURCE
 from onthedot.domain.runs.records import TERMINAL, Kind
 from onthedot.domain.statistics.ends import ENDED, RUNS
 from onthedot.domain.targets import allow_list
-from onthedot.engines.aws.dynamodb.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.engines.aws.sqs import dead_events
 from onthedot.settings import EventsSettings, PublisherSettings, StatisticsSettings
 from stacks.data_stack import DataStack

@@ -11,10 +11,11 @@ from typing import Any
 import boto3
 
 from localstack.stack import LocalStack
+from onthedot.access.token_store import TokenStore
 from onthedot.clock import SystemClock
 from onthedot.domain.access import RESERVED_TENANT
 from onthedot.domain.runs.slots import BUCKET_MS, horizon
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.ports import Principal
 from onthedot.use_cases.access.tokens import create_token
 from tests.e2e.homes import STACK, Api, Home
@@ -46,7 +47,7 @@ class Deployment(Home):
         return Api(self.stack.api_url, self.stack.token)
 
     def api_of(self, tenant: str) -> Api:
-        tokens = DynamoTokenStore(self.client("dynamodb"), self.stack.table, SystemClock())
+        tokens = TokenStore(DynamoItems(self.client("dynamodb"), self.stack.table, SystemClock()), SystemClock())
         return Api(self.stack.api_url, create_token(tokens, SystemClock(), Principal(tenant, "admin", "e2e"))[0])
 
     def stored(self) -> set[str]:

@@ -23,12 +23,12 @@ from onthedot.api.core.http import Request, Response
 from onthedot.api.core.router import handle
 from onthedot.cli.main import main as cli
 from onthedot.clock import VirtualClock
+from onthedot.core.progress_store import ProgressStore
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.queue_names import queue_key
 from onthedot.domain.targets import allow_list
 from onthedot.domain.workers.pools import DEFAULT_POOLS
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
-from onthedot.engines.aws.dynamodb.statistics import DynamoStatisticsWriter
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
@@ -38,12 +38,12 @@ from onthedot.ports import (
     Deadline,
     Engine,
     Principal,
-    ProgressStore,
     Received,
     RecordChange,
     Tick,
     TickQueue,
 )
+from onthedot.statistics.store import StatisticsWriter
 from onthedot.targets.router import TargetRouter
 from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
 from onthedot.use_cases.attempts.start_run import start_run
@@ -294,6 +294,6 @@ def on_aws(url: str) -> Iterator[World]:
             before = replace(run, status=type(run.status)("RUNNING"))
             change = RecordChange(str(next(positions)), before, run, clock.now())
             deadline = Deadline.after(clock.now(), 30_000)
-            count_changes(DynamoStatisticsWriter(dynamodb, TABLE), "shard", [change], clock, deadline)
+            count_changes(StatisticsWriter(DynamoItems(dynamodb, TABLE, clock)), "shard", [change], clock, deadline)
 
-        yield World(clock, engine, DynamoProgressStore(dynamodb, TABLE), ticks, counter, stored, count)
+        yield World(clock, engine, ProgressStore(DynamoItems(dynamodb, TABLE, clock)), ticks, counter, stored, count)

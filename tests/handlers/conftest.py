@@ -16,9 +16,11 @@ from moto import mock_aws
 
 from localstack.table import table_arguments
 from onthedot import schema
+from onthedot.clock import SystemClock
+from onthedot.core.keys import SHARDS_PARTITION
 from onthedot.domain.runs.queue_names import queue_name
 from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
-from onthedot.engines.aws.dynamodb.keys import SHARDS_PARTITION
+from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs import ticks
 from onthedot.settings import Settings
 
@@ -46,6 +48,10 @@ class Cloud:
 
     def client(self, service: Any) -> Any:
         return _client(service)
+
+    @property
+    def stored(self) -> DynamoItems:
+        return DynamoItems(self.client("dynamodb"), TABLE, SystemClock())
 
     def messages(self, url: str) -> list[Any]:
         return list(self.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))

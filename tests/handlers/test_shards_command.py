@@ -7,11 +7,11 @@ from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
 from onthedot.clock import SystemClock
+from onthedot.core.shard_store import ShardStore
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs.slots import slot_shard
 from onthedot.domain.shard_history import UNUSED_AFTER
 from onthedot.engines.announcing import announce
-from onthedot.engines.aws.dynamodb.shards import DynamoShardStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import TABLE, Cloud
@@ -25,7 +25,7 @@ def shards(*arguments: str, table: str = TABLE) -> Result:
 
 
 def use(cloud: Cloud, count: int, before_ms: int = 0) -> None:
-    announce(DynamoShardStore(cloud.client("dynamodb"), TABLE), count, SystemClock().now() - before_ms)
+    announce(ShardStore(cloud.stored), count, SystemClock().now() - before_ms)
 
 
 def test_the_history_is_shown(cloud: Cloud) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from onthedot.access.token_store import TokenStore
 from onthedot.cli.main import main
 from onthedot.clock import SystemClock
 from onthedot.domain.runs.records import Status
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal
 from onthedot.schema import PAYLOADS, blobs_of
 from onthedot.settings import WorkerSettings
@@ -31,8 +31,8 @@ def _stage(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def tokens(cloud: Cloud) -> DynamoTokenStore:
-    made = DynamoTokenStore(cloud.client("dynamodb"), TABLE, SystemClock())
+def tokens(cloud: Cloud) -> TokenStore:
+    made = TokenStore(cloud.stored, SystemClock())
     for tenant in ("acme", "other"):
         create_token(made, SystemClock(), Principal(tenant, "viewer", "ada"))
         aws.blobs_in(BUCKET).put(f"{blobs_of(tenant, PAYLOADS)}abc", b"{}")
@@ -43,11 +43,11 @@ def delete(*arguments: str, typed: str | None = None) -> Result:
     return CliRunner().invoke(main, ["tenants", "delete", *arguments, "--stage", "test"], input=typed)
 
 
-def owners(tokens: DynamoTokenStore) -> list[str]:
+def owners(tokens: TokenStore) -> list[str]:
     return [token.principal.tenant for token in tokens.page(100).items]
 
 
-def test_a_tenant_is_deleted_when_its_name_was_typed_again(tokens: DynamoTokenStore, cloud: Cloud) -> None:
+def test_a_tenant_is_deleted_when_its_name_was_typed_again(tokens: TokenStore, cloud: Cloud) -> None:
     result = delete("acme", typed="acme\n")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("Tenant acme is deleted: ")
@@ -58,13 +58,13 @@ def test_a_tenant_is_deleted_when_its_name_was_typed_again(tokens: DynamoTokenSt
 
 
 @pytest.mark.parametrize("typed", ["acm\n", "yes\n", "\n\n", ""])
-def test_another_name_deletes_nothing(tokens: DynamoTokenStore, typed: str) -> None:
+def test_another_name_deletes_nothing(tokens: TokenStore, typed: str) -> None:
     result = delete("acme", typed=typed)
     assert result.exit_code == 1
     assert sorted(owners(tokens)) == ["acme", "other"]
 
 
-def test_with_yes_it_does_not_ask_and_with_json_it_prints_one_document(tokens: DynamoTokenStore) -> None:
+def test_with_yes_it_does_not_ask_and_with_json_it_prints_one_document(tokens: TokenStore) -> None:
     result = delete("acme", "--yes", "--json")
     assert result.exit_code == 0, result.stderr
     shown = json.loads(result.stdout)
@@ -73,15 +73,13 @@ def test_with_yes_it_does_not_ask_and_with_json_it_prints_one_document(tokens: D
     assert owners(tokens) == ["other"]
 
 
-def test_the_stages_own_tenant_is_refused(tokens: DynamoTokenStore) -> None:
+def test_the_stages_own_tenant_is_refused(tokens: TokenStore) -> None:
     result = delete("onthedot", "--yes")
     assert (result.exit_code, "cannot be deleted" in result.stderr) == (1, True)
     assert len(owners(tokens)) == 2
 
 
-def test_after_a_failure_the_message_says_that_the_command_can_be_repeated(
-    tokens: DynamoTokenStore, cloud: Cloud
-) -> None:
+def test_after_a_failure_the_message_says_that_the_command_can_be_repeated(tokens: TokenStore, cloud: Cloud) -> None:
     client = cloud.client("s3")
     for tenant in ("acme", "other"):
         client.delete_object(Bucket=BUCKET, Key=f"{blobs_of(tenant, PAYLOADS)}abc")

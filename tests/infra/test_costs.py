@@ -11,15 +11,16 @@ import cost_page
 import costs
 from benchmarks.stubbed_aws import StubbedAws
 from onthedot.clock import VirtualClock
+from onthedot.core.keys import progress_key
+from onthedot.core.progress_store import ProgressStore, progress_text
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Status
 from onthedot.domain.runs.slots import BUCKET_MS, DEEP_REREAD, bucket_of
-from onthedot.engines.aws.dynamodb.keys import progress_key
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
+from onthedot.engines.aws.dynamodb.items import DynamoItems
+from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.engines.counting import counted
-from onthedot.engines.progress_text import progress_text
 from onthedot.observability import Metrics
 from onthedot.ports import Deadline, Tick
 from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
@@ -58,14 +59,14 @@ class Counted:
         dynamodb.meta.events.register("provide-client-params", self._count)
         deployment = Deployment(shards=len(SHARDS), lookahead=3, history_days=30)
         self.engine = aws_engine(dynamodb, sqs, "t", {}, clock=self.clock, deployment=deployment)
-        self.progress = DynamoProgressStore(dynamodb, "t")
+        self.progress = ProgressStore(DynamoItems(dynamodb, "t", self.clock))
 
     def stand(self, deep: int = 0) -> None:
         """Store the progress that the tick of the minute before leaves. `deep` minutes are to be read again."""
         last = bucket_of(self.clock.now()) - 1
         progress = ShardProgress(fire=last, watch=last, deep=last - deep, deep_until=last, early=last + CLAIMED_AHEAD)
         for shard in SHARDS:
-            self._stub.put({**progress_key(shard), "done": {"S": progress_text(progress)}})
+            self._stub.put({**stored_key(progress_key(shard)), "done": {"S": progress_text(progress)}})
 
     def tick(self) -> Counter[str]:
         self.calls, self.reads, self.writes = Counter(), 0.0, 0

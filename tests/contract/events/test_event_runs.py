@@ -13,15 +13,12 @@ from onthedot.use_cases.events.handle_event import Event, Handled, handle_event
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
 from onthedot.use_cases.jobs.payloads import load_payload
 from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from tests.builders import DEPLOYMENT
 from tests.contract.kits.kit import Kit
 
 
 @pytest.fixture
 def engine(kit: Kit) -> Engine:
-    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
-    others = (*stores, kit.progress())
-    return Engine(kit.store(), kit.queues()[0], kit.blobs(), kit.clock, DEPLOYMENT, *others)
+    return kit.engine(kit.store(), kit.queues()[0], kit.blobs())
 
 
 def a_waiting_job(engine: Engine, pattern: object, payload: object = None) -> Record:

@@ -9,7 +9,8 @@ import pytest
 from onthedot.domain.gates.names import GateId, queue_gate, tenant_gate
 from onthedot.domain.gates.state import PAGE, GateChange, GateState, Holder
 from onthedot.domain.ids import event_run_id, stamped_run_id
-from onthedot.ports import GateAnswer, GateStore
+from onthedot.gates.state_store import GateStore
+from onthedot.ports import GateAnswer
 from tests.contract.kits.kit import Kit
 
 GATE = GateId("acme", "stripe")

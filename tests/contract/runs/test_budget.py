@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from localstack.write_units import computed_units, counted_units
+from onthedot.core.progress_store import ProgressStore
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.moves import Move
@@ -17,7 +18,6 @@ from onthedot.domain.schedules.recurrence import Recurrence
 from onthedot.domain.schedules.schedule import EverySchedule, Schedule
 from onthedot.domain.targets.types import HttpTarget
 from onthedot.engines.aws.dynamodb.keys import run_key
-from onthedot.engines.aws.dynamodb.progress import DynamoProgressStore
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.s3_blobs import NoBlobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
@@ -80,7 +80,7 @@ class Life:
     clock: VirtualClock
     store: CountingStore
     engine: Engine
-    progress: DynamoProgressStore
+    progress: ProgressStore
 
     def submit(self, delay_s: int, *gates: str) -> Record:
         target = HttpTarget("https://api.example.com/v1/orders/123/remind")
@@ -127,11 +127,10 @@ def life(clients: Clients) -> Life:
     store = CountingStore(clients, kit.store()._table, clock)
     queues, _ = kit.queues()
     virtual_queues = SqsRunQueues(clients.sqs, None, queues._queue_urls, clock)
-    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
-    others = (*stores, kit.progress())
-    engine = Engine(store, virtual_queues, NoBlobs(), clock, DEPLOYMENT, *others)
+    kit.clock = clock
+    engine = kit.engine(store, virtual_queues, NoBlobs())
     keys_of(engine, "acme")  # made once for each tenant, not for each run
-    return Life(clients, clock, store, engine, DynamoProgressStore(clients.dynamodb, store.table))
+    return Life(clients, clock, store, engine, kit.progress())
 
 
 def test_a_one_off_far_ahead_costs_nine_units(life: Life) -> None:

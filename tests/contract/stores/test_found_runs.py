@@ -13,7 +13,7 @@ from onthedot.domain.runs.lifecycle import Failure
 from onthedot.domain.runs.records import Definition, Kind, Record
 from onthedot.domain.targets.types import PythonTarget
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.ports import Engine, Moved, Page, WorkerRegistry
+from onthedot.ports import Engine, Moved, Page
 from onthedot.use_cases.jobs.redrive import redrive_matching
 from onthedot.use_cases.runs.count_causes import count_causes
 from onthedot.use_cases.runs.failed_runs import dead_letters
@@ -21,6 +21,7 @@ from onthedot.use_cases.runs.run_filter import RunFilter
 from onthedot.use_cases.runs.running_runs import running_runs
 from onthedot.use_cases.runs.shown_runs import shown_runs
 from onthedot.use_cases.runs.worker_runs import worker_runs
+from onthedot.workers.registry import WorkerRegistry
 from tests.builders import DEPLOYMENT, a_run, a_world, the_start_of
 from tests.contract.kits.kit import Kit
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from onthedot.domain.events.index import MOST_KEYS, index_keys, lookup_keys
-from onthedot.ports import Clock, PatternEntry, PatternStore
+from onthedot.events.pattern_store import PatternStore
+from onthedot.ports import Clock, PatternEntry
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 
 LONG = 4_000

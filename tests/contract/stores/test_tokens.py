@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.ports import Clock, Principal, Token, TokenStore
+from onthedot.access.token_store import TokenStore
+from onthedot.ports import Clock, Principal, Token
 
 CREATED = 1_772_366_400_000
 ADA = Token("tok_ada", Principal("acme", "admin", "ada"), CREATED)

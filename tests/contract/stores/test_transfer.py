@@ -22,7 +22,7 @@ from onthedot.schema import PAYLOADS, blobs_of
 from onthedot.use_cases.transfer.change_stage import begin_import
 from onthedot.use_cases.transfer.export_entries import Selection, export_page
 from onthedot.use_cases.transfer.import_entries import Imported, import_page
-from tests.builders import DEPLOYMENT, World, a_run, a_world
+from tests.builders import World, a_run, a_world
 from tests.contract.kits.full_run import a_run_with_every_field
 from tests.contract.kits.kit import Kit
 
@@ -31,8 +31,7 @@ WHOLE = Selection(history=True, secrets=True)
 
 
 def engine_of(kit: Kit) -> Engine:
-    stores = (kit.limits(), kit.registry(), kit.signing(), kit.patterns(), kit.shards(), kit.gates(), kit.tokens())
-    engine = Engine(kit.store(), kit.queues()[0], kit.blobs(), kit.clock, DEPLOYMENT, *stores, kit.progress())
+    engine = kit.engine(kit.store(), kit.queues()[0], kit.blobs())
     return replace(engine, transfer=Transfer(kit.stored_entries(), kit.store()))
 
 
@@ -206,7 +205,7 @@ def test_a_page_may_begin_after_any_entry(kit: Kit) -> None:
 
 def test_an_event_is_remembered_once(kit: Kit) -> None:
     later = kit.clock.now() // 1000 + 60
-    assert kit.stored_entries().remember_event("acme", event_digest("e"), 7, later)
-    assert not kit.stored_entries().remember_event("acme", event_digest("e"), 8, later)
+    assert kit.patterns().remember("acme", event_digest("e"), 7, later)
+    assert not kit.patterns().remember("acme", event_digest("e"), 8, later)
     assert kit.patterns().first_time("acme", "e", 9, later) == 7
     assert kit.patterns().first_time("other", "e", 9, later) == 9

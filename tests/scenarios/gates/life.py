@@ -280,7 +280,8 @@ class Life:
         long_ago = self.gated.clock.now() - LEAVES
         with self.gated.world.database.transaction() as connection:
             rows = connection.execute(
-                "SELECT gate, slot FROM gate_states WHERE slot IS NOT NULL AND coalesce(flagged_at, 0) <= ?",
+                "SELECT partition AS gate, slot FROM items"
+                " WHERE slot IS NOT NULL AND coalesce(json_extract(content, '$.f'), 0) <= ?",
                 (long_ago,),
             ).fetchall()
         return [f"{row['gate']} in {row['slot']}" for row in rows]

@@ -9,7 +9,7 @@ from unittest import mock
 
 from onthedot.domain.gates import places
 from onthedot.domain.gates.state import GateChange
-from onthedot.engines.sqlite.gates import SqliteGateStore
+from onthedot.gates.state_store import GateStore
 from onthedot.use_cases.attempts import start_run
 from onthedot.use_cases.gates import ask_gates, flag_gate, look_at_gate, wait_at_gate
 
@@ -43,7 +43,7 @@ def flag_after_park() -> Iterator[None]:
 
 def given_back_by_run() -> Any:
     """A process gives back the place of its run, also if another attempt has it by now."""
-    give_back = SqliteGateStore.give_back
+    give_back = GateStore.give_back
 
     def by_run(self: Any, gate: Any, page: int, holder: Any) -> Any:
         for one in [one for held in self.pages(gate) for one in held if one.run_id == holder.run_id]:
@@ -52,17 +52,17 @@ def given_back_by_run() -> Any:
                     give_back(self, gate, number, one)
         return give_back(self, gate, page, holder)
 
-    return mock.patch.object(SqliteGateStore, "give_back", by_run)
+    return mock.patch.object(GateStore, "give_back", by_run)
 
 
 def one_place_too_many() -> Any:
     """A page lets one holder more in than it has room for."""
-    take = SqliteGateStore.take
+    take = GateStore.take
 
     def one_more(self: Any, gate: Any, page: int, holder: Any, *, room: int, **more: Any) -> Any:
         return take(self, gate, page, holder, room=room + 1, **more)
 
-    return mock.patch.object(SqliteGateStore, "take", one_more)
+    return mock.patch.object(GateStore, "take", one_more)
 
 
 def woken_stopped_by_flag() -> Any:
@@ -95,12 +95,12 @@ def settled_too_early() -> Iterator[None]:
 
 def left_without_comparing() -> Any:
     """A look takes the flag away though a run was flagged meanwhile."""
-    change = SqliteGateStore.change
+    change = GateStore.change
 
     def careless(self: Any, gate: Any, wanted: GateChange) -> Any:
         return change(self, gate, replace(wanted, equals={}) if wanted.forget_priorities else wanted)
 
-    return mock.patch.object(SqliteGateStore, "change", careless)
+    return mock.patch.object(GateStore, "change", careless)
 
 
 PLANTS: Final[Mapping[str, Plant]] = {

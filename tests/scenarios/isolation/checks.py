@@ -142,8 +142,10 @@ class Checks:
     def progress(self) -> list[str]:
         """Return the shards whose passes are not complete up to the present."""
         with self.story.troubled.world.database.transaction() as connection:
-            rows = connection.execute("SELECT shard, done FROM shard_progress").fetchall()
-        done = {row["shard"]: json.loads(row["done"]) for row in rows}
+            rows = connection.execute(
+                "SELECT substr(partition, 10) AS shard, content FROM items WHERE partition LIKE 'progress#%'"
+            ).fetchall()
+        done = {int(row["shard"]): json.loads(json.loads(row["content"])["done"]) for row in rows}
         present = bucket_of(self.story.troubled.clock.now()) - 1
         behind = [f"shard {shard}: {at}" for shard, at in done.items() if min(at["fire"], at["watch"]) < present]
         missing = set(range(self.story.troubled.world.deployment.shards)) - set(done)

@@ -77,7 +77,8 @@ class Eventful(Simulation):
     def entries(self) -> list[tuple[str, str]]:
         """Everything that stands in the index: job and name, once for each key."""
         with self.world.database.transaction() as connection:
-            return [tuple(row) for row in connection.execute("SELECT job_id, name FROM patterns")]
+            rows = connection.execute("SELECT sort FROM items WHERE partition LIKE 'pattern#%'").fetchall()
+        return [(job_id, name) for row in rows for job_id, _, name in [row["sort"].partition("#")]]
 
 
 def an_event(event_id: str = "e-1", what: str = "Order Paid") -> Event:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 from unittest import mock
 
+from onthedot.core.keys import worker_key
 from onthedot.domain import ids
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.errors import OnthedotError, StaleAttempt, Unavailable
@@ -19,8 +20,9 @@ from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.domain.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from onthedot.domain.workers.records import Load, Resources
-from onthedot.engines.caches import CachedGates, CachedLimits
 from onthedot.engines.sqlite.database import Database
+from onthedot.gates.limit_store import LimitsStore
+from onthedot.gates.state_store import GateStore
 from onthedot.ports import Answer, Call, Deadline, Engine, Received
 from onthedot.schema import PRIORITIES
 from onthedot.stopping import Stop
@@ -143,8 +145,9 @@ class GatedWorld:
         """Return the engine of one machine: its calls take time and may fail, and it remembers limits."""
         lagging: Any = LaggingStore(self.world.store, self.index)
         engine = self.weather.engine(replace(self.world.engine, store=lagging))
-        limits, gates = CachedLimits(engine.limits, self.clock), CachedGates(engine.gates, self.clock)
-        return replace(engine, limits=limits, gates=gates)
+        items: Any = Perturbed(self.world.items, "items", self.weather)
+        limits = LimitsStore(items, self.clock, remembers=True)
+        return replace(engine, limits=limits, gates=GateStore(items, self.clock, remembers=True))
 
     def at(self, instant: int, act: Callable[[], object]) -> None:
         """Let a client act at this instant, until no service fails."""
@@ -278,7 +281,8 @@ class GatedWorld:
         query = "SELECT 1 FROM messages WHERE queue IN (?, ?, ?) AND visible_at <= ? LIMIT 1"
         queues = [queue_key(pool, priority) for priority in PRIORITIES]
         with self.world.database.transaction() as connection:
-            assigned = connection.execute("SELECT 1 FROM assigned WHERE worker_id = ?", (worker_id,)).fetchone()
+            worker = self.world.items.get(worker_key(worker_id))
+            assigned = worker is not None and worker.texts("assigned")
             return bool(assigned or connection.execute(query, (*queues, self.clock.now())).fetchone())
 
     def _complete(self, engine: Engine, lease: LeasedRun, running: dict[str, None]) -> None:

@@ -24,11 +24,11 @@ from tests.builders import World
 from tests.scenarios.kits.faults import (
     Crash,
     Faults,
-    FaultyGates,
-    FaultyPatterns,
-    FaultyProgress,
     FaultyQueues,
     FaultyStore,
+    faulty_gates,
+    faulty_patterns,
+    faulty_progress,
 )
 
 NEVER = Faults()
@@ -72,8 +72,8 @@ class Simulation:
             self.world.engine,
             store=FaultyStore(self.world.engine.store, faults),
             queues=FaultyQueues(self.world.queues, faults),
-            patterns=FaultyPatterns(self.world.patterns, faults),
-            gates=FaultyGates(self.world.gates, faults),
+            patterns=faulty_patterns(self.world.patterns, faults),
+            gates=faulty_gates(self.world.gates, faults),
         )
 
     def submit(self, delay_s: float, *, faults: Faults = NEVER, key: str | None = None, retries: int = 3) -> Record:
@@ -95,7 +95,7 @@ class Simulation:
     def dispatch(self, faults: Faults = NEVER, *, no_time: bool = False) -> None:
         """Take what ticks are visible; one whose dispatcher dies, or could not send all, stays in the queue."""
         for received in self.world.ticks.receive_ticks(10):
-            progress = FaultyProgress(self.world.progress, faults)
+            progress = faulty_progress(self.world.progress, faults)
             deadline = Deadline.after(self.clock.now(), 0 if no_time else 80_000)
             try:
                 counts = dispatch_due(self.engine(faults), progress, received.tick, deadline)

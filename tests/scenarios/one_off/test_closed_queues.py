@@ -73,7 +73,8 @@ def tick(storm: Simulation) -> None:
 def progress(world: World) -> int:
     """Return the least bucket that all passes of all shards have completed."""
     with world.database.transaction() as connection:
-        done = [json.loads(row["done"]) for row in connection.execute("SELECT done FROM shard_progress")]
+        query = "SELECT content FROM items WHERE partition LIKE 'progress#%'"
+        done = [json.loads(json.loads(row["content"])["done"]) for row in connection.execute(query)]
     return int(min(min(one["fire"], one["watch"]) for one in done))
 
 

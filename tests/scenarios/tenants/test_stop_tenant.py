@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from onthedot.access.tenant_data import TenantData
 from onthedot.domain.errors import InvalidRequest, Unavailable
 from onthedot.domain.runs.records import Record, Status
-from onthedot.engines.sqlite.tenant_data import SqliteTenantData
 from onthedot.use_cases.access import stop_tenant
 from onthedot.use_cases.access.stop_tenant import Action, Changed, change_jobs
 from tests.builders import World, a_world
@@ -34,7 +34,7 @@ def fill(world: World, tenant: str) -> list[str]:
 
 
 def change(world: World, tenant: str, action: Action) -> Changed:
-    data = SqliteTenantData(world.database, page_size=2)
+    data = TenantData(world.items, world.blobs, page_size=2)
     return change_jobs(world.engine, data, tenant, action, lambda _: None)
 
 

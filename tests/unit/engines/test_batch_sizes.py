@@ -12,8 +12,8 @@ from onthedot.domain.ids import event_run_id, fresh_generation, fresh_job_id
 from onthedot.domain.runs.choices import MOST_GATES
 from onthedot.domain.runs.records import Definition, Priority
 from onthedot.domain.targets.types import HttpTarget
-from onthedot.engines.aws.dynamodb.items import to_item
 from onthedot.engines.aws.dynamodb.moves import insert_statement, partiql_statement
+from onthedot.engines.aws.dynamodb.records import to_item
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.leftovers import batches
 from onthedot.engines.aws.sqs.queues import SqsRunQueues

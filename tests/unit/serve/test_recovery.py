@@ -37,7 +37,7 @@ class Life:
         """Lose everything in memory, and start again. Return the counts of the recovery."""
         self.parts.close()
         self.parts = self._open()
-        self.parts.progress.forget_ticks()
+        self.parts.progress.forget_ticks(range(2))
         return recover(self.parts, "serve-2")
 
     def _open(self) -> Embedded:

@@ -200,7 +200,7 @@ def test_a_worker_that_was_forgotten_registers_again_with_its_heartbeat(world: W
     source = DirectWorkSource(world.engine, "pull")
     worker_id = source.register(an_offer())
     with world.database.transaction() as connection:
-        connection.execute("DELETE FROM workers")
+        connection.execute("DELETE FROM items WHERE partition = 'workers'")
     source.send_heartbeat(Load(running=("a",)))
     worker = world.registry.find(worker_id)
     assert worker is not None

@@ -13,7 +13,8 @@ from onthedot.domain.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TE
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.records import Priority
-from onthedot.ports import GateStore, Moved
+from onthedot.gates.state_store import GateStore
+from onthedot.ports import Moved
 from onthedot.use_cases.gates import change_limits, show_gates
 from onthedot.use_cases.gates.flag_gate import flag_gate
 from tests.builders import World, a_world

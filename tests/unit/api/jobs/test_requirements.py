@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +13,7 @@ from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs import lifecycle
 from onthedot.domain.workers.records import WorkerRecord
 from onthedot.ports import Moved
+from onthedot.workers.registry import WorkerRegistry
 from tests.builders import World, a_world, the_start_of
 from tests.unit.api.kit import ACME, SHELL, URL, Api, a_worker, fields_of, message_of
 
@@ -48,7 +49,7 @@ class CountingRegistry:
 
 def batch(world: World, registry: CountingRegistry, jobs: list[dict[str, Any]]) -> Response:
     request = Request("POST", "/v1/jobs/batch", body=json.dumps({"jobs": jobs}).encode(), principal=ACME)
-    return handle(replace(world.engine, registry=registry), request)
+    return handle(replace(world.engine, registry=cast(WorkerRegistry, registry)), request)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +17,7 @@ from onthedot.domain.gates.names import TENANT
 from onthedot.domain.statistics.steps import MinuteCounters
 from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 from onthedot.ports import Engine
+from onthedot.statistics.store import StatisticsStore
 from onthedot.use_cases.overview import latest_failures, parts, sent_hold_ups
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
@@ -288,7 +289,7 @@ def test_a_part_that_takes_too_long_does_not_hold_up_the_others(world: World, mo
 
     monkeypatch.setattr(parts, "wait", until_one_is_left)
     try:
-        found = overview(replace(world.engine, known_parts={}, statistics=Slow()))
+        found = overview(replace(world.engine, known_parts={}, statistics=cast(StatisticsStore, Slow())))
     finally:
         release.set()
     assert "hour" in found["unknown"]
@@ -307,7 +308,7 @@ class CountedStatistics:
 
 def test_a_process_reads_a_part_again_only_after_some_seconds_and_for_each_tenant(world: World) -> None:
     counted = CountedStatistics(world.engine)
-    engine = replace(world.engine, statistics=counted)
+    engine = replace(world.engine, statistics=cast(StatisticsStore, counted))
     for _ in range(5):
         overview(engine)
     assert counted.reads == 1

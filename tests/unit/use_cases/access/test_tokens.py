@@ -15,7 +15,7 @@ ADA = Principal("acme", "operator", "ada")
 
 def stored(world: World) -> str:
     with world.database.transaction() as connection:
-        return str([tuple(row) for row in connection.execute("SELECT * FROM api_tokens")])
+        return str([tuple(row) for row in connection.execute("SELECT * FROM items WHERE partition LIKE 'token%'")])
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 import pytest
 
 from onthedot.domain.errors import Unavailable, Unreachable
 from onthedot.domain.transfer.entries import Entry, EntryKind, StoredEntry
 from onthedot.ports import Engine, StoredPage, Transfer
+from onthedot.transfer.stored_entries import StoredEntries
 from onthedot.use_cases.transfer.export_entries import Selection, export_page, running_page
 from tests.builders import a_world
 
@@ -30,9 +32,6 @@ class Stored:
             raise self.count
         return self.count
 
-    def remember_event(self, tenant: str, digest: str, time: int, expires_at: int) -> bool:
-        raise NotImplementedError
-
 
 @pytest.fixture
 def stored() -> Stored:
@@ -42,7 +41,7 @@ def stored() -> Stored:
 @pytest.fixture
 def engine(stored: Stored) -> Iterator[Engine]:
     with a_world() as world:
-        yield replace(world.engine, transfer=Transfer(stored, world.store))
+        yield replace(world.engine, transfer=Transfer(cast(StoredEntries, stored), world.store))
 
 
 def test_the_total_is_asked_for_on_the_first_page_only(engine: Engine, stored: Stored) -> None:

@@ -160,7 +160,7 @@ def test_the_run_of_a_deleted_job_is_fenced_off(source: RestWorkSource, api: Api
 
 def test_a_forgotten_worker_registers_again_with_its_heartbeat(world: World, source: RestWorkSource) -> None:
     with world.database.transaction() as connection:
-        connection.execute("DELETE FROM workers")
+        connection.execute("DELETE FROM items WHERE partition = 'workers'")
     source.send_heartbeat(Load(running=("a",), used=Resources(1)))
     [worker] = world.registry.workers()
     assert (worker.load.running, worker.load.used.concurrency) == (("a",), 1)
@@ -168,7 +168,7 @@ def test_a_forgotten_worker_registers_again_with_its_heartbeat(world: World, sou
 
 def test_a_forgotten_worker_that_wants_work_must_register_first(world: World, source: RestWorkSource) -> None:
     with world.database.transaction() as connection:
-        connection.execute("DELETE FROM workers")
+        connection.execute("DELETE FROM items WHERE partition = 'workers'")
     with pytest.raises(WorkerNotFound):
         lease(source)
 

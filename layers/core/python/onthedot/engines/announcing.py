@@ -4,25 +4,14 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
+from onthedot.core.shard_store import ShardStore
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.dead_letters import ALWAYS, Window
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record
 from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
 from onthedot.domain.shard_history import OVERDUE_AFTER, RENEWED_AFTER
-from onthedot.ports import (
-    Clock,
-    Deadline,
-    ListEntry,
-    Moved,
-    Page,
-    ReadRecords,
-    Refused,
-    RunStore,
-    ShardStore,
-    SlotEntry,
-    Undecided,
-)
+from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
 
 _LOG: Final = logging.getLogger(__name__)
 MOST_TRIES: Final = 10

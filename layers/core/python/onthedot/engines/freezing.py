@@ -1,75 +1,16 @@
-"""The state of the stage as a process knows it, and a store of runs that changes nothing while the stage is closed."""
+"""A store of runs that changes nothing while the stage is closed."""
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
-from onthedot.domain.errors import StageClosed, Unavailable
+from onthedot.domain.errors import StageClosed
 from onthedot.domain.runs.dead_letters import ALWAYS, Window
 from onthedot.domain.runs.moves import Move
 from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.transfer.stage_state import StageState
-from onthedot.ports import (
-    Clock,
-    Deadline,
-    ListEntry,
-    Moved,
-    Page,
-    ReadRecords,
-    Refused,
-    RunStore,
-    SlotEntry,
-    StageStore,
-    Undecided,
-)
+from onthedot.ports import Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
+from onthedot.transfer.stage_store import StageStore
 
-UNKNOWN_MS: Final = 30_000
-"""While the state cannot be read, the last known one counts for this long. `settle_ms` must be longer."""
 _RUNNING: Final = frozenset({Status.RUNNING})
-
-
-class StoredStage(Protocol):
-    """The state of the stage in an engine, without a memory."""
-
-    def fresh(self) -> StageState: ...
-
-    def replace(self, seen: StageState, state: StageState) -> bool: ...
-
-
-class KnownStage:
-    """A `StageStore` that reads the state at most once in `known_ms`. So it costs a run next to nothing."""
-
-    def __init__(self, store: StoredStage, clock: Clock, *, known_ms: int, settle_ms: int) -> None:
-        self._store = store
-        self._clock = clock
-        self._known_ms = known_ms
-        self._known: tuple[int, StageState] | None = None
-        self.settle_ms = settle_ms
-
-    def read(self) -> StageState:
-        """Return the state. While the store fails, return the last known one for some seconds."""
-        now, known = self._clock.now(), self._known
-        if known is not None and 0 <= now - known[0] < self._known_ms:
-            return known[1]
-        try:
-            return self.fresh()
-        except Unavailable:
-            if known is None or now - known[0] >= UNKNOWN_MS:
-                raise
-            return known[1]
-
-    def fresh(self) -> StageState:
-        # The age counts from before the read, because the state may change during it.
-        now = self._clock.now()
-        state = self._store.fresh()
-        self._known = (now, state)
-        return state
-
-    def replace(self, seen: StageState, state: StageState) -> bool:
-        try:
-            return self._store.replace(seen, state)
-        finally:
-            # Another thread may have read the old state meanwhile.
-            self._known = None
 
 
 class FreezableStore:

@@ -8,15 +8,15 @@ happened all the same.
 from onthedot.ports.blobs import Blobs, ListedBlobs
 from onthedot.ports.clock import Clock
 from onthedot.ports.engine import Engine, KnownPart, KnownTicks
-from onthedot.ports.events import EventBus, PatternEntry, PatternStore, RecordChange, Unpublishable
-from onthedot.ports.gates import GateAnswer, GateStore, KnownGate
+from onthedot.ports.events import EventBus, PatternEntry, RecordChange, Unpublishable
+from onthedot.ports.gates import GateAnswer, KnownGate
 from onthedot.ports.queues import LeaseWait, LeaseWaits, QueueCounts, Received, RunMessage, RunQueues, Tick, TickQueue
 from onthedot.ports.runs import (
     Deadline,
+    DueIndex,
     ListEntry,
     Moved,
     Page,
-    ProgressStore,
     ReadRecords,
     Refused,
     RunStore,
@@ -25,43 +25,36 @@ from onthedot.ports.runs import (
     TickTimes,
     Undecided,
 )
-from onthedot.ports.shards import ShardStore
-from onthedot.ports.statistics import NoStatistics, PlacedEnd, StatisticsStore, StatisticsWriter
+from onthedot.ports.statistics import PlacedEnd
 from onthedot.ports.targets import RESULT_BYTES, Answer, Call, Performer
-from onthedot.ports.tenants import DeletedPage, LimitsStore, Principal, SigningStore, TenantData, Token, TokenStore
-from onthedot.ports.transfer import AlwaysOpen, StageStore, StoredEntries, StoredPage, Transfer
-from onthedot.ports.workers import WorkerRegistry
+from onthedot.ports.tenants import DeletedPage, Principal, Token
+from onthedot.ports.transfer import StoredPage, Transfer
 
 __all__ = [
     "RESULT_BYTES",
-    "AlwaysOpen",
     "Answer",
     "Blobs",
     "Call",
     "Clock",
     "Deadline",
     "DeletedPage",
+    "DueIndex",
     "Engine",
     "EventBus",
     "GateAnswer",
-    "GateStore",
     "KnownGate",
     "KnownPart",
     "KnownTicks",
     "LeaseWait",
     "LeaseWaits",
-    "LimitsStore",
     "ListEntry",
     "ListedBlobs",
     "Moved",
-    "NoStatistics",
     "Page",
     "PatternEntry",
-    "PatternStore",
     "Performer",
     "PlacedEnd",
     "Principal",
-    "ProgressStore",
     "QueueCounts",
     "ReadRecords",
     "Received",
@@ -70,23 +63,14 @@ __all__ = [
     "RunMessage",
     "RunQueues",
     "RunStore",
-    "ShardStore",
-    "SigningStore",
     "SlotEntry",
-    "StageStore",
-    "StatisticsStore",
-    "StatisticsWriter",
-    "StoredEntries",
     "StoredPage",
-    "TenantData",
     "Tick",
     "TickLease",
     "TickQueue",
     "TickTimes",
     "Token",
-    "TokenStore",
     "Transfer",
     "Undecided",
     "Unpublishable",
-    "WorkerRegistry",
 ]

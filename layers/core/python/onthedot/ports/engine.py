@@ -2,21 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.gates.names import GateId
 from onthedot.ports.blobs import Blobs
 from onthedot.ports.clock import Clock
-from onthedot.ports.events import PatternStore
-from onthedot.ports.gates import GateStore, KnownGate
+from onthedot.ports.gates import KnownGate
 from onthedot.ports.queues import LeaseWaits, RunQueues
 from onthedot.ports.runs import RunStore, TickTimes
-from onthedot.ports.shards import ShardStore
-from onthedot.ports.statistics import NoStatistics, StatisticsStore
-from onthedot.ports.tenants import LimitsStore, SigningStore, TokenStore
-from onthedot.ports.transfer import AlwaysOpen, StageStore, Transfer
-from onthedot.ports.workers import WorkerRegistry
+from onthedot.ports.transfer import Transfer
+
+if TYPE_CHECKING:
+    from onthedot.access.signing_store import SigningStore
+    from onthedot.access.token_store import TokenStore
+    from onthedot.core.shard_store import ShardStore
+    from onthedot.events.pattern_store import PatternStore
+    from onthedot.gates.limit_store import LimitsStore
+    from onthedot.gates.state_store import GateStore
+    from onthedot.statistics.store import StatisticsStore
+    from onthedot.transfer.stage_store import StageStore
+    from onthedot.workers.registry import WorkerRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +59,24 @@ class Engine:
     blobs: Blobs
     clock: Clock
     deployment: Deployment
-    limits: LimitsStore
-    registry: WorkerRegistry
-    signing: SigningStore
-    patterns: PatternStore
-    shards: ShardStore
-    gates: GateStore
-    tokens: TokenStore
+    limits: "LimitsStore"
+    registry: "WorkerRegistry"
+    signing: "SigningStore"
+    patterns: "PatternStore"
+    shards: "ShardStore"
+    gates: "GateStore"
+    tokens: "TokenStore"
     tick_times: TickTimes
+    stage: "StageStore" = field(compare=False)
+    statistics: "StatisticsStore" = field(compare=False)
     lease_waits: LeaseWaits | None = None
     """The leases of pull workers that wait for a run. None: a lease is answered at once."""
     ticking_since: int | None = None
     """The time at which this process began to do all ticks, if it does. Health counts no earlier tick."""
     index_lags: bool = True
     """Whether a write may be missing from a read of a slot that follows it."""
-    stage: StageStore = field(default_factory=AlwaysOpen, compare=False)
     transfer: Transfer | None = field(default=None, compare=False)
     """None: this engine can neither export nor import."""
-    statistics: StatisticsStore = field(default_factory=NoStatistics, compare=False)
     kind: str = "embedded"
     """The name of the engine: `embedded` or `aws`."""
     stage_name: str = "serve"

@@ -1,6 +1,6 @@
-"""The index of event patterns, the changes of records, and the bus for lifecycle events."""
+"""Entries of the index of patterns, changes of records, and the bus for lifecycle events."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,35 +22,6 @@ class PatternEntry:
     pattern: str
     """The pattern as JSON."""
     put_at: int
-
-
-class PatternStore(Protocol):
-    """A store of event patterns.
-
-    It finds the patterns that an event may match without reading the others, and remembers the ids of events.
-    """
-
-    def put(self, tenant: str, keys: Sequence[str], entry: PatternEntry) -> None:
-        """Store the entry under each of at most 25 keys. Raise Unavailable when some of them may not be stored."""
-        ...
-
-    def remove(self, tenant: str, keys: Sequence[str], job_id: str, name: str) -> None:
-        """Remove the entry from these keys. A key that does not have it stays as it is."""
-        ...
-
-    def matching(self, tenant: str, keys: Sequence[str]) -> Iterator[PatternEntry]:
-        """Yield all entries under these keys, read consistently, page by page.
-
-        An entry under two keys is yielded twice.
-        """
-        ...
-
-    def first_time(self, tenant: str, event_id: str, time: int, expires_at: int) -> int:
-        """Return the time that the event had when it first arrived.
-
-        This is `time`, unless the store remembers an earlier arrival of the event.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The store of runs, and the store of the progress of the passes over their slots."""
+"""The store of runs, and the times of the ticks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,6 @@ from onthedot.domain.errors import Unreadable
 from onthedot.domain.runs.dead_letters import ALWAYS, Window
 from onthedot.domain.runs.listing import JobFacts
 from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.pass_progress import ShardProgress
 from onthedot.domain.runs.records import Kind, Priority, Record
 
 Item = TypeVar("Item")
@@ -191,6 +190,17 @@ class RunStore(Protocol):
         ...
 
 
+class DueIndex(Protocol):
+    """The index of due runs, as a whole."""
+
+    def slots(self, cursor: str | None = None) -> Page[str]:
+        """Return a page of the slot names of all records and gates in the index, in any order, some repeatedly.
+
+        It reads the whole index, so only operators' commands call it. The index may lag.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TickLease:
     """The right to do the tick of some shards. At most one dispatcher has it at a time."""
@@ -208,26 +218,5 @@ class TickTimes(Protocol):
         """Return the time of the last completed tick of each shard. A shard that no tick has visited is missing.
 
         The read may lag by some seconds.
-        """
-        ...
-
-
-class ProgressStore(Protocol):
-    """A store of the progress of the passes, by shard."""
-
-    def begin(self, lease: TickLease, now: int) -> Mapping[int, ShardProgress] | None:
-        """Begin a tick, and return the progress of its shards. A shard that no tick has visited is missing.
-
-        Return None while another tick of the same first shard is under way. A tick that is delivered again has the same
-        id, and may begin.
-        """
-        ...
-
-    def finish(
-        self, lease: TickLease, before: Mapping[int, ShardProgress], after: Mapping[int, ShardProgress]
-    ) -> frozenset[int]:
-        """Replace the progress that was read, shard by shard, and end the tick.
-
-        Return the shards whose progress another tick has changed meanwhile. They keep the progress of that tick.
         """
         ...

@@ -13,11 +13,12 @@ from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
+from onthedot.access.token_store import TokenStore
 from onthedot.api.core.errors import error_response, response_to
 from onthedot.api.core.http import Request, Response
 from onthedot.api.core.router import handle
 from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.ports import Clock, Principal, TokenStore
+from onthedot.ports import Clock, Principal
 from onthedot.stopping import Stop
 from onthedot.use_cases.access.tokens import authenticate
 from onthedot.wiring.embedded import Embedded, GroupCommit

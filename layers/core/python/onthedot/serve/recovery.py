@@ -14,6 +14,7 @@ from onthedot.ports import Deadline, Engine, SlotEntry
 from onthedot.serve.worker import PREFIX
 from onthedot.use_cases.attempts.start_run import take_over
 from onthedot.use_cases.dispatch.send_runs import send_runs
+from onthedot.use_cases.shards.served_shards import ServedShards
 from onthedot.wiring.embedded import Embedded
 
 _LOG: Final = logging.getLogger(__name__)
@@ -32,7 +33,8 @@ class Recovery:
 
     def start(self) -> None:
         """Let ticks begin at once, and begin to send. Raise Unavailable."""
-        self._embedded.progress.forget_ticks()
+        engine = self._embedded.engine
+        self._embedded.progress.forget_ticks(range(ServedShards(engine.shards, engine.deployment.shards).count()))
         self._thread.start()
 
     def stop(self) -> None:

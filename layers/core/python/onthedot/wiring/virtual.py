@@ -9,7 +9,6 @@ from onthedot.clock import VirtualClock
 from onthedot.domain.deployment import Deployment
 from onthedot.domain.workers.pools import LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind, Pools
 from onthedot.engines.announcing import AnnouncingStore
-from onthedot.engines.caches import CachedLimits, CachedSigning
 from onthedot.engines.live_records import LiveRecords
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.memory import MemoryDatabase
@@ -58,7 +57,7 @@ class VirtualWorld:
 def virtual_world(clock: VirtualClock) -> Iterator[VirtualWorld]:
     """Open an empty engine in memory. It is gone when the context ends."""
     with MemoryDatabase() as database:
-        engine = SqliteEngine.on(database, clock, DEPLOYMENT).engine
+        engine = SqliteEngine.on(database, clock, DEPLOYMENT, remembers=True).engine
         records = LiveRecords(SqliteRunStore(database, clock))
         queues = LiveQueues(database, clock)
         outlook = SqliteOutlook(database)
@@ -72,6 +71,4 @@ def _remembering(engine: Engine, records: LiveRecords, queues: LiveQueues) -> En
         store=AnnouncingStore(records, engine.shards, engine.clock, engine.deployment.shards),
         queues=queues,
         index_lags=False,
-        limits=CachedLimits(engine.limits, engine.clock),
-        signing=CachedSigning(engine.signing, engine.clock),
     )

@@ -1,7 +1,7 @@
 """`onthedot restore` and `shards`: an earlier state of a stage's table, and the numbers of shards that it had."""
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -18,9 +18,11 @@ from onthedot.cli.credentials import (
 )
 from onthedot.cli.text import counted
 from onthedot.clock import SystemClock
+from onthedot.core.shard_store import ShardStore
 from onthedot.domain.errors import OnthedotError
 from onthedot.domain.instants import format_instant
 from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
+from onthedot.ports import DueIndex
 from onthedot.settings import PREFIX
 from onthedot.use_cases.shards.retire_shards import Retirement, retire_shards
 
@@ -97,10 +99,10 @@ def shards(retire: bool, as_json: bool, **place: str | None) -> None:
     """
     table, connection = find_table(**place)
     with aws_errors_in_a_sentence(table):
-        from onthedot.wiring.aws import shard_store  # noqa: PLC0415 - needs the AWS packages
+        from onthedot.wiring.aws import due_index, shard_store  # noqa: PLC0415 - needs the AWS packages
 
         store = shard_store(table, **connection)
-        retired = _retire(store) if retire else None
+        retired = _retire(store, due_index(table, **connection)) if retire else None
         history = store.read()
     in_use = history.in_use(bucket_of(SystemClock().now()))
     steps = [(one.count, _minute(one.since), _minute(one.seen)) for one in history.steps]
@@ -116,7 +118,7 @@ def shards(retire: bool, as_json: bool, **place: str | None) -> None:
         _report(retired)
 
 
-def _retire(store: Any) -> Retirement:
+def _retire(store: ShardStore, index: DueIndex) -> Retirement:
     with progress() as bar:
         read = 0
 
@@ -125,7 +127,7 @@ def _retire(store: Any) -> Retirement:
             read += entries
             bar.say(f"{read:,} index entries read")
 
-        return retire_shards(store, SystemClock(), count)
+        return retire_shards(store, index, SystemClock(), count)
 
 
 def _report(retired: Retirement) -> None:

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from onthedot.access.tenant_data import TenantData
 from onthedot.domain.access import NAME_RULE, RESERVED_TENANT, is_name
 from onthedot.domain.errors import InvalidRequest, Problem, Unavailable
 from onthedot.domain.gates.limits import TenantLimits
-from onthedot.ports import Engine, TenantData
+from onthedot.ports import Engine
 from onthedot.use_cases.gates.put_limits import put_limits
 
 SETTLED_MS: Final = 120_000

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from onthedot.access.tenant_data import TenantData
 from onthedot.domain.access import NAME_RULE, RESERVED_TENANT, is_name
 from onthedot.domain.errors import InvalidRequest, JobConflict, JobNotFound, OnthedotError, Problem
-from onthedot.ports import Engine, TenantData
+from onthedot.ports import Engine
 from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
 
 COMMAND: Final = "onthedot tenants"

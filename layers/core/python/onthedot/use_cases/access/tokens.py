@@ -4,9 +4,10 @@ import hashlib
 import secrets
 from typing import Final
 
+from onthedot.access.token_store import TokenStore
 from onthedot.domain.access import TEXT_PREFIX, token_problems
 from onthedot.domain.errors import InvalidRequest, Problem, TokenNotFound
-from onthedot.ports import Clock, Principal, Token, TokenStore
+from onthedot.ports import Clock, Principal, Token
 
 _SECRET_BYTES: Final = 32
 _ID_BYTES: Final = 9

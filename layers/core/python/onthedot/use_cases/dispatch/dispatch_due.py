@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from onthedot.core.progress_store import ProgressStore
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.ids import fresh_generation
 from onthedot.domain.runs.pass_progress import (
@@ -26,7 +27,7 @@ from onthedot.domain.runs.pass_progress import (
 from onthedot.domain.runs.records import Status
 from onthedot.domain.runs.slots import BUCKET_MS, WATCH_DISTANCE, SlotKind, bucket_of, horizon, slot_name, slot_shard
 from onthedot.domain.shard_history import UNUSED_AFTER
-from onthedot.ports import Deadline, Engine, ProgressStore, Tick, TickLease
+from onthedot.ports import Deadline, Engine, Tick, TickLease
 from onthedot.use_cases.dispatch.claim_slots import CLAIMS_PER_ROUND, Pass, claim_slot, send
 from onthedot.use_cases.dispatch.set_aside import is_time_to_look, take_up
 from onthedot.use_cases.dispatch.slot_entries import read_slot_entries

@@ -15,10 +15,11 @@ from onthedot.domain.runs.slots import DECISION_MS
 from onthedot.domain.runs.start_window import has_expired
 from onthedot.domain.runs.still_scheduled import GONE_WHY
 from onthedot.domain.workers.records import WorkerRecord
-from onthedot.ports import Deadline, Engine, ReadRecords, SlotEntry, Undecided, WorkerRegistry
+from onthedot.ports import Deadline, Engine, ReadRecords, SlotEntry, Undecided
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED, fault_of
 from onthedot.use_cases.jobs.place_job import smallest_pool
 from onthedot.use_cases.outcomes import is_written
+from onthedot.workers.registry import WorkerRegistry
 
 _LOG: Final = logging.getLogger(__name__)
 READ_AT_ONCE: Final = 100

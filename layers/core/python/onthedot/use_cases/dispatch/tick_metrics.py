@@ -7,8 +7,8 @@ from typing import Final
 from onthedot.domain.reports.metrics import WORKERS_LOST
 from onthedot.domain.runs.slots import BUCKET_MS
 from onthedot.domain.workers.records import WorkerStatus
-from onthedot.ports import WorkerRegistry
 from onthedot.ports.metrics import Observer
+from onthedot.workers.registry import WorkerRegistry
 
 SENT: Final = "sent"
 """Runs that a tick sent: a value for each tick that was done, 0 included, so their number is the ticks."""

@@ -6,12 +6,12 @@ Each job has the guarantees that `submit_job` gives for one.
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Final
+from typing import Final, cast
 
 from onthedot.domain.errors import IdempotencyConflict, OnthedotError, Unavailable
 from onthedot.domain.runs.records import Kind, Record
 from onthedot.domain.workers.records import WorkerRecord
-from onthedot.ports import Deadline, Engine, WorkerRegistry
+from onthedot.ports import Deadline, Engine
 from onthedot.use_cases import patience
 from onthedot.use_cases.dispatch.schedule_soon import schedule_all_soon
 from onthedot.use_cases.events import pattern_index
@@ -20,6 +20,7 @@ from onthedot.use_cases.jobs.payloads import Owner, store_payload
 from onthedot.use_cases.jobs.submit_job import JobRequest, id_for, pool_for, record_for
 from onthedot.use_cases.outcomes import Outcome, is_own, record_after_create
 from onthedot.use_cases.workflows.check_parents import ParentCheck
+from onthedot.workers.registry import WorkerRegistry
 
 UPLOADS: Final = 16
 
@@ -52,7 +53,7 @@ class _WorkersReadOnce:
 
 def submit_batch(engine: Engine, tenant: str, requests: Sequence[JobRequest]) -> Sequence[Accepted]:
     """Return one answer for each request, in order: a job, InvalidRequest, IdempotencyConflict or Unavailable."""
-    engine = replace(engine, registry=_WorkersReadOnce(engine.registry))
+    engine = replace(engine, registry=cast(WorkerRegistry, _WorkersReadOnce(engine.registry)))
     gates = GateCheck(engine, tenant)
     stored = _with_stored_payloads(engine, tenant, [_with_pool(engine, tenant, request, gates) for request in requests])
     parents = ParentCheck(engine, tenant)

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from onthedot.core.shard_store import ShardStore
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
 from onthedot.domain.shard_history import ShardHistory
-from onthedot.ports import Clock, ShardStore
+from onthedot.ports import Clock, DueIndex
 
 MOST_TRIES: Final = 10
 READS: Final = 3
@@ -45,7 +46,7 @@ class Retirement:
         return self.in_use < self.used and not self.left
 
 
-def retire_shards(shards: ShardStore, clock: Clock, on_page: Callable[[int], None]) -> Retirement:
+def retire_shards(shards: ShardStore, index: DueIndex, clock: Clock, on_page: Callable[[int], None]) -> Retirement:
     """Retire the shards above the number that writers use now, if no record is in them.
 
     `on_page` gets the number of entries of each page that was read. Raise Unavailable if a writer announced a larger
@@ -56,7 +57,7 @@ def retire_shards(shards: ShardStore, clock: Clock, on_page: Callable[[int], Non
     if in_use == used:
         return Retirement(used, in_use)
     for _ in range(READS):
-        left, last_due = _records_in_shards(shards, in_use, on_page)
+        left, last_due = _records_in_shards(index, in_use, on_page)
         if left:
             return Retirement(used, in_use, left, last_due)
     _lower(shards, history, in_use)
@@ -76,20 +77,20 @@ def _lower(shards: ShardStore, seen: ShardHistory, count: int) -> None:
     raise Unavailable(f"a writer announced its number of shards meanwhile, and {seen.used} shards are served as before")
 
 
-def _records_in_shards(shards: ShardStore, first: int, on_page: Callable[[int], None]) -> tuple[int, int | None]:
+def _records_in_shards(index: DueIndex, first: int, on_page: Callable[[int], None]) -> tuple[int, int | None]:
     """Return the number of records in this shard and all later ones, and the last minute in which one is due."""
     left, last = 0, -1
-    for slot in _slots(shards, on_page):
+    for slot in _slots(index, on_page):
         shard, bucket = _parts(slot)
         if shard >= first:
             left, last = left + 1, max(last, bucket)
     return left, None if last < 0 else last * BUCKET_MS
 
 
-def _slots(shards: ShardStore, on_page: Callable[[int], None]) -> Iterator[str]:
+def _slots(index: DueIndex, on_page: Callable[[int], None]) -> Iterator[str]:
     cursor: str | None = None
     while True:
-        page = shards.slots(cursor)
+        page = index.slots(cursor)
         on_page(len(page.items))
         yield from page.items
         cursor = page.cursor

@@ -3,7 +3,7 @@
 import logging
 from typing import Final
 
-from onthedot.ports import ShardStore
+from onthedot.core.shard_store import ShardStore
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -8,7 +8,8 @@ from typing import Final
 
 from onthedot.domain.errors import Unavailable
 from onthedot.domain.statistics.ends import end_of
-from onthedot.ports import Clock, Deadline, PlacedEnd, RecordChange, StatisticsWriter
+from onthedot.ports import Clock, Deadline, PlacedEnd, RecordChange
+from onthedot.statistics.store import StatisticsWriter
 
 _LOG: Final = logging.getLogger(__name__)
 WRITERS: Final = 8

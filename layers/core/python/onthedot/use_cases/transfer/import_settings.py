@@ -9,20 +9,20 @@ import binascii
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
-from onthedot import registry_codec
+from onthedot.access.signing_store import keys_of
 from onthedot.domain.access import is_name, token_problems
 from onthedot.domain.errors import OnthedotError
-from onthedot.domain.gates.limits import GateLimits, problems
+from onthedot.domain.gates.limits import GateLimits, TenantLimits, problems
 from onthedot.domain.gates.names import GateId
 from onthedot.domain.gates.state import GateChange
 from onthedot.domain.transfer.entries import Entry, EntryKind
+from onthedot.gates.limit_store import DAMAGED, limits_of
 from onthedot.ports import Engine, Principal, Token
 from onthedot.schema import BLOBS
 from onthedot.use_cases.gates.put_gate import name_problems
-from onthedot.use_cases.transfer.export_entries import transfer_of
 
 Content = Mapping[str, Any]
-_DAMAGED: Final = (*registry_codec.DAMAGED, binascii.Error)
+_DAMAGED: Final = (*DAMAGED, binascii.Error)
 
 
 class BadEntry(OnthedotError):
@@ -60,7 +60,7 @@ def _blob(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
 
 def _limits(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
     content = entry.content
-    tenant, limits = _tenant(content), registry_codec.limits_of(content["limits"])
+    tenant, limits = _tenant(content), limits_of(TenantLimits, content["limits"])
     _check_limits(limits)
     return _put_new(
         engine.limits.find(tenant), limits, lambda: engine.limits.put(tenant, limits), "limits", dry_run=dry_run
@@ -70,7 +70,7 @@ def _limits(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
 def _gate(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
     content = entry.content
     tenant, name = _tenant(content), str(content["name"])
-    limits = registry_codec.gate_limits_of(content["limits"])
+    limits = limits_of(GateLimits, content["limits"])
     if found := name_problems(name):
         raise BadEntry(f"its name {found[0].message}")
     _check_limits(limits)
@@ -97,7 +97,7 @@ def _rate(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
 def _event(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
     content = entry.content
     values = (_tenant(content), str(content["digest"]), int(content["time"]), int(content["expires_at"]))
-    return dry_run or transfer_of(engine).entries.remember_event(*values)
+    return dry_run or engine.patterns.remember(*values)
 
 
 def _token(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
@@ -115,7 +115,7 @@ def _token(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
 
 def _signing(engine: Engine, entry: Entry, *, dry_run: bool) -> bool:
     content = entry.content
-    tenant, keys = _tenant(content), registry_codec.keys_of(content["keys"])
+    tenant, keys = _tenant(content), keys_of(content["keys"])
     present = tuple(engine.signing.keys(tenant))
     return _put_new(
         present or None, keys, lambda: engine.signing.replace(tenant, (), keys), "signing keys", dry_run=dry_run

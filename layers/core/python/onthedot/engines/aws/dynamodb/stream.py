@@ -4,9 +4,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
 from onthedot.domain.runs.records import Record
-from onthedot.engines.aws.dynamodb.items import to_run
-from onthedot.engines.aws.dynamodb.keys import JOB_SORT_KEY, RUN_PREFIX
+from onthedot.engines.aws.dynamodb.records import to_run
 from onthedot.ports import RecordChange
 from onthedot.schema import SORT_KEY
 
