@@ -24,21 +24,20 @@ from benchmarks.stored_jobs import fill_dynamodb, fill_sqlite
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
 from localstack.write_units import computed_units
-from onthedot import schema
-from onthedot.clock import VirtualClock
+from onthedot.core import schema
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.moves import Move
+from onthedot.core.ports import Clock, Deadline, Moved, Refused, Tick, Undecided
 from onthedot.core.progress_store import ProgressStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS, DIRECT_MARGIN, bucket_of
+from onthedot.core.records import Record
+from onthedot.core.slots import BUCKET_MS, DIRECT_MARGIN, Deployment, bucket_of, queue_key
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.sqlite.database import MEMORY, Database
-from onthedot.ports import Clock, Deadline, Engine, Moved, Refused, Tick, Undecided
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.jobs.submit_job import submit_job
+from onthedot.jobs.submit import submit_job
 from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
 

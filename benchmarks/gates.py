@@ -28,14 +28,15 @@ from benchmarks.dispatch_cost import BATCH, CREDENTIALS, Context, _sqs_record
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
 from localstack.write_units import counted_units
-from onthedot import schema
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.runs.queue_names import queue_name
-from onthedot.domain.workers.pools import DEFAULT_POOLS, pools_to_text
-from onthedot.ports import Answer, Call, Deadline, Engine, Received
+from onthedot.core import schema
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call, Deadline, Received
+from onthedot.core.send import message_for
+from onthedot.core.slots import queue_name
+from onthedot.gates.limits import GateLimits
+from onthedot.jobs.submit import record_for
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.jobs.submit_job import record_for
+from onthedot.workers.pools import DEFAULT_POOLS, pools_to_text
 
 TABLE: Final = "onthedot-bench"
 RUNS: Final = 1_000

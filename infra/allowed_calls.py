@@ -10,7 +10,7 @@ from botocore.exceptions import UnknownServiceError
 from pydantic import Field, model_validator
 
 from context_values import ContextModel
-from onthedot.domain.targets.allow_list import AllowedCall
+from onthedot.targets.rules import AllowedCall
 
 Function = Annotated[
     str,

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Final, Self
 from pydantic import AfterValidator, AliasChoices, Field, StrictBool, field_validator, model_validator
 
 from context_values import ContextModel
-from onthedot.domain.targets import types as targets
-from onthedot.domain.workers.pools import DEFAULT_POOLS, LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind
+from onthedot.core.choices import LONGEST_PULL
+from onthedot.targets import types as targets
+from onthedot.workers.pools import DEFAULT_POOLS, PULL_STORAGE_MB, Pool, PoolKind
 
 SHELL: Final = "shell"
 PYTHON: Final = "python"

@@ -13,11 +13,11 @@ from pydantic import Field, field_validator
 
 from allowed_calls import LOCAL_CALLS, LOCAL_FUNCTIONS, Call, Function
 from context_values import LISTED, BadContext, ContextModel, Flag, Number, checked, parts
-from onthedot.domain.access import RESERVED_TENANT
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.targets.allow_list import AllowList
-from onthedot.domain.workers.pools import Pool
-from onthedot.schema import PRIORITIES
+from onthedot.access.tokens import RESERVED_TENANT
+from onthedot.core.choices import Priority
+from onthedot.core.schema import PRIORITIES
+from onthedot.targets.rules import AllowList
+from onthedot.workers.pools import Pool
 from pool_config import StagePools, with_default_pools
 
 # The limits of an SQS event source.

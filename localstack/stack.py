@@ -12,12 +12,12 @@ import urllib3
 
 from localstack.cdk import client
 from localstack.home import STAGE, Home, LocalStackError
+from onthedot.access.ports import Principal
 from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import create_token
 from onthedot.cli.deploying.account import api_url_of
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 from onthedot.engines.aws.dynamodb.items import DynamoItems
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import create_token
 
 LOCAL_USER = Principal(tenant="local", role="admin", name="make up")
 API_SECONDS = 20.0

@@ -11,10 +11,10 @@ from docs.generator.schemas import bounds_of, default_of, link, type_of
 from docs.generator.story import SHOWN, Example, examples
 
 import onthedot
-from onthedot.api.core.openapi import describe
-from onthedot.api.core.route import Route
-from onthedot.api.core.router import ROLES
-from onthedot.api.core.routes import ROUTES
+from onthedot.api.openapi import describe
+from onthedot.api.route import Route
+from onthedot.api.router import ROLES
+from onthedot.api.routes import ROUTES
 
 TITLES: Final = {
     "jobs.lists": "Lists of jobs",

@@ -9,15 +9,16 @@ from urllib.parse import parse_qsl
 
 from docs.generator.markdown import json_text
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.openapi import describe
-from onthedot.api.core.route import RouteTable
-from onthedot.api.core.router import handle
-from onthedot.api.core.routes import ROUTES
-from onthedot.clock import VirtualClock
-from onthedot.domain.deployment import Deployment
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request
+from onthedot.api.openapi import describe
+from onthedot.api.route import RouteTable
+from onthedot.api.router import handle
+from onthedot.api.routes import ROUTES
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.slots import Deployment
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Engine, Principal
 from onthedot.wiring.sqlite import SqliteEngine
 
 _ADMIN = Principal("acme", "admin", "ada")

@@ -9,13 +9,13 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 
-from onthedot import schema
-from onthedot.domain.reports.metrics import DEAD, LATENESS, LOST, SUCCEEDED
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.workers.pools import Pool, PoolKind
+from onthedot.core import schema
+from onthedot.core.metrics import DEAD, LATENESS, LOST, SUCCEEDED
+from onthedot.core.slots import queue_key
+from onthedot.core.tick import FAULTS, SENT, UNDELIVERABLE, UNSETTLED, WAITING_LONG
 from onthedot.engines.aws.throttling import THROTTLED
 from onthedot.observability import NAMESPACE
-from onthedot.use_cases.dispatch.tick_metrics import FAULTS, SENT, UNDELIVERABLE, UNSETTLED, WAITING_LONG
+from onthedot.workers.pools import Pool, PoolKind
 from stage_config import StageConfig
 
 RUNBOOK: Final = "docs/operations.md"

@@ -16,11 +16,11 @@ from constructs import Construct
 
 from components.scheduler_function import FunctionFactory, FunctionShape, allow, log_group, store_settings
 from components.worker_grants import CONSUME, SEND, deleting_gates_and_tokens, indexing_patterns, no_tokens
-from onthedot import schema
+from onthedot.core import schema
 from onthedot.core.keys import TOKEN_PREFIX
-from onthedot.domain.targets import allow_list
-from onthedot.domain.workers.pools import PoolKind
 from onthedot.settings import ApiSettings, AuthorizerSettings
+from onthedot.targets import rules as allow_list
+from onthedot.workers.pools import PoolKind
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig

@@ -13,7 +13,7 @@ from constructs import Construct
 from components.dead_letters import dead_letter_keys
 from components.scheduler_function import FunctionFactory, FunctionShape, allow, schedule_role, store_settings
 from components.worker_grants import SEND, no_tokens, reading_shards, reading_workers
-from onthedot import schema
+from onthedot.core import schema
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings
 from stacks.data_stack import DataStack
 from stacks.queues_stack import DISPATCHER_TIMEOUT, TICK_MAX_AGE, QueuesStack

@@ -16,15 +16,15 @@ from constructs import Construct
 from components.dead_letters import dead_letter_queue
 from components.scheduler_function import FunctionFactory, FunctionShape, allow, store_settings
 from components.worker_grants import SEND, counting_ends, indexing_patterns, no_tokens
-from onthedot import schema
+from onthedot.access.tokens import RESERVED_TENANT
+from onthedot.core import schema
 from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
-from onthedot.domain.access import RESERVED_TENANT
-from onthedot.domain.reports.lifecycle_events import SOURCE
-from onthedot.domain.runs.records import TERMINAL, Kind
-from onthedot.domain.statistics.ends import ENDED, RUNS
-from onthedot.domain.targets import allow_list
+from onthedot.core.records import TERMINAL, Kind
 from onthedot.engines.aws.sqs import dead_events
+from onthedot.events.lifecycle import SOURCE
 from onthedot.settings import EventsSettings, PublisherSettings, StatisticsSettings
+from onthedot.statistics.counters import ENDED, RUNS
+from onthedot.targets import rules as allow_list
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig

@@ -8,11 +8,11 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from components.dead_letters import construct_id, dead_letter_queue
-from onthedot import schema
-from onthedot.domain.runs.queue_names import queue_name
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.pools import MOST_RECEIVES, Pool
+from onthedot.core import schema
+from onthedot.core.choices import Priority
+from onthedot.core.slots import queue_name
 from onthedot.engines.aws.sqs import ticks
+from onthedot.workers.pools import MOST_RECEIVES, Pool
 from stage_config import StageConfig
 
 # The longest single attempt on Lambda is 840 s. The rest is for start, finish and the wait until the fire time.

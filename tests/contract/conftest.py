@@ -16,6 +16,7 @@ from localstack.dynamodb_local import running_dynamodb
 from localstack.ministack_process import running_ministack
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.token_store import TokenStore
+from onthedot.core.ports import Clock, Deadline, ListedBlobs, RunQueues, RunStore, TickQueue
 from onthedot.core.progress_store import ProgressStore
 from onthedot.core.shard_store import ShardStore
 from onthedot.engines.aws.s3_blobs import S3_OPTIONS
@@ -23,7 +24,6 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.limit_store import LimitsStore
 from onthedot.gates.state_store import GateStore
-from onthedot.ports import Clock, Deadline, ListedBlobs, RunQueues, RunStore, TickQueue
 from onthedot.workers.registry import WorkerRegistry
 from tests.builders import VirtualClock
 from tests.contract.kits.kit import Inbox, Kit, TickInbox

@@ -11,13 +11,12 @@ from typing import Any
 import boto3
 
 from localstack.stack import LocalStack
+from onthedot.access.ports import Principal
 from onthedot.access.token_store import TokenStore
-from onthedot.clock import SystemClock
-from onthedot.domain.access import RESERVED_TENANT
-from onthedot.domain.runs.slots import BUCKET_MS, horizon
+from onthedot.access.tokens import RESERVED_TENANT, create_token
+from onthedot.core.clock import SystemClock
+from onthedot.core.slots import BUCKET_MS, horizon
 from onthedot.engines.aws.dynamodb.items import DynamoItems
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import create_token
 from tests.e2e.homes import STACK, Api, Home
 from tests.e2e.listener import Listener
 from tests.e2e.poisoned import PoisonedStory

@@ -18,42 +18,33 @@ from urllib.parse import parse_qsl
 import boto3
 
 from localstack.table import table_arguments
-from onthedot import schema
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
 from onthedot.cli.main import main as cli
-from onthedot.clock import VirtualClock
+from onthedot.core import schema
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call, Deadline, Received, Tick, TickQueue
 from onthedot.core.progress_store import ProgressStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.targets import allow_list
-from onthedot.domain.workers.pools import DEFAULT_POOLS
+from onthedot.core.send import message_for
+from onthedot.core.slots import Deployment, queue_key
+from onthedot.core.start import start_run
+from onthedot.core.tick import dispatch_due, plan_ticks
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import (
-    Answer,
-    Call,
-    Deadline,
-    Engine,
-    Principal,
-    Received,
-    RecordChange,
-    Tick,
-    TickQueue,
-)
+from onthedot.events.ports import RecordChange
+from onthedot.statistics.count import count_changes
 from onthedot.statistics.store import StatisticsWriter
+from onthedot.targets import rules as allow_list
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import start_run
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.statistics.count_changes import count_changes
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
+from onthedot.workers.pools import DEFAULT_POOLS
+from onthedot.workflows.start import WorkflowStarter
 
 __all__ = ["TENANT", "World", "cli", "on_aws", "on_sqlite"]
 SHARDS = 2

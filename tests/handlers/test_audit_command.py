@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
 from onthedot.cli.operations import audit as command
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 from onthedot.core.shard_store import ShardStore
 from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore

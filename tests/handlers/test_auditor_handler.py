@@ -6,12 +6,12 @@ from types import ModuleType
 
 import pytest
 
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 from onthedot.core.shard_store import ShardStore
 from onthedot.engines.announcing import announce
+from onthedot.jobs import remove_payloads
+from onthedot.jobs.remove_payloads import DAY_MS
 from onthedot.settings import AuditorSettings
-from onthedot.use_cases.jobs import remove_payloads
-from onthedot.use_cases.jobs.remove_payloads import DAY_MS
 from tests.handlers.audited import AUDITED, PERIOD_MS, a_job_with_history
 from tests.handlers.conftest import BUCKET, Cloud, Context
 

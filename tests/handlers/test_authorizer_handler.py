@@ -5,14 +5,14 @@ from types import ModuleType
 
 import pytest
 
+from onthedot.access.ports import Principal
 from onthedot.access.token_store import TokenStore
-from onthedot.clock import SystemClock
+from onthedot.access.tokens import create_token, revoke_token, token_hash
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
 from onthedot.core.keys import token_key
-from onthedot.domain.errors import Unavailable
 from onthedot.engines.aws.dynamodb.keys import stored_key
-from onthedot.ports import Principal
 from onthedot.settings import AuthorizerSettings
-from onthedot.use_cases.access.tokens import create_token, revoke_token, token_hash
 from tests.builders import VirtualClock
 from tests.handlers.conftest import TABLE, Cloud, Context
 

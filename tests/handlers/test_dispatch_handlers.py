@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Tick
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.errors import Unavailable
 from onthedot.engines.announcing import announce
-from onthedot.ports import Tick
 from onthedot.settings import DispatcherSettings, PlannerSettings
 from tests.handlers.conftest import TABLE, Cloud, Context
 

@@ -16,7 +16,7 @@ from tests.handlers.conftest import BUCKET, TABLE, Cloud
 
 @pytest.fixture(autouse=True)
 def _in_force_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onthedot.use_cases.gates.change_limits.IN_FORCE_MS", 1)
+    monkeypatch.setattr("onthedot.gates.manage.IN_FORCE_MS", 1)
 
 
 def by_table(*arguments: str, table: str = TABLE) -> Result:

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from onthedot.core.keys import progress_key
-from onthedot.domain.reports.lifecycle_events import LifecycleEvent
-from onthedot.domain.runs.records import Record, Status
+from onthedot.core.ports import Deadline, Undecided
+from onthedot.core.records import Record, Status
 from onthedot.engines.aws.dynamodb.keys import stored_key
 from onthedot.engines.aws.dynamodb.records import to_item
-from onthedot.ports import Deadline, Undecided, Unpublishable
+from onthedot.events.lifecycle import LifecycleEvent
+from onthedot.events.ports import Unpublishable
 from onthedot.settings import PublisherSettings
 from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import Cloud, Context

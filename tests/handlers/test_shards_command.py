@@ -6,11 +6,10 @@ import re
 from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.slots import slot_shard
-from onthedot.domain.shard_history import UNUSED_AFTER
+from onthedot.core.shards import UNUSED_AFTER
+from onthedot.core.slots import Deployment, slot_shard
 from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from tests.builders import VirtualClock, a_run

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Status
-from onthedot.domain.statistics.counters import Counters, added
-from onthedot.ports import PlacedEnd
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
+from onthedot.core.records import Status
 from onthedot.settings import StatisticsSettings
+from onthedot.statistics.counters import Counters, added
+from onthedot.statistics.ports import PlacedEnd
 from onthedot.statistics.store import StatisticsStore
 from tests.handlers.conftest import TABLE, Cloud, Context
 from tests.handlers.test_publisher_handler import an_end

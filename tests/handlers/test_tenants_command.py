@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from onthedot.access.ports import Principal
 from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import create_token
 from onthedot.cli.main import main
-from onthedot.clock import SystemClock
-from onthedot.domain.runs.records import Status
+from onthedot.core.clock import SystemClock
+from onthedot.core.records import Status
+from onthedot.core.schema import PAYLOADS, blobs_of
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
-from onthedot.ports import Principal
-from onthedot.schema import PAYLOADS, blobs_of
 from onthedot.settings import WorkerSettings
-from onthedot.use_cases.access.tokens import create_token
 from onthedot.wiring import aws
 from tests.builders import a_run
 from tests.handlers.conftest import BUCKET, TABLE, Cloud
@@ -25,9 +25,9 @@ from tests.handlers.test_limits_command import deploy
 def _stage(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = WorkerSettings(**cloud.store_settings, blob_bucket=BUCKET, allow_list={})
     deploy(monkeypatch, WorkerEnvironment=json.dumps(settings.to_environment()))
-    monkeypatch.setattr("onthedot.use_cases.gates.change_limits.IN_FORCE_MS", 1)
-    monkeypatch.setattr("onthedot.use_cases.access.delete_tenant.SETTLED_MS", 1)
-    monkeypatch.setattr("onthedot.use_cases.access.delete_tenant.STOPPED_MS", 1)
+    monkeypatch.setattr("onthedot.gates.manage.IN_FORCE_MS", 1)
+    monkeypatch.setattr("onthedot.access.tenants.SETTLED_MS", 1)
+    monkeypatch.setattr("onthedot.access.tenants.STOPPED_MS", 1)
 
 
 @pytest.fixture

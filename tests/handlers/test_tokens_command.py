@@ -5,11 +5,11 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
+from onthedot.access.ports import Principal
 from onthedot.access.token_store import TokenStore
+from onthedot.access.tokens import authenticate
 from onthedot.cli.main import main
-from onthedot.clock import SystemClock
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import authenticate
+from onthedot.core.clock import SystemClock
 from tests.handlers.conftest import TABLE, Cloud
 from tests.handlers.test_limits_command import deploy
 

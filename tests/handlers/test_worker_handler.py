@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Definition, Priority
-from onthedot.domain.targets.types import (
+from onthedot.core import leases as wait_for_batch
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Answer, Call, Received, RunMessage
+from onthedot.core.records import Definition
+from onthedot.core.start import Done, Redeliver, Verdict
+from onthedot.core.traces import span_id_of
+from onthedot.engines.aws.sqs.queues import message_body
+from onthedot.settings import WorkerSettings
+from onthedot.targets.types import (
     INTERNAL,
     TYPES,
     AwsTarget,
@@ -24,12 +31,6 @@ from onthedot.domain.targets.types import (
     ShellTarget,
     Target,
 )
-from onthedot.domain.traces import span_id_of
-from onthedot.engines.aws.sqs.queues import message_body
-from onthedot.ports import Answer, Call, Received, RunMessage
-from onthedot.settings import WorkerSettings
-from onthedot.use_cases.attempts import wait_for_batch
-from onthedot.use_cases.attempts.start_run import Done, Redeliver, Verdict
 from tests.builders import VirtualClock, a_run
 from tests.handlers.conftest import BUCKET, Cloud, Context
 

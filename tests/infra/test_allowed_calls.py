@@ -5,8 +5,8 @@ import json
 import pytest
 
 from context_values import BadContext
-from onthedot.domain.targets import allow_list
-from onthedot.domain.targets.allow_list import AllowedCall, AllowList
+from onthedot.targets import rules as allow_list
+from onthedot.targets.rules import AllowedCall, AllowList
 from stage_config import StageConfig
 from tests.infra.kit import Assembly, by_action, resolve, statements_of
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_values import BadContext
-from onthedot.domain.runs.records import Priority
+from onthedot.core.choices import Priority
 from stage_config import LEAST_CONCURRENCY, StageConfig, WarmThroughput, share_out
 
 

@@ -8,24 +8,28 @@ from typing import Any
 import pytest
 
 from localstack.enforced_iam import STATEMENT_ACTIONS, request_keys, statement_checks
+from onthedot.access.ports import Principal, Token
 from onthedot.access.tenant_data import TenantData
-from onthedot.clock import VirtualClock
+from onthedot.core.choices import Priority
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.ports import TickLease
 from onthedot.core.progress_store import ProgressStore
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateChange, Holder
-from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.shard_history import ShardHistory
-from onthedot.domain.statistics.ends import EndedRun
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.transfer.stage_state import StageMode, StageState
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
+from onthedot.core.shards import ShardHistory
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.s3_blobs import S3Blobs
-from onthedot.ports import Engine, PatternEntry, PlacedEnd, Principal, TickLease, Token
+from onthedot.events.ports import PatternEntry
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateChange, Holder
+from onthedot.statistics.counters import EndedRun
+from onthedot.statistics.ports import PlacedEnd
 from onthedot.statistics.store import StatisticsWriter
+from onthedot.targets.webhooks import SigningKey
+from onthedot.transfer.stage_state import StageMode, StageState
 from onthedot.wiring.aws_engine import aws_engine
+from onthedot.workers.records import Load, Resources, WorkerRecord
 from tests.builders import DEPLOYMENT, NOON
 from tests.infra.kit import Assembly, as_list, statements_of
 from tests.infra.test_fargate_stack import task

@@ -13,20 +13,20 @@ from botocore.endpoint import Endpoint
 
 from components.dead_letters import dead_letter_keys
 from context_values import BadContext
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import RunMessage
+from onthedot.core.records import Record, Status
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.workers.records import Resources, WorkerRecord
+from onthedot.core.slots import SlotKind, bucket_of, slot_name
+from onthedot.core.tick import CHECK_EVERY
 from onthedot.engines.announcing import announce
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.sqs.queues import message_body
 from onthedot.engines.counting import counted
-from onthedot.ports import RunMessage
 from onthedot.settings import AuditorSettings, DispatcherSettings, PlannerSettings, WorkerSettings
-from onthedot.use_cases.dispatch.tick_metrics import CHECK_EVERY
+from onthedot.targets.types import HttpTarget
+from onthedot.workers.records import Resources, WorkerRecord
 from onthedot.workers.registry import WorkerRegistry
 from stage_config import StageConfig
 from tests.builders import DEPLOYMENT, World, a_run, a_world

@@ -19,33 +19,32 @@ import boto3
 
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
-from onthedot import schema
+from onthedot.access.ports import Principal
 from onthedot.access.token_store import TokenStore
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.clock import VirtualClock
+from onthedot.access.tokens import create_token
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core import schema
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, Tick, TickQueue
 from onthedot.core.progress_store import ProgressStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.progress import LatestProgress
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.workers.pools import DEFAULT_POOLS
+from onthedot.core.records import LatestProgress, Record, Status
+from onthedot.core.send import message_for
+from onthedot.core.slots import Deployment, queue_key
+from onthedot.core.start import Started, start_run
+from onthedot.core.stopping import Stop
+from onthedot.core.tick import dispatch_due, plan_ticks
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Answer, Call, Deadline, Engine, Performer, Principal, Received, Tick, TickQueue
-from onthedot.stopping import Stop
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.access.tokens import create_token
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Started, start_run
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
+from onthedot.workers.pools import DEFAULT_POOLS
+from onthedot.workflows.start import WorkflowStarter
 
 HERE = Path(__file__).parent
 DEPLOYMENT = Deployment(shards=2, lookahead=3, history_days=7)

@@ -17,24 +17,27 @@ import boto3
 
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
-from onthedot.clock import NOON, VirtualClock
-from onthedot.domain import shard_history
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId, keys_slot, look_slot
-from onthedot.domain.gates.state import GateChange, Holder
-from onthedot.domain.ids import event_digest
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.domain.statistics.ends import EndedRun
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.transfer import stage_state
-from onthedot.domain.transfer.entries import to_json
-from onthedot.domain.transfer.stage_state import StageMode, StageState
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
+from onthedot.access.ports import Principal, Token
+from onthedot.core import shards as shard_history
+from onthedot.core.choices import Priority
+from onthedot.core.clock import NOON, VirtualClock
+from onthedot.core.ids import event_digest
+from onthedot.core.records import Status
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import PatternEntry, PlacedEnd, Principal, Token
+from onthedot.events.ports import PatternEntry
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId, keys_slot, look_slot
+from onthedot.gates.state import GateChange, Holder
+from onthedot.statistics.counters import EndedRun
+from onthedot.statistics.ports import PlacedEnd
 from onthedot.statistics.store import StatisticsWriter
+from onthedot.targets.webhooks import SigningKey
+from onthedot.transfer import stage_state
+from onthedot.transfer.entries import to_json
+from onthedot.transfer.stage_state import StageMode, StageState
 from onthedot.wiring.sqlite import SqliteEngine
+from onthedot.workers.records import Load, Resources, WorkerRecord
 from tests.recorded.record import DEPLOYMENT, HERE, PATTERN, TENANT, Stage, aws_stage
 
 ODD = "ac#me:1/ü"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Priority
+from onthedot.access.tokens import create_token
+from onthedot.core.choices import Priority
 from onthedot.serve import app as app_module
 from onthedot.serve.app import App, LongPolls
-from onthedot.use_cases.access.tokens import create_token
 from onthedot.wiring.embedded import Embedded
 from tests.serve.leases import ACME, SOON, a_job, a_worker
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.clock import VirtualClock
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.clock import VirtualClock
 from onthedot.serve.ticks import Ticks
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, owned_database, server_deployment
 from tests.e2e.homes import Api
 from tests.served import a_server

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.stopping import Stop
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.choices import Priority
+from onthedot.core.records import Status
+from onthedot.core.stopping import Stop
 from onthedot.wiring.embedded import Embedded
 from tests.serve.leases import ACME, SOON, Lease, a_job, a_worker, call
 

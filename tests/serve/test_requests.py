@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from onthedot.domain.ids import job_id_of
+from onthedot.core.ids import job_id_of
 from tests.served import ServerProcess
 
 MB = 1024 * 1024

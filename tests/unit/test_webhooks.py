@@ -5,7 +5,7 @@ import time
 import pytest
 
 from onthedot import webhooks
-from onthedot.domain.targets.webhooks import SigningKey, signature_headers
+from onthedot.targets.webhooks import SigningKey, signature_headers
 from onthedot.webhooks import NotVerified, verify
 
 NOW = 1_772_366_400

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from onthedot.api.core.openapi import describe
-from onthedot.api.core.routes import ROUTES
+from onthedot.api.openapi import describe
+from onthedot.api.routes import ROUTES
 
 Schema = Mapping[str, Any]
 _TIMES: Final = re.compile(

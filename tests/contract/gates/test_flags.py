@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.gates.names import GateId, keys_slot
-from onthedot.domain.gates.state import GateChange, GateState, Holder
-from onthedot.domain.runs.records import Kind, Priority, Status
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Clock, RunStore, SlotEntry
+from onthedot.core.records import Kind, Status
+from onthedot.gates.names import GateId, keys_slot
+from onthedot.gates.ports import GateAnswer
+from onthedot.gates.state import GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
-from onthedot.ports import Clock, GateAnswer, RunStore, SlotEntry
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import Holder
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import Holder
 from onthedot.gates.state_store import GateStore
 from tests.contract.kits.kit import Kit
 

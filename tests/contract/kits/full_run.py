@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from onthedot.domain.runs.progress import ProgressReport
-from onthedot.domain.runs.records import Attempt, Definition, Priority, Record, RetryPolicy
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, Gap, Overlap, Schedule
-from onthedot.domain.targets.types import (
+from onthedot.core.choices import Priority, Requirements, RetryPolicy
+from onthedot.core.ports import Clock
+from onthedot.core.records import Attempt, Definition, ProgressReport, Record
+from onthedot.jobs.spec import Stored, stored_in
+from onthedot.schedules.choices import DstPolicy, Gap, Misfire, MisfirePolicy, Overlap, OverlapPolicy
+from onthedot.schedules.schedule import CronSchedule, Recurrence, Schedule
+from onthedot.targets.types import (
     AwsTarget,
     CanaryTarget,
     GrpcTarget,
@@ -17,9 +19,6 @@ from onthedot.domain.targets.types import (
     Target,
     WorkflowTarget,
 )
-from onthedot.domain.workers.pools import Requirements
-from onthedot.jobs.spec import Stored, stored_in
-from onthedot.ports import Clock
 from tests.builders import a_run
 from tests.examples import good, in_code
 

@@ -8,22 +8,15 @@ from typing import Final, NamedTuple, Protocol
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.token_store import TokenStore
-from onthedot.clock import VirtualClock
+from onthedot.core.choices import Priority
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
 from onthedot.core.items import Change, Items
 from onthedot.core.keys import gate_key, gate_limits_key, limits_key, progress_key, stage_key
-from onthedot.core.progress_store import ProgressStore
-from onthedot.core.shard_store import ShardStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.runs.records import Priority, Record
-from onthedot.events.pattern_store import PatternStore
-from onthedot.gates.limit_store import LimitsStore
-from onthedot.gates.state_store import GateStore
-from onthedot.ports import (
+from onthedot.core.ports import (
     Blobs,
     Clock,
     DueIndex,
-    Engine,
     ListedBlobs,
     Received,
     RunMessage,
@@ -32,7 +25,15 @@ from onthedot.ports import (
     Tick,
     TickQueue,
 )
-from onthedot.schema import DEFAULT_POOL
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.records import Record
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.shard_store import ShardStore
+from onthedot.core.slots import Deployment
+from onthedot.events.pattern_store import PatternStore
+from onthedot.gates.limit_store import LimitsStore
+from onthedot.gates.names import GateId
+from onthedot.gates.state_store import GateStore
 from onthedot.statistics.store import StatisticsStore
 from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries

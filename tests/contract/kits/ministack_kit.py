@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from localstack.table import table_arguments
-from onthedot import schema
-from onthedot.clock import SystemClock
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Priority, Record
+from onthedot.core import schema
+from onthedot.core.choices import Priority
+from onthedot.core.clock import SystemClock
+from onthedot.core.ports import Clock, Deadline
+from onthedot.core.records import Record
+from onthedot.core.slots import queue_key
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.keys import run_key
 from onthedot.engines.aws.dynamodb.moves import to_attribute
@@ -19,9 +21,9 @@ from onthedot.engines.aws.dynamodb.store import DynamoRunStore
 from onthedot.engines.aws.s3_blobs import S3Blobs
 from onthedot.engines.aws.sqs.queues import SqsRunQueues
 from onthedot.engines.aws.sqs.ticks import SqsTickQueue, read_tick
-from onthedot.ports import Clock, Deadline, RecordChange
+from onthedot.events.ports import RecordChange
+from onthedot.statistics.count import count_changes
 from onthedot.statistics.store import StatisticsWriter
-from onthedot.use_cases.statistics.count_changes import count_changes
 from tests.contract.kits.kit import MAX_RECEIVES, PAGE_SIZE, VISIBILITY_SECONDS, Inbox, Kit, TickWithReceipt
 
 if TYPE_CHECKING:

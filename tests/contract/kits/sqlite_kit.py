@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Priority, Record
+from onthedot.core.choices import Priority
+from onthedot.core.records import Record
+from onthedot.core.slots import queue_key
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems

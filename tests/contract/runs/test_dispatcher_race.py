@@ -3,11 +3,12 @@
 import threading
 from collections import Counter
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.records import Priority, Status
-from onthedot.ports import Deadline, Tick
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Deadline, Tick
+from onthedot.core.records import Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import Deployment
+from onthedot.core.tick import dispatch_due
 from tests.builders import a_run
 from tests.contract.kits.kit import Kit
 

@@ -12,18 +12,19 @@ from typing import Any
 import pytest
 
 from localstack.table import table_arguments
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.workers.pools import DEFAULT_POOLS
+from onthedot.access.ports import Principal
+from onthedot.access.tokens import authenticate
+from onthedot.core.clock import VirtualClock
+from onthedot.core.ports import Deadline, RunMessage, Tick
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import PRIORITIES
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.aws.sqs.queues import read_message
 from onthedot.engines.aws.sqs.ticks import read_tick
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Deadline, Principal, RunMessage, Tick
-from onthedot.schema import PRIORITIES
-from onthedot.use_cases.access.tokens import authenticate
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.wiring.sqlite import SqliteEngine
+from onthedot.workers.pools import DEFAULT_POOLS
 from tests.contract.kits.ministack_kit import Clients
 from tests.recorded.record import DEPLOYMENT, HERE, Stage, answers, aws_stage
 

@@ -26,7 +26,7 @@ from onthedot.core.items import (
     whole,
 )
 from onthedot.core.keys import Key, run_key
-from onthedot.ports import Clock
+from onthedot.core.ports import Clock
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 

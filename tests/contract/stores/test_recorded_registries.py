@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from localstack.table import table_arguments
-from onthedot.clock import VirtualClock
+from onthedot.core.clock import VirtualClock
 from onthedot.engines.sqlite.database import Database
 from tests.contract.kits.ministack_kit import Clients
 from tests.recorded.record import HERE, Stage, aws_stage

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Clock, RunStore
+from onthedot.core.records import Status
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import bucket_of
-from onthedot.domain.shard_history import ShardHistory, ShardStep
+from onthedot.core.shards import ShardHistory, ShardStep
+from onthedot.core.slots import Deployment, bucket_of
 from onthedot.engines.announcing import AnnouncingStore, announce
-from onthedot.ports import Clock, RunStore
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 

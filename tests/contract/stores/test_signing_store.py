@@ -3,8 +3,8 @@
 import threading
 
 from onthedot.access.signing_store import SigningStore
-from onthedot.domain.targets.webhooks import SigningKey, fresh_key, rotated
-from onthedot.ports import Clock
+from onthedot.core.ports import Clock
+from onthedot.targets.webhooks import SigningKey, fresh_key, rotated
 
 
 def test_there_are_no_keys_before_the_first_use(signing: SigningStore) -> None:

@@ -5,15 +5,16 @@ from dataclasses import replace
 import pytest
 
 from localstack.write_units import counted_units
-from onthedot.clock import SystemClock
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.clock import SystemClock
 from onthedot.core.keys import statistics_key
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Kind, Priority, Record, Status
-from onthedot.domain.statistics.counters import BOUNDS_MS, OUTCOMES, Counters, added
-from onthedot.domain.statistics.ends import EndedRun
-from onthedot.ports import Deadline, Moved, PlacedEnd, RunStore
+from onthedot.core.lifecycle import Failure
+from onthedot.core.moves import Expect, Move
+from onthedot.core.ports import Deadline, Moved, RunStore
+from onthedot.core.records import Kind, Record, Status
+from onthedot.statistics.counters import BOUNDS_MS, OUTCOMES, Counters, EndedRun, added
+from onthedot.statistics.ports import PlacedEnd
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 from tests.contract.kits.kit import Kit
 from tests.contract.kits.ministack_kit import Clients, MiniStackKit

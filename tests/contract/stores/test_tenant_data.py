@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import Holder
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.records import Kind, Status
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.workers.records import Resources, WorkerRecord
-from onthedot.ports import PatternEntry, Principal, Token
-from onthedot.schema import BLOBS, blobs_of
+from onthedot.access.ports import Principal, Token
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.records import Kind, Status
+from onthedot.core.schema import BLOBS, blobs_of
+from onthedot.events.ports import PatternEntry
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import Holder
+from onthedot.targets.webhooks import SigningKey
+from onthedot.workers.records import Resources, WorkerRecord
 from tests.builders import a_run
 from tests.contract.kits.kit import PAGE_SIZE, Kit
 

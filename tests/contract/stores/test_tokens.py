@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from onthedot.access.ports import Principal, Token
 from onthedot.access.token_store import TokenStore
-from onthedot.ports import Clock, Principal, Token
+from onthedot.core.ports import Clock
 
 CREATED = 1_772_366_400_000
 ADA = Token("tok_ada", Principal("acme", "admin", "ada"), CREATED)

@@ -7,21 +7,24 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateChange, Holder
-from onthedot.domain.ids import event_digest, stamped_run_id
-from onthedot.domain.runs.records import Kind
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.transfer.entries import Entry, EntryKind, to_json
-from onthedot.domain.transfer.stage_state import StageMode, StageState
-from onthedot.domain.workers.records import Resources, WorkerRecord
-from onthedot.ports import Engine, PatternEntry, Principal, Token, Transfer
-from onthedot.schema import PAYLOADS, blobs_of
-from onthedot.use_cases.transfer.change_stage import begin_import
-from onthedot.use_cases.transfer.export_entries import Selection, export_page
-from onthedot.use_cases.transfer.import_entries import Imported, import_page
+from onthedot.access.ports import Principal, Token
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ids import event_digest, stamped_run_id
+from onthedot.core.records import Kind
+from onthedot.core.schema import PAYLOADS, blobs_of
+from onthedot.events.ports import PatternEntry
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateChange, Holder
+from onthedot.targets.webhooks import SigningKey
+from onthedot.transfer.change_stage import begin_import
+from onthedot.transfer.entries import Entry, EntryKind, to_json
+from onthedot.transfer.export import Selection, export_page
+from onthedot.transfer.import_ import Imported, import_page
+from onthedot.transfer.ports import Transfer
+from onthedot.transfer.stage_state import StageMode, StageState
+from onthedot.workers.records import Resources, WorkerRecord
 from tests.builders import World, a_run, a_world
 from tests.contract.kits.full_run import a_run_with_every_field
 from tests.contract.kits.kit import Kit

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from onthedot.domain.targets.types import AwsTarget
-from onthedot.ports import Answer
-from onthedot.stopping import Stop
+from onthedot.core.ports import Answer
+from onthedot.core.stopping import Stop
+from onthedot.targets.types import AwsTarget
 from tests.contract.kits.aws_target_kit import a_call_of, a_caller, answered_by_aws, performed, refused
 from tests.unit.targets.http.peer import Peer, a_peer, hanging, reply, sending
 

@@ -14,11 +14,11 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
-from onthedot.domain.targets.allow_list import AllowedCall, AllowList
-from onthedot.domain.targets.types import AwsTarget, LambdaTarget
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
 from onthedot.targets.aws.callers import AwsCaller, LambdaInvoker
 from onthedot.targets.aws.clients import make_client, session_of
+from onthedot.targets.rules import AllowedCall, AllowList
+from onthedot.targets.types import AwsTarget, LambdaTarget
 from onthedot.wiring.workers import aws_factories
 from tests.builders import DEPLOYMENT, a_world
 from tests.contract.kits.aws_target_kit import a_call_of

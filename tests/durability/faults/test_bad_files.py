@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import Unavailable
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
 from onthedot.engines.sqlite.database import FORMAT, Database
 from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.wiring.embedded import BadFile, owned_database

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.events.bus_events import BadEvent, take_event
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Deadline, Moved, PatternEntry, Refused, RunStore, Undecided
-from onthedot.use_cases.events import handle_event as event_handling
-from onthedot.use_cases.events.handle_event import handle_event
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, Moved, Refused, RunStore, Undecided
+from onthedot.core.records import Record, Status
+from onthedot.events import handle as event_handling
+from onthedot.events.bus_events import BadEvent, take_event
+from onthedot.events.handle import handle_event
+from onthedot.events.ports import PatternEntry
 from tests.builders import World, a_world
 from tests.scenarios.kits.eventful import ORDERS, Eventful, an_event
 

@@ -6,12 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from onthedot.domain.events.index import index_keys
-from onthedot.domain.runs.records import Record
+from onthedot.core.ports import Deadline, ReadRecords
+from onthedot.core.records import Record
 from onthedot.engines.sqlite import items
+from onthedot.events.handle import handle_event
 from onthedot.events.pattern_store import PatternStore
-from onthedot.ports import Deadline, PatternEntry, ReadRecords
-from onthedot.use_cases.events.handle_event import handle_event
+from onthedot.events.patterns import index_keys
+from onthedot.events.ports import PatternEntry
 from tests.builders import World, a_world
 from tests.scenarios.kits.eventful import ORDERS, Eventful, an_event
 from tests.scenarios.kits.faults import Faults, FaultyStore

@@ -8,24 +8,24 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import TENANT, GateId
-from onthedot.domain.runs.records import TERMINAL, Definition, Kind, Priority, RetryPolicy, Status
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.domain.schedules.recurrence import Misfire, MisfirePolicy, OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import EverySchedule, Schedule
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer, Call, Engine
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.gates.delete_gate import delete_gate
-from onthedot.use_cases.gates.put_gate import put_gate
-from onthedot.use_cases.gates.put_limits import clear_limits, put_limits
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
-from onthedot.use_cases.jobs.patch_job import JobPatch, patch_job
-from onthedot.use_cases.jobs.redrive import redrive_matching
-from onthedot.use_cases.jobs.run_extra import run_now
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.assign_run import assign_to_worker
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call
+from onthedot.core.records import TERMINAL, Definition, Kind, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import BUCKET_MS
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.manage import clear_limits, delete_gate, put_gate, put_limits
+from onthedot.gates.names import TENANT, GateId
+from onthedot.jobs.change import cancel_job, pause_job, resume_job
+from onthedot.jobs.patch import JobPatch, patch_job
+from onthedot.jobs.redrive import redrive_matching
+from onthedot.jobs.run_extra import run_now
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.choices import Misfire, MisfirePolicy, OverlapPolicy
+from onthedot.schedules.schedule import EverySchedule, Recurrence, Schedule
+from onthedot.targets.types import HttpTarget
+from onthedot.workers.assign import assign_to_worker
 from tests.builders import NOON
 from tests.scenarios.kits.gated_world import LONELY, PULL, GatedWorld, a_gated_world
 from tests.scenarios.kits.perturbed import Odds

@@ -7,11 +7,14 @@ from types import SimpleNamespace
 from typing import Any, Final
 from unittest import mock
 
-from onthedot.domain.gates import places
-from onthedot.domain.gates.state import GateChange
+from onthedot.core import start as start_run
+from onthedot.gates import ask as ask_gates
+from onthedot.gates import flag as flag_gate
+from onthedot.gates import look as look_at_gate
+from onthedot.gates import state as places
+from onthedot.gates import wait as wait_at_gate
+from onthedot.gates.state import GateChange
 from onthedot.gates.state_store import GateStore
-from onthedot.use_cases.attempts import start_run
-from onthedot.use_cases.gates import ask_gates, flag_gate, look_at_gate, wait_at_gate
 
 Plant = Callable[[], Any]
 

@@ -5,12 +5,11 @@ from contextlib import suppress
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.ports import Engine
-from onthedot.use_cases.gates.delete_gate import delete_gate
-from onthedot.use_cases.gates.put_gate import put_gate
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.slots import BUCKET_MS
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.manage import delete_gate, put_gate
 from tests.scenarios.gates.one_place import GATE, OnePlace, one_place
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.simulation import NEVER

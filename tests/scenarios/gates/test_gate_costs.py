@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId, gate_of_slot, keys_slot, tenant_gate, waiting_slot
-from onthedot.domain.gates.state import GateChange, GateState, Holder
-from onthedot.domain.runs.records import Priority, Record, Status
+from onthedot.core.choices import Priority
+from onthedot.core.ports import Deadline, Moved, Page, ReadRecords, SlotEntry
+from onthedot.core.records import Record, Status
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.store import SqliteRunStore
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.manage import put_gate, put_limits
+from onthedot.gates.names import GateId, gate_of_slot, keys_slot, tenant_gate, waiting_slot
+from onthedot.gates.state import GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
-from onthedot.ports import Deadline, Moved, Page, ReadRecords, SlotEntry
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.gates.flag_gate import flag_gate
-from onthedot.use_cases.gates.put_gate import put_gate
-from onthedot.use_cases.gates.put_limits import put_limits
 from tests.builders import World, a_run, a_world, the_start_of
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api

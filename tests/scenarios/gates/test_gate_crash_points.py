@@ -6,15 +6,15 @@ from unittest import mock
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, Limits
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Deadline
-from onthedot.use_cases.attempts import start_run
-from onthedot.use_cases.attempts.check_before_start import check_before_start
-from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started
-from onthedot.use_cases.dispatch.queue_states import QueueStates
-from onthedot.use_cases.dispatch.sweep_overdue import sweep_slot
-from onthedot.use_cases.jobs.change_job import cancel_job
+from onthedot.core import start as start_run
+from onthedot.core.check_before_start import check_before_start
+from onthedot.core.ports import Deadline
+from onthedot.core.queue_states import QueueStates
+from onthedot.core.records import Record, Status
+from onthedot.core.start import Done, Redeliver, Started
+from onthedot.core.sweep import sweep_slot
+from onthedot.gates.limits import GateLimits, Limits
+from onthedot.jobs.change import cancel_job
 from tests.scenarios.gates.one_place import GATE, OnePlace, one_place
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.one_off.test_crash_points import each_point

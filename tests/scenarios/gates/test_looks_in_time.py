@@ -7,21 +7,22 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, keys_slot, waiting_slot
-from onthedot.domain.gates.state import GateChange, GateState, Holder
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, RunMessage, Tick
+from onthedot.core.records import Record, Status
+from onthedot.core.slots import BUCKET_MS
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.queues import SqliteRunQueues
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.look import look_at_gate
+from onthedot.gates.manage import put_gate
+from onthedot.gates.names import GateId, keys_slot, waiting_slot
+from onthedot.gates.state import GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
-from onthedot.ports import Deadline, RunMessage, Tick
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.gates.flag_gate import flag_gate
-from onthedot.use_cases.gates.look_at_gate import look_at_gate
-from onthedot.use_cases.gates.put_gate import put_gate
-from onthedot.use_cases.gates.wait_at_gate import flag_again, look_again
-from onthedot.use_cases.gates.wake import wake_free
+from onthedot.gates.wait import flag_again, look_again
+from onthedot.gates.wake import wake_free
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api

@@ -5,15 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.places import lay_out, page_count, room
-from onthedot.domain.gates.state import GateState, Holder
-from onthedot.domain.runs.records import Status
+from onthedot.core.records import Status
+from onthedot.gates.give_back import give_back
+from onthedot.gates.limited import see
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateState, Holder, lay_out, page_count, room
 from onthedot.gates.state_store import GateStore
-from onthedot.use_cases.gates.give_back_places import give_back
-from onthedot.use_cases.gates.limited_gates import see
-from onthedot.use_cases.gates.wake import free_places
+from onthedot.gates.wake import free_places
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api

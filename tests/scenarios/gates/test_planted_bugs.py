@@ -5,13 +5,14 @@ from itertools import count
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.runs.records import Definition, Priority, RetryPolicy
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.attempts.start_run import Started
-from onthedot.use_cases.jobs.change_job import cancel_job
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.records import Definition
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.start import Started
+from onthedot.gates.limits import GateLimits
+from onthedot.jobs.change import cancel_job
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.scenarios.gates import planted
 from tests.scenarios.gates.checks import Checks
 from tests.scenarios.gates.life import a_life

@@ -2,16 +2,16 @@
 
 import pytest
 
-from onthedot.domain.gates import rate
-from onthedot.domain.gates.limits import LONGEST_ASK_MS, GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateState
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import LEASE_MS
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Status
-from onthedot.use_cases.attempts.finish_run import FENCED_OFF
-from onthedot.use_cases.attempts.start_run import Done
+from onthedot.core import lifecycle
+from onthedot.core.finish import FENCED_OFF
+from onthedot.core.lifecycle import LEASE_MS
+from onthedot.core.moves import Move
+from onthedot.core.records import Status
+from onthedot.core.start import Done
+from onthedot.gates import state as rate
+from onthedot.gates.limits import LONGEST_ASK_MS, GateLimits
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateState
 from tests.scenarios.gates.test_hand_over import GATE, Chain
 from tests.scenarios.gates.test_hand_over import chain as chain  # noqa: PLC0414 - a fixture
 

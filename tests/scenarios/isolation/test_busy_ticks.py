@@ -2,9 +2,9 @@
 
 import pytest
 
-from onthedot.domain.runs.records import Status
-from onthedot.ports import TickLease
-from onthedot.use_cases.dispatch import dispatch_due
+from onthedot.core import tick as dispatch_due
+from onthedot.core.ports import TickLease
+from onthedot.core.records import Status
 from tests.builders import a_run, a_world
 from tests.scenarios.kits.outages import StormySimulation
 

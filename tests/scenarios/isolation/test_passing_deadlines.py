@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.domain.runs.records import Status
-from onthedot.domain.runs.slots import DECISION_MS, SlotKind, bucket_of, slot_name
-from onthedot.ports import Deadline, Tick, TickLease, Undecided
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
+from onthedot.core.moves import Move
+from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.ports import Deadline, Tick, TickLease, Undecided
+from onthedot.core.records import Status
+from onthedot.core.slots import DECISION_MS, Deployment, SlotKind, bucket_of, slot_name
+from onthedot.core.tick import dispatch_due
 from tests.builders import NOON, a_run, a_world
 from tests.scenarios.kits.latency import Trouble
 from tests.scenarios.kits.recurring import cron, submit

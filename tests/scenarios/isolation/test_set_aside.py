@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs import sweep as sweep_rules
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of, slot_shard
-from onthedot.domain.runs.stamping import plan_stamps
-from onthedot.ports import Deadline, RunStore
-from onthedot.use_cases.dispatch import stamp_runs, sweep_overdue
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs
-from onthedot.use_cases.dispatch.set_aside import BUCKETS_BETWEEN, UNHANDLED, set_aside, take_up
-from onthedot.use_cases.jobs.explain_job import explain_job
+from onthedot.core import stamp as stamp_runs
+from onthedot.core import sweep as sweep_overdue
+from onthedot.core import sweep_slots as sweep_rules
+from onthedot.core.ports import Deadline, RunStore
+from onthedot.core.records import Record, Status
+from onthedot.core.set_aside import BUCKETS_BETWEEN, UNHANDLED, set_aside, take_up
+from onthedot.core.slots import BUCKET_MS, SlotKind, aside_slot, bucket_of, slot_shard
+from onthedot.core.stamping import plan_stamps
+from onthedot.jobs.audit import audit_due_jobs
+from onthedot.jobs.explain_job import explain_job
 from tests.builders import NOON, VirtualClock, World, a_run, a_world
 from tests.poison import UNREADABLE
 from tests.scenarios.kits.faults import Faults, FaultyStore

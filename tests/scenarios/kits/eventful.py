@@ -4,14 +4,15 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Answer, Call, Deadline
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.events.handle_event import Event, Handled, handle_event
-from onthedot.use_cases.jobs.change_job import change_job
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.ports import Answer, Call, Deadline
+from onthedot.core.records import Definition, Record
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.events.handle import Event, Handled, handle_event
+from onthedot.jobs.change import change_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from tests.builders import NOON, World
 from tests.scenarios.kits.faults import Faults
 from tests.scenarios.kits.simulation import NEVER, RecordingTarget, Simulation

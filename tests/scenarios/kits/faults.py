@@ -6,14 +6,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
 
-from onthedot.core.progress_store import ProgressStore
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Priority, Record
-from onthedot.events.pattern_store import PatternStore
-from onthedot.gates.state_store import GateStore
-from onthedot.ports import (
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.moves import Move
+from onthedot.core.ports import (
     Deadline,
     ListEntry,
     Moved,
@@ -28,6 +24,11 @@ from onthedot.ports import (
     SlotEntry,
     Undecided,
 )
+from onthedot.core.progress_store import ProgressStore
+from onthedot.core.records import Record
+from onthedot.events.pattern_store import PatternStore
+from onthedot.gates.state_store import GateStore
+from onthedot.jobs.failed import ALWAYS, Window
 
 Result = TypeVar("Result")
 

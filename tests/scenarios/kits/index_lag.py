@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from onthedot.clock import VirtualClock
+from onthedot.core.clock import VirtualClock
 from onthedot.core.keys import GATE_PREFIX
-from onthedot.domain.runs.records import Kind
+from onthedot.core.ports import Page, SlotEntry
+from onthedot.core.records import Kind
+from onthedot.core.schema import DUE
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Page, SlotEntry
-from onthedot.schema import DUE
 from tests.builders import World
 
 _COLUMNS: Final = ("run_id", "job_id", DUE.partition_key, DUE.sort_key, *DUE.included)

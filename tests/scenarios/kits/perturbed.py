@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from onthedot.domain.errors import Unavailable
-from onthedot.ports import Clock, Engine, ReadRecords, Undecided
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Clock, ReadRecords, Undecided
 from tests.scenarios.kits.faults import Crash
 
 PORTS: Final = ("store", "queues", "registry")

@@ -5,21 +5,21 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.queue_names import queue_key
-from onthedot.domain.runs.records import Definition, Priority, Record, RetryPolicy, Status
-from onthedot.domain.runs.slots import BUCKET_MS
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.workers.pools import PoolKind
-from onthedot.ports import Answer, Call, Deadline, Engine
-from onthedot.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.choices import Priority, RetryPolicy
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Answer, Call, Deadline
+from onthedot.core.records import Definition, Record, Status
+from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.core.served_shards import ServedShards
+from onthedot.core.slots import BUCKET_MS, queue_key
+from onthedot.core.start import Done, Verdict
+from onthedot.core.tick import dispatch_due, must_be_redelivered, plan_ticks
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.targets.types import HttpTarget
 from onthedot.testing.scheduler import NoLeases as NoLeases  # noqa: PLC0414 - other kits import it from here
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done, Verdict
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due, must_be_redelivered
-from onthedot.use_cases.dispatch.plan_ticks import plan_ticks
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.shards.served_shards import ServedShards
+from onthedot.workers.pools import PoolKind
 from tests.builders import World
 from tests.scenarios.kits.faults import (
     Crash,

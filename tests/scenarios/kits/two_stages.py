@@ -13,10 +13,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from onthedot.api.core.http import Response
+from onthedot.api.http import Response
 from onthedot.cli.main import main
 from onthedot.cli.operations import transfer
-from onthedot.domain.runs.slots import BUCKET_MS
+from onthedot.core.slots import BUCKET_MS
 from onthedot.engines.sqlite.database import Database
 from tests.builders import DEPLOYMENT, VirtualClock, World
 from tests.scenarios.kits.faults import Crash
@@ -146,7 +146,7 @@ def two_stages(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[TwoStages]:
         patch.setattr(transfer, "Documents", lambda url, _token: _Calls(stages, url))
         patch.setattr(transfer, "time", _Time(stages))
         # Pages are small, so that a move can die between any two of them. Waits are few.
-        patch.setattr("onthedot.use_cases.transfer.export_entries.PAGE", 4)
+        patch.setattr("onthedot.transfer.export.PAGE", 4)
         patch.setattr(transfer, "PAGE", 4)
         patch.setattr(transfer, "MAX_WAIT_SECONDS", 60.0)
         yield stages

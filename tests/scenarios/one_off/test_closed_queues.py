@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unreachable
-from onthedot.domain.gates.names import gate_of_slot, queue_gate
-from onthedot.domain.gates.state import GateState
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
-from onthedot.domain.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
-from onthedot.ports import Deadline
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.dispatch import sweep_overdue
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.gates import look_at_queue
-from onthedot.use_cases.gates.queue_lists import flag_queue
+from onthedot.core import sweep as sweep_overdue
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unreachable
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.send import message_for
+from onthedot.core.slots import BUCKET_MS, Deployment, bucket_of
+from onthedot.gates import look as look_at_queue
+from onthedot.gates.names import gate_of_slot, queue_gate
+from onthedot.gates.state import GateState
+from onthedot.gates.waiting import flag_queue
+from onthedot.workers.pools import DEFAULT_POOLS, Pool, PoolKind, Pools
 from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.outages import StormySimulation

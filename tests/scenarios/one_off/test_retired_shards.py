@@ -6,19 +6,19 @@ from typing import Any, cast
 
 import pytest
 
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Page, SlotEntry
+from onthedot.core.records import Record, Status
+from onthedot.core.retire_shards import Retirement, retire_shards
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.gates.names import GateId, waiting_slot
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, bucket_of, shard_of, slot_shard
-from onthedot.domain.shard_history import ShardHistory
+from onthedot.core.shards import ShardHistory
+from onthedot.core.slots import BUCKET_MS, Deployment, bucket_of, shard_of, slot_shard
 from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Page, SlotEntry
-from onthedot.use_cases.gates.flag_gate import flag_gate
-from onthedot.use_cases.shards.retire_shards import Retirement, retire_shards
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import GateLimits
+from onthedot.gates.names import GateId, waiting_slot
 from tests.builders import World, a_run, a_world, the_claim_of
 from tests.scenarios.kits.recurring import every, submit
 from tests.scenarios.kits.simulation import Simulation

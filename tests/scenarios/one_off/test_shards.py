@@ -2,14 +2,13 @@
 
 import pytest
 
+from onthedot.core.errors import Unavailable
+from onthedot.core.records import Record, Status
+from onthedot.core.served_shards import ServedShards
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import slot_shard
-from onthedot.domain.schedules.schedule import fires_between
-from onthedot.domain.shard_history import ShardHistory
-from onthedot.use_cases.shards.served_shards import ServedShards
+from onthedot.core.shards import ShardHistory
+from onthedot.core.slots import Deployment, slot_shard
+from onthedot.schedules.schedule import fires_between
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.recurring import every, fired, submit
 from tests.scenarios.kits.simulation import Simulation

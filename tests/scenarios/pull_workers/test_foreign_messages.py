@@ -5,14 +5,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.workers.pools import Requirements
-from onthedot.domain.workers.records import MOST_ASSIGNED, WorkerRecord
-from onthedot.ports import Received
-from onthedot.use_cases.workers import lease_runs as leasing
-from onthedot.use_cases.workers.lease_runs import LONGEST_SEARCH_MS, VISIBILITY_MS, lease_runs
-from onthedot.use_cases.workers.worker_registry import find_worker
+from onthedot.core.choices import Priority, Requirements
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Received
+from onthedot.workers import lease as leasing
+from onthedot.workers.lease import LONGEST_SEARCH_MS, VISIBILITY_MS, lease_runs
+from onthedot.workers.records import MOST_ASSIGNED, WorkerRecord
+from onthedot.workers.registrations import find_worker
 from onthedot.workers.registry import WorkerRegistry
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Faults, FaultyQueues

@@ -7,25 +7,24 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.progress import LatestProgress
-from onthedot.domain.runs.records import Definition, Priority, Record, Status
-from onthedot.domain.schedules.recurrence import Recurrence
-from onthedot.domain.targets.types import LambdaTarget, ShellTarget
-from onthedot.ports import Answer, Call, Received
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.stop_reasons import NOT_EXTENDED
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job
-from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.redrive import redrive, redrive_matching
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.assign_run import assign_to_worker
-from onthedot.use_cases.workers.lease_runs import lease_runs
-from onthedot.use_cases.workers.lease_to_worker import LeaseRequest, lease_to_worker
-from onthedot.use_cases.workers.report_run import keep_lease
-from onthedot.use_cases.workers.worker_registry import find_worker
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.finish import NOT_EXTENDED
+from onthedot.core.ports import Answer, Call, Received
+from onthedot.core.records import Definition, LatestProgress, Record, Status
+from onthedot.core.stopping import Stop
+from onthedot.jobs.change import cancel_job, delete_job, pause_job
+from onthedot.jobs.redrive import redrive, redrive_matching
+from onthedot.jobs.submit import JobRequest, submit_job
+from onthedot.schedules.schedule import Recurrence
+from onthedot.targets.types import LambdaTarget, ShellTarget
+from onthedot.workers.assign import assign_to_worker
+from onthedot.workers.lease import lease_runs
+from onthedot.workers.lease_to_worker import LeaseRequest, lease_to_worker
+from onthedot.workers.registrations import find_worker
 from onthedot.workers.registry import WorkerRegistry
+from onthedot.workers.report import keep_lease
 from tests.builders import World, a_world
 from tests.scenarios.kits import recurring
 from tests.scenarios.kits.faults import Faults, FaultyQueues

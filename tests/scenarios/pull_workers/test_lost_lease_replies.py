@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.workers.never_begun import LEASE_REPLY_MS, MOST_IN_A_ROW
-from onthedot.domain.workers.records import WorkerRecord
-from onthedot.ports import Deadline
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.jobs.change_job import cancel_job
-from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS, lease_runs
-from onthedot.use_cases.workers.worker_registry import Offer, register_worker
+from onthedot.core import lifecycle
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Record, Status
+from onthedot.core.tick import dispatch_due
+from onthedot.jobs.change import cancel_job
+from onthedot.workers.lease import VISIBILITY_MS, lease_runs
+from onthedot.workers.lost import LEASE_REPLY_MS, MOST_IN_A_ROW
+from onthedot.workers.records import WorkerRecord
+from onthedot.workers.registrations import Offer, register_worker
 from onthedot.workers.registry import WorkerRegistry
 from tests.builders import World, a_world
 from tests.scenarios.kits.pulling import ABLE, POOL, PullWorker, a_shell_job, a_worker

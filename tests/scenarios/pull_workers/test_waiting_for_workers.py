@@ -6,17 +6,17 @@ from itertools import pairwise
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.sweep import LONG_WAIT_MS, PATIENCE_MS
-from onthedot.domain.workers.pools import Requirements
-from onthedot.domain.workers.records import Resources
+from onthedot.core.choices import Priority, Requirements
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, RunMessage
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.sweep_slots import LONG_WAIT_MS, PATIENCE_MS
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.queues import SqliteRunQueues
-from onthedot.ports import Deadline, RunMessage
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.workers.give_back import RENEW_AFTER, RENEWED_DELAY_MS
-from onthedot.use_cases.workers.lease_runs import lease_runs
+from onthedot.workers.assign import RENEW_AFTER, RENEWED_DELAY_MS
+from onthedot.workers.lease import lease_runs
+from onthedot.workers.records import Resources
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.pulling import POOL, PullWorker, a_shell_job, a_worker

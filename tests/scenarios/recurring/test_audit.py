@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Kind, Record
-from onthedot.domain.schedules.recurrence import Misfire
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, Gap, Schedule
-from onthedot.ports import Deadline
-from onthedot.use_cases.dispatch import audit_jobs
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_job, audit_recent
-from onthedot.use_cases.jobs.change_job import pause_job, resume_job
-from onthedot.use_cases.jobs.run_extra import backfill, run_now
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Kind, Record
+from onthedot.jobs import audit as audit_jobs
+from onthedot.jobs.audit import audit_due_jobs, audit_job, audit_recent
+from onthedot.jobs.change import pause_job, resume_job
+from onthedot.jobs.run_extra import backfill, run_now
+from onthedot.schedules.choices import DstPolicy, Gap, Misfire
+from onthedot.schedules.schedule import CronSchedule, Schedule
 from tests.builders import NOON
 from tests.scenarios.kits.recurring import changed_to, cron, every, run_all, runs_of, skip_missed, submit
 from tests.scenarios.kits.simulation import Simulation

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.ports import Page, SlotEntry
-from onthedot.use_cases.dispatch import audit_jobs
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Page, SlotEntry
+from onthedot.jobs import audit as audit_jobs
 from tests.scenarios.kits.recurring import cron, every, submit
 from tests.scenarios.kits.simulation import Simulation
 from tests.scenarios.recurring.test_audit import audit_all

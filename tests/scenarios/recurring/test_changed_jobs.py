@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import JobConflict, JobNotFound
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.runs.stamping import new_run
-from onthedot.domain.schedules.recurrence import OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import Schedule, fires_between
-from onthedot.schema import DEFAULT_POOL
-from onthedot.use_cases.jobs.change_job import cancel_job, change_job, pause_job, resume_job
-from onthedot.use_cases.jobs.delete_job import delete_job
-from onthedot.use_cases.jobs.run_extra import backfill, run_now
+from onthedot.core.choices import Priority
+from onthedot.core.errors import JobConflict, JobNotFound
+from onthedot.core.ids import stamped_run_id
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.stamping import new_run
+from onthedot.jobs.change import cancel_job, change_job, delete_job, pause_job, resume_job
+from onthedot.jobs.changes import JobChange
+from onthedot.jobs.run_extra import backfill, run_now
+from onthedot.schedules.choices import OverlapPolicy
+from onthedot.schedules.schedule import Recurrence, Schedule, fires_between
 from tests.builders import NOON
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import (

@@ -1,11 +1,11 @@
 """Runs of one job that would overlap."""
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.schedules.recurrence import OverlapPolicy
-from onthedot.use_cases.attempts.check_before_start import MayStart, Settled, check_before_start
-from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.core import lifecycle
+from onthedot.core.check_before_start import MayStart, Settled, check_before_start
+from onthedot.core.lifecycle import Failure
+from onthedot.core.records import Record, Status
+from onthedot.core.send import message_for
+from onthedot.schedules.choices import OverlapPolicy
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.recurring import (
     every,

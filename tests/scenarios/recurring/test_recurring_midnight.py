@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.midnight import MIDNIGHT, Group, ids_by_shard, simulate
 from benchmarks.slow_calls import Latency
-from onthedot.domain.deployment import Deployment
-from onthedot.use_cases.dispatch import dispatch_due
+from onthedot.core import tick as dispatch_due
+from onthedot.core.slots import Deployment
 
 TWO_SHARDS = Deployment(shards=2, lookahead=3, history_days=7)
 JOBS = 2_400

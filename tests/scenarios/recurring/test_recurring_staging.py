@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.runs.records import Kind, Record, Status
-from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
-from onthedot.ports import Deadline, Tick
-from onthedot.use_cases.dispatch import dispatch_due
-from onthedot.use_cases.dispatch.audit_jobs import audit_job
-from onthedot.use_cases.dispatch.claim_slots import Pass, claim_slot
-from onthedot.use_cases.jobs.change_job import cancel_job, pause_job, resume_job
+from onthedot.core import tick as dispatch_due
+from onthedot.core.claim import Pass, claim_slot
+from onthedot.core.ports import Deadline, Tick
+from onthedot.core.records import Kind, Record, Status
+from onthedot.core.slots import Deployment, SlotKind, bucket_of, slot_name
+from onthedot.jobs.audit import audit_job
+from onthedot.jobs.change import cancel_job, pause_job, resume_job
 from tests.builders import NOON, a_world
 from tests.scenarios.kits.recurring import changed_to, cron, fired, runs_of, submit
 from tests.scenarios.kits.simulation import Simulation

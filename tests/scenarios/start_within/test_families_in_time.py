@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import Record, Status
-from onthedot.use_cases.attempts.start_run import start_run
-from onthedot.use_cases.dispatch.send_runs import message_for
-from onthedot.use_cases.jobs.submit_job import submit_job
-from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload
+from onthedot.core.choices import OnParentFailure
+from onthedot.core.records import Record, Status
+from onthedot.core.send import message_for
+from onthedot.core.start import start_run
+from onthedot.jobs.submit import submit_job
+from onthedot.workflows.members import Workflow, from_payload
 from tests.builders import a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, assert_skipped

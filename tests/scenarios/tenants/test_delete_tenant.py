@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from onthedot.access import tenants as deleting
+from onthedot.access.ports import DeletedPage
 from onthedot.access.tenant_data import TenantData
+from onthedot.access.tenants import Deleted, delete_tenant
 from onthedot.access.token_store import TokenStore
-from onthedot.domain.errors import InvalidRequest, Unavailable
-from onthedot.domain.gates.limits import TenantLimits
+from onthedot.core.engine import Engine
+from onthedot.core.errors import InvalidRequest, Unavailable
+from onthedot.core.ports import Answer, Page
 from onthedot.gates.limit_store import LimitsStore
-from onthedot.ports import Answer, DeletedPage, Engine, Page
-from onthedot.use_cases.access import delete_tenant as deleting
-from onthedot.use_cases.access.delete_tenant import Deleted, delete_tenant
+from onthedot.gates.limits import TenantLimits
 from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.simulation import Simulation

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from onthedot.access import tenants as stop_tenant
 from onthedot.access.tenant_data import TenantData
-from onthedot.domain.errors import InvalidRequest, Unavailable
-from onthedot.domain.runs.records import Record, Status
-from onthedot.use_cases.access import stop_tenant
-from onthedot.use_cases.access.stop_tenant import Action, Changed, change_jobs
+from onthedot.access.tenants import Action, Changed, change_jobs
+from onthedot.core.errors import InvalidRequest, Unavailable
+from onthedot.core.records import Record, Status
 from tests.builders import World, a_world
 from tests.unit.api.kit import Api
 

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from onthedot.domain.errors import StageClosed
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Answer, Moved
-from onthedot.use_cases.attempts.finish_run import finish_run
-from onthedot.use_cases.dispatch.canary import CanaryKeeper
-from onthedot.use_cases.transfer.change_stage import begin_import, freeze, release, thaw
+from onthedot.core.errors import StageClosed
+from onthedot.core.finish import finish_run
+from onthedot.core.ports import Answer, Moved
+from onthedot.core.records import Record, Status
+from onthedot.statistics.canary import CanaryKeeper
+from onthedot.transfer.change_stage import begin_import, freeze, release, thaw
 from tests.builders import a_run, the_start_of
 from tests.scenarios.kits.two_stages import TwoStages
 

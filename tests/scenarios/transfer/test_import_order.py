@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from onthedot.domain.transfer.stage_state import StageMode
+from onthedot.transfer.stage_state import StageMode
 from tests.scenarios.kits.two_stages import DESTINATION, TwoStages
 
 

@@ -4,11 +4,11 @@ import json
 import re
 from typing import Any
 
-from onthedot.domain.runs.records import Status
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import create_token, token_hash
-from onthedot.use_cases.transfer.change_stage import begin_import
+from onthedot.access.ports import Principal
+from onthedot.access.tokens import create_token, token_hash
+from onthedot.core.records import Status
+from onthedot.targets.webhooks import SigningKey
+from onthedot.transfer.change_stage import begin_import
 from tests.builders import a_run
 from tests.scenarios.kits import recurring
 from tests.scenarios.kits.two_stages import DESTINATION, TwoStages

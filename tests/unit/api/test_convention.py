@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import is_typeddict
 
 from onthedot import api
-from onthedot.api.core.fields import Fields
+from onthedot.api.fields import Fields
 
 RESOURCES = [found.name for found in pkgutil.iter_modules(api.__path__) if found.name != "core"]
 PARTS = {"fields", "requests", "views", "show", "routes"}

@@ -29,7 +29,7 @@ def _a_bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.chdir(tmp_path)
     # No test waits for the pause before a retry, or until a limit is in force everywhere.
     monkeypatch.setattr(documents, "Client", partial(Client, sleep=lambda _: None))
-    monkeypatch.setattr("onthedot.use_cases.gates.change_limits.IN_FORCE_MS", 1)
+    monkeypatch.setattr("onthedot.gates.manage.IN_FORCE_MS", 1)
 
 
 @pytest.fixture

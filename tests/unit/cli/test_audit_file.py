@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 from onthedot.core.shard_store import ShardStore
 from onthedot.engines.announcing import announce
 from onthedot.engines.sqlite.database import Database

@@ -7,7 +7,7 @@ import pytest
 
 LOOK = """
 from onthedot.targets.processes.supervised import is_private
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 from onthedot.worker.target_factories import TargetOptions, factories
 factories(TargetOptions(shell={shell}, app="my_app"), SystemClock())
 print(is_private())

@@ -12,8 +12,8 @@ from onthedot.client import FireTime, Job, Outcomes, Problem, Status, Workflow, 
 from onthedot.client import errors as client_errors
 from onthedot.client.errors import ClientError, error_of
 from onthedot.client.values import read_answer
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.runs.records import Status as StoredStatus
+from onthedot.core.errors import OnthedotError
+from onthedot.core.records import Status as StoredStatus
 from tests.unit.client.scripted import JOB
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

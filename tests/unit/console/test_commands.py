@@ -11,8 +11,8 @@ from typing import Any, Final
 import click
 import pytest
 
-from onthedot.api.core.reading import read_shape
-from onthedot.api.core.routes import ROUTES
+from onthedot.api.reading import read_shape
+from onthedot.api.routes import ROUTES
 from onthedot.cli.common.moments import this_moment
 from onthedot.cli.jobs.change import change
 from onthedot.cli.jobs.change_options import read_change

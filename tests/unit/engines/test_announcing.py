@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
+from onthedot.core.errors import Unavailable
 from onthedot.core.items import Items
+from onthedot.core.ports import Deadline, RunStore
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.slots import bucket_of
-from onthedot.domain.shard_history import ShardHistory, ShardStep
+from onthedot.core.shards import ShardHistory, ShardStep
+from onthedot.core.slots import bucket_of
 from onthedot.engines.announcing import AnnouncingStore, announce
-from onthedot.ports import Deadline, RunStore
 from tests.builders import World, a_run, a_world, the_claim_of
 
 HOUR = 3_600

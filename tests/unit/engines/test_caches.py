@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from onthedot.access.signing_store import SIGNING_MS, SigningStore
+from onthedot.core.errors import Unavailable
 from onthedot.core.items import Condition, Item, Values, Written
 from onthedot.core.keys import Key
+from onthedot.core.ports import Page
 from onthedot.core.remembered import MOST
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import KNOWN_MS, GateLimits, TenantLimits
-from onthedot.domain.targets.webhooks import fresh_key
 from onthedot.gates.limit_store import UNKNOWN_MS, LimitsStore
+from onthedot.gates.limits import KNOWN_MS, GateLimits, TenantLimits
 from onthedot.gates.state_store import GateStore
-from onthedot.ports import Page
+from onthedot.targets.webhooks import fresh_key
 from tests.builders import NOON, VirtualClock
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from onthedot.core.errors import Unavailable
 from onthedot.core.items import Change, Condition, Item, Written
 from onthedot.core.keys import Key
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.transfer.stage_state import StageMode, StageState, from_text, to_text
+from onthedot.transfer.stage_state import StageMode, StageState, from_text, to_text
 from onthedot.transfer.stage_store import UNKNOWN_MS, StageStore
 from tests.builders import VirtualClock
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from onthedot.core.errors import Unavailable
 from onthedot.core.items import Change, Condition, Item, Written
 from onthedot.core.keys import Key
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateChange, GateState, Holder
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.gates.grouped import GroupedGates
+from onthedot.gates.names import GateId
+from onthedot.gates.ports import GateAnswer
+from onthedot.gates.state import GateChange, GateState, Holder
 from onthedot.gates.state_store import GateStore
-from onthedot.ports import GateAnswer
 from tests.builders import VirtualClock
 
 GATE = GateId("acme", "stripe")

@@ -13,42 +13,43 @@ from typing import Any
 import pytest
 
 from localstack.write_units import computed_units
+from onthedot.access.ports import Principal
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.token_store import TokenStore
-from onthedot.api.core.fields import MAX_TEXT
-from onthedot.api.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
-from onthedot.api.workers.fields import MAX_CAPABILITIES, MAX_RUNNING
+from onthedot.access.tokens import LONGEST_NAME, create_token
+from onthedot.api.fields import MAX_TEXT
 from onthedot.core import keys
+from onthedot.core import shards as shard_history
+from onthedot.core.choices import MAX_JOBS, Priority
+from onthedot.core.ids import event_run_id, fresh_generation, fresh_job_id, stamped_run_id
+from onthedot.core.lifecycle import KEPT_ATTEMPTS
+from onthedot.core.moves import Expect, Move
+from onthedot.core.pass_progress import ShardProgress
+from onthedot.core.ports import Clock, Moved
 from onthedot.core.progress_store import progress_text
-from onthedot.domain import shard_history
-from onthedot.domain.access import LONGEST_NAME
-from onthedot.domain.events import patterns
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import MOST_KEY_CHARACTERS, GateId, keys_slot
-from onthedot.domain.gates.state import CHANGEABLE, PAGE, GateChange, Holder
-from onthedot.domain.ids import event_run_id, fresh_generation, fresh_job_id, stamped_run_id
-from onthedot.domain.runs.dependencies import MOST_CHILDREN
-from onthedot.domain.runs.lifecycle import KEPT_ATTEMPTS
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.pass_progress import ShardProgress
-from onthedot.domain.runs.records import Priority, Record
-from onthedot.domain.shard_history import ShardHistory
-from onthedot.domain.statistics.counters import BOUNDS_MS, OUTCOMES, STORED
-from onthedot.domain.statistics.ends import EndedRun
-from onthedot.domain.transfer import stage_state
-from onthedot.domain.transfer.stage_state import LONGEST_FREEZE_ID, StageMode, StageState
-from onthedot.domain.workers.records import MOST_ASSIGNED, MOST_RECENT
-from onthedot.domain.workflows.graph import MAX_JOBS
+from onthedot.core.records import Record
+from onthedot.core.shards import ShardHistory
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.records import to_item
+from onthedot.events import patterns
 from onthedot.events.pattern_store import PatternStore
+from onthedot.events.ports import PatternEntry
 from onthedot.gates.limit_store import LimitsStore
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import MOST_KEY_CHARACTERS, GateId, keys_slot
+from onthedot.gates.state import CHANGEABLE, PAGE, GateChange, Holder
 from onthedot.gates.state_store import GateStore
 from onthedot.jobs.spec import MAX_DEPENDENCIES, MAX_DESCRIPTION, MAX_REQUIRED, MAX_TAGS
-from onthedot.ports import Clock, Moved, PatternEntry, PlacedEnd, Principal
+from onthedot.statistics.counters import BOUNDS_MS, OUTCOMES, STORED, EndedRun
+from onthedot.statistics.ports import PlacedEnd
 from onthedot.statistics.store import StatisticsWriter
-from onthedot.use_cases.access.tokens import create_token
+from onthedot.targets.fields import MAX_ARGV_BYTES, MAX_CAPABILITY, MAX_INPUT_BYTES
+from onthedot.transfer import stage_state
+from onthedot.transfer.stage_state import LONGEST_FREEZE_ID, StageMode, StageState
+from onthedot.workers.api import MAX_CAPABILITIES, MAX_RUNNING
+from onthedot.workers.records import MOST_ASSIGNED, MOST_RECENT
 from onthedot.workers.registry import WorkerRegistry
+from onthedot.workflows.dependencies import MOST_CHILDREN
 from tests.builders import VirtualClock, World, a_world
 from tests.unit.api.kit import Api, PullWorker, a_worker
 

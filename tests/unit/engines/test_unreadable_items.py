@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from onthedot.access.signing_store import keys_of
+from onthedot.core.errors import UnreadableRecord
 from onthedot.core.items import Item, Value
 from onthedot.core.keys import Key, limits_key, pattern_key, worker_key
-from onthedot.domain.errors import UnreadableRecord
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.records import to_entry, to_item
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.targets.webhooks import SigningKey
+from onthedot.workers.records import Load, Resources, WorkerRecord
 from tests.builders import VirtualClock, World, a_run, a_world
 
 LIMITS = {

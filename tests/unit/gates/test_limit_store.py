@@ -2,8 +2,8 @@
 
 import pytest
 
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.limit_store import DAMAGED, limits_of, limits_text
+from onthedot.gates.limits import GateLimits, TenantLimits
 
 
 def test_limits_of_a_tenant_are_read_as_they_were_written() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Response
-from onthedot.api.core.suggestions import field_names
-from onthedot.domain.gates.limits import GateLimits
+from onthedot.api.http import Response
+from onthedot.api.reading import field_names
+from onthedot.gates.limits import GateLimits
 from onthedot.jobs.answers import JobView
 from onthedot.jobs.spec import CHANGEABLE, FIELDS, Field, Has
-from onthedot.use_cases.workflows.workflow_graph import graph_of, records_of
+from onthedot.workflows.members import graph_of, records_of
 from tests.builders import World, a_world
 from tests.examples import bad, good, shown
 from tests.unit.api.kit import URL, Api, fields_of

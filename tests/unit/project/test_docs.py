@@ -13,17 +13,17 @@ import click
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from onthedot.api.core.routes import ROUTES
-from onthedot.api.events.fields import EventFields
-from onthedot.api.targets.fields import TargetFields
+from onthedot.api.routes import ROUTES
 from onthedot.cli.main import main
-from onthedot.domain.runs.moves import TRANSITIONS
-from onthedot.domain.runs.records import Status
-from onthedot.domain.targets.types import INTERNAL, TYPES
-from onthedot.domain.targets.webhooks import fresh_key, signature_headers
+from onthedot.core.moves import TRANSITIONS
+from onthedot.core.records import Status
+from onthedot.events.fields import EventFields
 from onthedot.jobs.lists import BulkFields
 from onthedot.jobs.shapes import JobFields, PatchFields, WorkflowFields
 from onthedot.jobs.spec import Has, Stored, fields_of
+from onthedot.targets.fields import TargetFields
+from onthedot.targets.types import INTERNAL, TYPES
+from onthedot.targets.webhooks import fresh_key, signature_headers
 from tests.unit.project.pages import (
     PAGES,
     PRODUCT,

@@ -6,8 +6,9 @@ import threading
 from importlib import reload
 
 from benchmarks.files_touched import files_of, functions_called
-from onthedot.domain import compact_json, ids
-from onthedot.domain.runs import queue_names
+from onthedot.core import ids
+from onthedot.core import json_text as compact_json
+from onthedot.core import slots as queue_names
 
 
 def test_a_file_counts_when_one_of_its_functions_is_called() -> None:

@@ -17,8 +17,8 @@ from docs.generator.reference import PAGES as REFERENCE
 from docs.generator.site import OUTSIDE, collect, place_of, rewritten
 from docs.generator.story import SHOWN, WITHOUT_EXAMPLE, examples
 
-from onthedot.api.core.openapi import describe
-from onthedot.api.core.routes import ROUTES
+from onthedot.api.openapi import describe
+from onthedot.api.routes import ROUTES
 
 ROOT = Path(__file__).parents[3]
 LOADED = re.compile(

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.access.ports import Token
+from onthedot.access.tokens import create_token
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import Unavailable
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Token
 from onthedot.serve.app import App
 from onthedot.serve.server import LOCAL_USER
-from onthedot.use_cases.access.tokens import create_token
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, server_deployment
 
 

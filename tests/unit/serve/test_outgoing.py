@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
 from onthedot.serve.app import LEAST_COMPRESSED, send_response
 from tests.builders import a_world
 

@@ -6,19 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority, Record, Status
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.core.choices import Priority
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, Received, SlotEntry, Tick, TickLease
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.send import message_for
+from onthedot.core.start import Done, Redeliver, Started, Verdict, start_run, take_over
+from onthedot.core.tick import dispatch_due
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Deadline, Engine, Received, SlotEntry, Tick, TickLease
-from onthedot.schema import DEFAULT_POOL
 from onthedot.serve import recovery
 from onthedot.serve.recovery import Recovery, recover
-from onthedot.use_cases.attempts.start_run import Done, Redeliver, Started, Verdict, start_run, take_over
-from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, server_deployment
 from tests.builders import a_run
 

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.core.clock import VirtualClock
 from onthedot.engines.sqlite.database import Database
 from onthedot.serve import ticks
 from onthedot.serve.server import ServerClock
 from onthedot.serve.ticks import Ticks
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import Embedded, embedded, server_deployment
 
 MINUTE = 60_000

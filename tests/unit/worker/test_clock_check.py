@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 from onthedot.worker.direct_source import ClockCheck, clock_offset_ms
 from onthedot.worker.work_source import NotAllowed
 

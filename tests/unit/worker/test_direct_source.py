@@ -7,23 +7,22 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.progress import LatestProgress, ProgressReport
-from onthedot.domain.runs.records import Definition, Priority, Record, Status
-from onthedot.domain.targets.types import HttpTarget, ShellTarget
-from onthedot.domain.workers.pools import Requirements
-from onthedot.domain.workers.records import Load, Resources, WorkerStatus
+from onthedot.core.choices import Priority, Requirements
+from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.ports import Answer, Call, Performer
+from onthedot.core.records import Definition, LatestProgress, ProgressReport, Record, Status
+from onthedot.core.schema import PRIORITIES
+from onthedot.core.stopping import Stop
 from onthedot.engines.counting import counted
+from onthedot.jobs.change import cancel_job
+from onthedot.jobs.submit import JobRequest, submit_job
 from onthedot.observability import Metrics
-from onthedot.ports import Answer, Call, Performer
-from onthedot.schema import PRIORITIES
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.jobs.change_job import cancel_job
-from onthedot.use_cases.jobs.submit_job import JobRequest, submit_job
-from onthedot.use_cases.workers.give_back import RENEW_AFTER
-from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
+from onthedot.targets.types import HttpTarget, ShellTarget
 from onthedot.worker.direct_source import DirectWorkSource
 from onthedot.worker.work_source import NotAllowed, Task
+from onthedot.workers.assign import RENEW_AFTER
+from onthedot.workers.lease import VISIBILITY_MS
+from onthedot.workers.records import Load, Resources, WorkerStatus
 from tests.builders import World
 from tests.unit.worker.kit import FINE, PATIENCE, an_offer, working
 from tests.unit.worker.world import a_passing_world

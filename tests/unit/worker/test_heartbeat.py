@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.workers.pools import Needs
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.attempts.stop_reasons import CANCELLED, FENCED, NOT_EXTENDED, OVERRUN
+from onthedot.core.errors import Unavailable
+from onthedot.core.finish import CANCELLED, FENCED, NOT_EXTENDED, OVERRUN
+from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.worker.tasks import OVERRUN_SECONDS, STOP_PATIENCE, Heartbeat, RunningTask, RunningTasks
 from onthedot.worker.work_source import NotAllowed
+from onthedot.workers.pools import Needs
 from tests.unit.worker.kit import FakeSource, Seconds, a_task, an_offer
 
 LEASE = 30

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority
-from onthedot.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
-from onthedot.schema import PRIORITIES
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
+from onthedot.core.schema import PRIORITIES
 from onthedot.worker.queues import PolledQueues
 from tests.unit.worker.kit import PATIENCE
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import Unavailable, WorkerNotFound
-from onthedot.domain.workers.pools import Needs
-from onthedot.ports import Answer, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import LeaseExtended
-from onthedot.use_cases.workers.worker_registry import Offer
+from onthedot.core.errors import Unavailable, WorkerNotFound
+from onthedot.core.leases import LeaseExtended
+from onthedot.core.ports import Answer, Performer
+from onthedot.core.stopping import Stop
 from onthedot.worker.work_source import NotAllowed
+from onthedot.workers.pools import Needs
+from onthedot.workers.registrations import Offer
 from tests.unit.worker.kit import FINE, HASTY, PATIENCE, FakeSource, a_task, an_offer, working
 
 

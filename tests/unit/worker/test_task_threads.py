@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.ports import Answer, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import STOP_MARGIN_SECONDS
+from onthedot.core.errors import Unavailable
+from onthedot.core.leases import STOP_MARGIN_SECONDS
+from onthedot.core.ports import Answer, Performer
+from onthedot.core.stopping import Stop
 from onthedot.worker.tasks import RunningTasks, TaskThreads
 from onthedot.worker.work_source import Task
 from tests.unit.worker.kit import FINE, PATIENCE, FakeSource, NoTarget, Seconds, a_task, an_offer

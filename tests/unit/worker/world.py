@@ -8,11 +8,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.clock import SystemClock
+from onthedot.access.ports import Principal
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core.clock import SystemClock
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Principal
 from tests.builders import DEPLOYMENT, VirtualClock, World
 
 PATIENCE = 60.0

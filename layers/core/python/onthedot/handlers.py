@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.runs.progress import ProgressReport, report_of
+from onthedot.core.errors import OnthedotError
+from onthedot.core.records import ProgressReport, report_of
 
 Handler = Callable[..., Any]
 """A function that is called as `handler(payload)` or `handler(payload, context)`."""

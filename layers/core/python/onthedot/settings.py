@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self, get_origin, get_type_hints
 
-from onthedot.domain import compact_json
+from onthedot.core import json_text as compact_json
 
 PREFIX = "ONTHEDOT_"
 

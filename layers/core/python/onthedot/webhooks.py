@@ -9,8 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.targets.webhooks import is_signed_by
+from onthedot.core.errors import OnthedotError
+from onthedot.targets.webhooks import is_signed_by
 
 TOLERANCE_SECONDS: Final = 300
 """The oldest call that counts as recent, and the largest difference of two clocks."""

@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 
 import pytest
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.api.core.routes import ROUTES
-from onthedot.domain.errors import OnthedotError, Unavailable
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.api.routes import ROUTES
+from onthedot.core.errors import OnthedotError, Unavailable
+from onthedot.core.ports import RunStore
 from onthedot.jobs.spec import CHANGEABLE
-from onthedot.ports import RunStore
 from tests.builders import a_world
 from tests.unit.api.kit import ACME, Api
 

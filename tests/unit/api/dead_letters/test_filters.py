@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from onthedot.api.core.http import Response
-from onthedot.domain.instants import format_instant
-from onthedot.ports import Answer, Deadline, ReadRecords
-from onthedot.use_cases.jobs import redrive as redrives
-from onthedot.use_cases.runs import count_causes
+from onthedot.api.http import Response
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import Answer, Deadline, ReadRecords
+from onthedot.jobs import dead_letters as count_causes
+from onthedot.jobs import redrive as redrives
 from tests.builders import NOON, World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import SHELL, Api, PullWorker, a_worker, fields_of

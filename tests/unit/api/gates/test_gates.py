@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Priority
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Moved
+from onthedot.gates import manage as change_limits
+from onthedot.gates import show as show_gates
+from onthedot.gates.flag import flag_gate
+from onthedot.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
+from onthedot.gates.names import GateId
 from onthedot.gates.state_store import GateStore
-from onthedot.ports import Moved
-from onthedot.use_cases.gates import change_limits, show_gates
-from onthedot.use_cases.gates.flag_gate import flag_gate
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import hold, park, status_and_slot
 from tests.unit.api.kit import ACME, Api, fields_of, message_of
@@ -267,7 +268,7 @@ def test_the_runs_that_wait_longest_are_named(api: Api, world: World) -> None:
 
 
 def test_more_than_a_thousand_are_not_counted(api: Api, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onthedot.use_cases.gates.show_gates.MOST_COUNTED", 14)
+    monkeypatch.setattr("onthedot.gates.show.MOST_COUNTED", 14)
     put(api, "stripe", paused=True)
     for number, counted in ((14, (14, False)), (1, (14, True)), (20, (14, True))):
         for _ in range(number):

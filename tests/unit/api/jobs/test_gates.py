@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.api.events.bus_events import SUBMIT, BadEvent, take_event
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Deadline, Moved
-from onthedot.use_cases.jobs import release_runs
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core import lifecycle
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, Moved
+from onthedot.core.records import Record, Status
+from onthedot.events.bus_events import SUBMIT, BadEvent, take_event
+from onthedot.gates.limits import GateLimits
+from onthedot.jobs import release_runs
 from tests.builders import World, a_world
 from tests.unit.api.gates.kit import park, status_and_slot
 from tests.unit.api.kit import ACME, URL, Api, fields_of, message_of

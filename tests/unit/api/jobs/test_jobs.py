@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.executions.show import execution_view, lateness_ms
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Attempt, Definition, Record, Status
-from onthedot.domain.runs.shown_status import shown_status
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.traces import span_id_of
+from onthedot.core import lifecycle
+from onthedot.core.finish import short_result
+from onthedot.core.lifecycle import Failure
+from onthedot.core.ports import Moved
+from onthedot.core.records import Attempt, Definition, Record, Status
+from onthedot.core.traces import span_id_of
 from onthedot.jobs.answers import status_view
-from onthedot.ports import Moved
-from onthedot.use_cases.attempts.results import short_result
-from onthedot.use_cases.jobs.list_runs import Outlook
+from onthedot.jobs.executions_views import execution_view, lateness_ms
+from onthedot.jobs.list_runs import Outlook
+from onthedot.jobs.shown import shown_status
+from onthedot.targets.types import HttpTarget
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, World, a_run, a_world
 from tests.unit.api.kit import URL, Api
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
+from onthedot.core import lifecycle
+from onthedot.core.ports import Moved
 from onthedot.jobs.requests import MAX_PAYLOAD
-from onthedot.ports import Moved
 from tests.builders import World, a_world
 from tests.unit.api.jobs.test_patch import CRON, patch
 from tests.unit.api.kit import URL, Api, fields_of, message_of

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.workers.records import WorkerRecord
-from onthedot.ports import Moved
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core import lifecycle
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Moved
+from onthedot.workers.records import WorkerRecord
 from onthedot.workers.registry import WorkerRegistry
 from tests.builders import World, a_world, the_start_of
 from tests.unit.api.kit import ACME, SHELL, URL, Api, a_worker, fields_of, message_of

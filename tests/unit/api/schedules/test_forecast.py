@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateChange
-from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
-from onthedot.ports import Page, SlotEntry
-from onthedot.use_cases.forecast.forecast import forecast
+from onthedot.core.ports import Page, SlotEntry
+from onthedot.core.slots import SlotKind, bucket_of, slot_name
+from onthedot.gates.names import GateId
+from onthedot.gates.state import GateChange
+from onthedot.statistics.forecast import forecast
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.kit import Api, fields_of

@@ -9,16 +9,18 @@ from typing import Any, cast
 import pytest
 
 import onthedot
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import TENANT
-from onthedot.domain.statistics.steps import MinuteCounters
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.ports import Engine
+from onthedot.api.http import Request
+from onthedot.api.router import handle
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import TENANT
+from onthedot.statistics import hold_ups as sent_hold_ups
+from onthedot.statistics import overview as latest_failures
+from onthedot.statistics import overview as parts
+from onthedot.statistics.counters import MinuteCounters
 from onthedot.statistics.store import StatisticsStore
-from onthedot.use_cases.overview import latest_failures, parts, sent_hold_ups
+from onthedot.workers.records import Load, Resources, WorkerRecord
 from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.gates.kit import park

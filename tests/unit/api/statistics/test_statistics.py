@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.records import Priority, Record
-from onthedot.domain.statistics.counters import BOUNDS_MS
-from onthedot.ports import Moved
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.lifecycle import Failure
+from onthedot.core.ports import Moved
+from onthedot.core.records import Record
+from onthedot.statistics.counters import BOUNDS_MS
 from tests.builders import NOON, World, a_run, a_world, the_start_of
 from tests.unit.api.kit import Api
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.api.core.http import Response
+from onthedot.api.http import Response
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
+from onthedot.workflows.start import WorkflowStarter
 from tests.builders import a_world
 from tests.scenarios.kits.simulation import Simulation
 from tests.unit.api.jobs.test_dependencies import Remembering

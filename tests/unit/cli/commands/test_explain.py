@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from onthedot.api.core.http import Response
-from onthedot.domain.gates.limits import GateLimits
+from onthedot.api.http import Response
+from onthedot.gates.limits import GateLimits
 from tests.unit.api.gates.kit import park
 from tests.unit.api.kit import SHELL, Api, a_worker
 from tests.unit.cli.conftest import Command

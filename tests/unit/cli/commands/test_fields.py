@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pytest
 
-from onthedot.api.core.reading import read_shape
+from onthedot.api.reading import read_shape
 from onthedot.cli.jobs.change import change
 from onthedot.cli.jobs.schedule import schedule
 from onthedot.jobs.shapes import JobFields, PatchFields

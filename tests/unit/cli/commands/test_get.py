@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import Result
 
-from onthedot.api.core.http import Response
+from onthedot.api.http import Response
 from tests.unit.api.kit import SHELL, Api, a_worker
 from tests.unit.cli.conftest import Command, invoke, local_stack
 from tests.unit.worker.world import TOKEN, ApiServer

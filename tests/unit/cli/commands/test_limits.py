@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from onthedot.client.requests import PAGE
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.limits import GateLimits, TenantLimits
 from tests.unit.api.gates.kit import hold, park
 from tests.unit.api.kit import Api
 from tests.unit.cli.conftest import Command, invoke, json_lines, local_stack, rows

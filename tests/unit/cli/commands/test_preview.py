@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from onthedot.cli.main import main
-from onthedot.domain.errors import InvalidRequest
+from onthedot.core.errors import InvalidRequest
 from onthedot.schedules.api import preview_view, read_preview
 from tests.builders import NOON
 

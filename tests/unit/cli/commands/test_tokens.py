@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from onthedot.domain.instants import format_instant
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import authenticate
+from onthedot.access.ports import Principal
+from onthedot.access.tokens import authenticate
+from onthedot.core.instants import format_instant
 from tests.unit.cli.conftest import Command, json_lines, rows
 from tests.unit.worker.world import ApiServer
 

@@ -5,18 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.runs.change_log import (
-    MOST_CHANGES,
-    ChangeAction,
-    ChangeNote,
-    changes_of,
-    created_by,
-    noted,
-    read_notes,
-)
-from onthedot.domain.runs.lifecycle import applied
-from onthedot.domain.runs.moves import Expect, Move
-from onthedot.domain.runs.records import Record, Status
+from onthedot.core.moves import Expect, Move, applied
+from onthedot.core.records import Record, Status
+from onthedot.jobs.change_log import MOST_CHANGES, ChangeAction, ChangeNote, changes_of, created_by, noted, read_notes
 from onthedot.jobs.spec import LETTERS
 from tests.builders import NOON, VirtualClock, a_run
 

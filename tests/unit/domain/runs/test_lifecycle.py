@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.gates.names import GateId, gate_of_slot, queue_gate, waiting_slot
-from onthedot.domain.gates.rate import LONGEST_AHEAD_MS
-from onthedot.domain.runs import changes, lifecycle
-from onthedot.domain.runs.changes import JobChange
-from onthedot.domain.runs.lifecycle import Failure
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import SCHEDULED, TERMINAL, Priority, Record, Status
-from onthedot.domain.runs.slots import BUCKET_MS, aside_slot, bucket_of, fire_slot, slot_shard
+from onthedot.core import lifecycle
+from onthedot.core.choices import Priority
+from onthedot.core.lifecycle import Failure
+from onthedot.core.moves import Move, applied
+from onthedot.core.records import SCHEDULED, TERMINAL, Record, Status
+from onthedot.core.slots import BUCKET_MS, Deployment, aside_slot, bucket_of, fire_slot, slot_shard
+from onthedot.gates.names import GateId, gate_of_slot, queue_gate, waiting_slot
+from onthedot.gates.state import LONGEST_AHEAD_MS
+from onthedot.jobs import changes
+from onthedot.jobs.changes import JobChange
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run, the_claim_of, the_start_of
 
 LATER = NOON + 5_000
@@ -22,7 +23,7 @@ LATER = NOON + 5_000
 def running(**fields: object) -> Record:
     run = a_run(VirtualClock()).due_in(0).dispatched().build()
     start = lifecycle.start(run.run_id, run.generation, now=NOON, worker="w", attempt_token="t")
-    return replace(lifecycle.applied(run, start), **fields)  # type: ignore[arg-type]
+    return replace(applied(run, start), **fields)  # type: ignore[arg-type]
 
 
 def bucket_in(slot: str | None) -> int:
@@ -103,7 +104,7 @@ def test_a_retry_asks_its_gates_as_a_newcomer() -> None:
     """At a gate that limits the rate only, an attempt holds nothing, and is still the run that was woken."""
     run = running(woken="stripe", start_by=LATER)
     retry = lifecycle.retry(run, LATER, at=LATER, failure=Failure("e"), generation="g", deployment=DEPLOYMENT)
-    tried_again = lifecycle.applied(run, retry)
+    tried_again = applied(run, retry)
     assert (tried_again.woken, tried_again.start_by) == (None, None)
 
 
@@ -159,7 +160,7 @@ def put_on_list(run_id: str, generation: str) -> Move:
 def waiting() -> Record:
     """A run on the waiting list of a gate."""
     sent = a_run(VirtualClock()).dispatched().build()
-    return lifecycle.applied(sent, put_on_list(sent.run_id, sent.generation))
+    return applied(sent, put_on_list(sent.run_id, sent.generation))
 
 
 def woken(at: int | None = None) -> Move:
@@ -249,7 +250,7 @@ def test_a_waiting_run_that_is_stopped_is_on_no_list(move: Move | None) -> None:
 
 def test_a_run_is_taken_off_a_list_once_only() -> None:
     run = waiting()
-    off = lifecycle.applied(run, woken())
+    off = applied(run, woken())
     assert not woken().expect.is_met_by(off)
     assert not lifecycle.release(run, LATER, fresh_generation="n", deployment=DEPLOYMENT).expect.is_met_by(off)
     assert not lifecycle.leave_list(run.run_id, run.generation, LIST, "fire#1#1").expect.is_met_by(off)
@@ -295,7 +296,7 @@ def test_a_parked_attempt_is_looked_at_soon_after_its_lease() -> None:
 def test_only_the_last_attempts_are_kept_so_that_the_record_stays_small() -> None:
     run = running()
     for _ in range(30):
-        run = lifecycle.applied(
+        run = applied(
             run, lifecycle.retry(run, NOON, at=NOON, failure=Failure("e"), generation="g", deployment=DEPLOYMENT)
         )
         run = replace(run, status=Status.RUNNING)

@@ -5,17 +5,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.domain.ids import job_id_for_key
-from onthedot.domain.runs.slots import (
-    BUCKET_MS,
-    bucket_of,
-    fire_slot,
-    horizon,
-    is_near,
-    shard_of,
-    slot_shard,
-    watch_slot,
-)
+from onthedot.core.ids import job_id_for_key
+from onthedot.core.slots import BUCKET_MS, bucket_of, fire_slot, horizon, is_near, shard_of, slot_shard, watch_slot
 from tests.builders import NOON
 
 instants = st.integers(0, 10**14)

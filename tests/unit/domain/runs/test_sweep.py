@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.lifecycle import LEASE_MS, MAX_RESENDS
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.sweep import LONG_WAIT_MS, PATIENCE_MS, Act, Leave, Nothing, decide, is_backlogged, waits_long
+from onthedot.core.lifecycle import LEASE_MS, MAX_RESENDS
+from onthedot.core.records import Record, Status
+from onthedot.core.sweep_slots import LONG_WAIT_MS, PATIENCE_MS, Act, Leave, Nothing, decide, is_backlogged, waits_long
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
 from tests.unit.engines.sqlite.kit import INSERT, Desk, a_desk
 
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.gates.limits import GateLimits, TenantLimits
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.targets.allow_list import AllowList
+from onthedot.access.tokens import authenticate
+from onthedot.core.clock import VirtualClock
 from onthedot.engines.sqlite import older_files, tables
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.older_files import STEPS
 from onthedot.engines.sqlite.tables import FORMAT
+from onthedot.gates.limits import GateLimits, TenantLimits
+from onthedot.gates.names import GateId
 from onthedot.serve.recovery import recover
-from onthedot.use_cases.access.tokens import authenticate
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import embedded, owned_database, server_deployment
 from tests.builders import World
 from tests.recorded.record import DEPLOYMENT, HERE

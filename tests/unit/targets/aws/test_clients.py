@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
 from onthedot.targets.aws.callers import answer_in_time
 from onthedot.targets.aws.clients import Clients, make_client
 from tests.unit.targets.http.peer import a_call

@@ -13,12 +13,12 @@ from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.timestamp_pb2 import DESCRIPTOR as TIMESTAMP
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.types import GrpcTarget
-from onthedot.ports import Answer, Call
-from onthedot.stopping import Stop
+from onthedot.core.ports import Answer, Call
+from onthedot.core.records import Definition
+from onthedot.core.stopping import Stop
 from onthedot.targets.addresses import Lookup
 from onthedot.targets.grpc.caller import GrpcCaller
+from onthedot.targets.types import GrpcTarget
 
 NOW = 1_767_225_600_123
 """2026-01-01T00:00:00.123Z."""

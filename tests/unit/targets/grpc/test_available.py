@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 from onthedot.targets import grpc as available
 from onthedot.worker.target_factories import TargetOptions, factories
 from tests.unit.targets.grpc.peer import a_call, a_caller
 
 IMPORTS = """
 import sys
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 from onthedot.targets.grpc.caller import GrpcCaller
 from onthedot.worker.target_factories import TargetOptions, factories
 assert "grpc" in factories(TargetOptions(), SystemClock())

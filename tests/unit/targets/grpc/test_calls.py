@@ -9,7 +9,7 @@ import grpc
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
 from tests.unit.targets.grpc.peer import (
     V1,
     V1ALPHA,

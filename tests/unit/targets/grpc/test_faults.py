@@ -8,8 +8,8 @@ from typing import Any
 import grpc
 import pytest
 
-from onthedot.ports import RESULT_BYTES, Answer
-from onthedot.stopping import Stop
+from onthedot.core.ports import RESULT_BYTES, Answer
+from onthedot.core.stopping import Stop
 from tests.unit.targets.grpc.peer import a_call, a_caller, a_peer, called, noting, thanks
 from tests.unit.targets.http import peer as http_peer
 

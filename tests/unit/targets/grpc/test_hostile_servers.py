@@ -8,10 +8,10 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_reflection.v1alpha import reflection_pb2
 
-from onthedot.domain.targets.grpc_rules import destination_of
-from onthedot.domain.targets.types import GrpcTarget
 from onthedot.targets.countdown import Countdown
 from onthedot.targets.grpc.types import MAX_BYTES, BadTypes, Types, fetch_types
+from onthedot.targets.rules import grpc_destination_of as destination_of
+from onthedot.targets.types import GrpcTarget
 from tests.unit.targets.grpc.peer import V1, a_caller, a_peer, called, field, types
 from tests.unit.targets.http.peer import resolving_to
 

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import Call
-from onthedot.stopping import Stop
+from onthedot.core.ports import Call
+from onthedot.core.records import Definition
+from onthedot.core.stopping import Stop
 from onthedot.targets.addresses import Lookup
 from onthedot.targets.http.caller import HttpCaller
+from onthedot.targets.types import HttpTarget
 
 NOW = 1_767_225_600_123
 """2026-01-01T00:00:00.123Z."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onthedot import __version__
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
 from onthedot.targets.answers import MAX_RETRY_AFTER_MS
 from onthedot.targets.http.messages import retry_after_ms
 from tests.unit.targets.http.peer import NOW, Peer, a_call, a_caller, a_peer, reply, sending

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from onthedot.ports import RESULT_BYTES, Answer
+from onthedot.core.ports import RESULT_BYTES, Answer
 from onthedot.targets.http.wire import MAX_REPLY
 from tests.unit.targets.http.peer import (
     Peer,

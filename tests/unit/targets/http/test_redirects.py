@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
 from onthedot.targets import countdown
 from onthedot.targets.http.messages import MAX_REDIRECTS
 from tests.unit.targets.http.peer import (

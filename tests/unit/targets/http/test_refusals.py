@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.ports import Answer
+from onthedot.core.ports import Answer
 from tests.unit.targets.http.peer import a_call, a_caller, a_peer, reply, resolving_to, sending
 
 

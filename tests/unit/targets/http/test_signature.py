@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.http_rules import METHODS
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.targets.webhooks import SigningKey, fresh_key, rotated, signature_headers
-from onthedot.stopping import Stop
-from onthedot.use_cases.access.signing_keys import keys_of
-from onthedot.use_cases.attempts.call_target import call_for
+from onthedot.access.signing_keys import keys_of
+from onthedot.core.attempt import call_for
+from onthedot.core.records import Definition
+from onthedot.core.stopping import Stop
+from onthedot.targets.rules import METHODS
+from onthedot.targets.types import HttpTarget
+from onthedot.targets.webhooks import SigningKey, fresh_key, rotated, signature_headers
 from tests.builders import a_run, a_world
 from tests.unit.targets.http.peer import NOW, Peer, a_call, a_caller, a_peer, reply, sending
 

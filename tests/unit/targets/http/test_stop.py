@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from onthedot.ports import Answer
-from onthedot.stopping import Stop
+from onthedot.core.ports import Answer
+from onthedot.core.stopping import Stop
 from tests.unit.targets.http.peer import Peer, Script, a_call, a_caller, a_peer, leading_to, reply, sending
 
 LONG_MS = 60_000

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.ports import Answer
-from onthedot.stopping import Stop
+from onthedot.core.ports import Answer
+from onthedot.core.stopping import Stop
 from tests.unit.targets.http.peer import (
     Peer,
     Script,

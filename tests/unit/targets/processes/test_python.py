@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.types import PythonTarget
-from onthedot.ports import RESULT_BYTES, Answer, Call
-from onthedot.stopping import Stop
+from onthedot.core.ports import RESULT_BYTES, Answer, Call
+from onthedot.core.records import Definition
+from onthedot.core.stopping import Stop
 from onthedot.targets.processes.python_runner import PythonRunner
+from onthedot.targets.types import PythonTarget
 from tests.unit.targets.process_watch import runs, until
 
 APP = "tests.unit.targets.processes.python_app"

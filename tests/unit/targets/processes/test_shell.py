@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.domain.runs.records import Definition
-from onthedot.domain.targets.types import ShellTarget
-from onthedot.ports import RESULT_BYTES, Answer, Call
-from onthedot.stopping import Stop
+from onthedot.core.ports import RESULT_BYTES, Answer, Call
+from onthedot.core.records import Definition
+from onthedot.core.stopping import Stop
 from onthedot.targets.processes.shell import ShellRunner
+from onthedot.targets.types import ShellTarget
 
 NOW = 1_767_225_600_123
 """2026-01-01T00:00:00.123Z."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.ports import Answer
-from onthedot.stopping import Stop
+from onthedot.core.ports import Answer
+from onthedot.core.stopping import Stop
 from onthedot.targets.processes import shell
 from onthedot.targets.processes.shell import ShellRunner
 from tests.unit.targets.jumping_clock import JumpingClock

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from onthedot.domain.runs.progress import MAX_TEXT, ProgressReport
-from onthedot.ports import Answer, Call
+from onthedot.core.ports import Answer, Call
+from onthedot.core.records import MAX_TEXT, ProgressReport
 from onthedot.targets.processes.shell import ShellRunner
 from tests.unit.targets.processes.test_shell import NOW, a_call
 

@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from onthedot.domain.access import LONGEST_NAME, ROLES
-from onthedot.domain.errors import InvalidRequest, TokenNotFound
-from onthedot.ports import Principal
-from onthedot.use_cases.access.tokens import authenticate, create_token, revoke_token
+from onthedot.access.ports import Principal
+from onthedot.access.tokens import LONGEST_NAME, ROLES, authenticate, create_token, revoke_token
+from onthedot.core.errors import InvalidRequest, TokenNotFound
 from tests.builders import NOON, World, a_world
 
 ADA = Principal("acme", "operator", "ada")

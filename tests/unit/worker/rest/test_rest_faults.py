@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Status
-from onthedot.domain.workers.records import Load
-from onthedot.ports import RESULT_BYTES, Answer
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import RESULT_BYTES, Answer
+from onthedot.core.records import Status
 from onthedot.worker import rest_source
 from onthedot.worker.rest_source import RestClient, RestWorkSource
 from onthedot.worker.work_source import NotAllowed
+from onthedot.workers.records import Load
 from tests.builders import World
 from tests.unit.api.kit import Api
 from tests.unit.client.scripted import ScriptedTransport, a_refusal

@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.domain.errors import WorkerNotFound
-from onthedot.domain.runs.progress import LatestProgress, report_of
-from onthedot.domain.runs.records import Status
-from onthedot.domain.targets.webhooks import signature_headers
-from onthedot.domain.workers.records import Load, Resources, WorkerStatus
-from onthedot.ports import Answer, Call, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
+from onthedot.core.errors import WorkerNotFound
+from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.ports import Answer, Call, Performer
+from onthedot.core.records import LatestProgress, Status, report_of
+from onthedot.core.stopping import Stop
+from onthedot.targets.webhooks import signature_headers
 from onthedot.worker.rest_source import RestWorkSource
+from onthedot.workers.lease import VISIBILITY_MS
+from onthedot.workers.records import Load, Resources, WorkerStatus
 from tests.builders import World
 from tests.unit.api.kit import Api
 from tests.unit.worker.kit import FINE, HASTY, STORAGE_MB, an_offer, working

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.workers.records import Resources
-from onthedot.schema import PRIORITIES
+from onthedot.core.errors import Unavailable
+from onthedot.core.schema import PRIORITIES
 from onthedot.worker.rest_source import LEASE_SECONDS, RestClient, RestWorkSource
+from onthedot.workers.records import Resources
 from tests.unit.worker.kit import an_offer
 
 RUN: dict[str, Any] = {

@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from onthedot.core import json_text as compact_json
 from onthedot.core.formats import refuse_newer_item
 from onthedot.core.items import Items, absent, equals
 from onthedot.core.keys import signing_key
+from onthedot.core.ports import Clock
 from onthedot.core.remembered import Remembered
-from onthedot.domain import compact_json
-from onthedot.domain.targets.webhooks import SigningKey
-from onthedot.ports import Clock
+from onthedot.targets.webhooks import SigningKey
 
 SIGNING_MS: Final = 60_000
 """Milliseconds to remember signing keys: far less than the time for which an old and a new key are both valid."""

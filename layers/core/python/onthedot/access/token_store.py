@@ -4,10 +4,11 @@ import logging
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from onthedot.access.ports import Principal, Token
 from onthedot.core.formats import is_newer
 from onthedot.core.items import EXPIRES_AT, Item, Items, Value
 from onthedot.core.keys import TOKENS_PARTITION, listed_token_key, token_key
-from onthedot.ports import Clock, Page, Principal, Token
+from onthedot.core.ports import Clock, Page
 
 _LOG: Final = logging.getLogger(__name__)
 _HASH: Final = "token_hash"

@@ -13,9 +13,9 @@ from onthedot.cli.common.documents import Documents
 from onthedot.cli.common.failures import NotThere
 from onthedot.cli.text import printable
 from onthedot.cli.where import local_stack, options
-from onthedot.domain.errors import InvalidRequest, TokenNotFound, Unavailable
-from onthedot.domain.runs.endings import TOMBSTONE_DAYS
-from onthedot.ports import Engine
+from onthedot.core.endings import TOMBSTONE_DAYS
+from onthedot.core.engine import Engine
+from onthedot.core.errors import InvalidRequest, TokenNotFound, Unavailable
 from onthedot.settings import AuditorSettings, BadSettings, WorkerSettings
 
 NO_AWS: Final = "`onthedot serve` runs here, without AWS; start a local stack with `onthedot up`, or "
@@ -161,10 +161,10 @@ class TableCalls:
     def _answer(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None
     ) -> Any:
-        from onthedot.api.core.errors import ApiError  # noqa: PLC0415 - REST needs none of these
-        from onthedot.api.core.http import Request  # noqa: PLC0415 - as above
-        from onthedot.api.core.route import RequestContext, RouteTable  # noqa: PLC0415 - as above
-        from onthedot.api.core.routes import ROUTES  # noqa: PLC0415 - as above
+        from onthedot.api.errors import ApiError  # noqa: PLC0415 - REST needs none of these
+        from onthedot.api.http import Request  # noqa: PLC0415 - as above
+        from onthedot.api.route import RequestContext, RouteTable  # noqa: PLC0415 - as above
+        from onthedot.api.routes import ROUTES  # noqa: PLC0415 - as above
 
         request = Request(method, path, query or {}, {}, json.dumps(body).encode())
         try:

@@ -16,7 +16,7 @@ import click
 
 from onthedot.cli.text import printable
 from onthedot.cli.where import options
-from onthedot.domain.instants import format_instant
+from onthedot.core.instants import format_instant
 from onthedot.observability import METRICS_LOG
 from onthedot.targets.processes.python_runner import AppBroken
 

@@ -8,8 +8,8 @@ import click
 
 from onthedot.cli.common.output import print_document
 from onthedot.cli.process import app_handlers, app_options, grace_option, set_up_logging
-from onthedot.domain.targets import allow_list
 from onthedot.serve.home import BadPlace, home_from, port_from
+from onthedot.targets import rules as allow_list
 from onthedot.worker.target_factories import TargetOptions
 
 if TYPE_CHECKING:

@@ -22,16 +22,16 @@ from onthedot.cli.process import run_until_stopped, wait_or_stop
 from onthedot.cli.where import api_options, checked_api, local_stack
 from onthedot.client.place import TOKEN, URL
 from onthedot.client.place import Place as ApiPlace
-from onthedot.clock import SystemClock
-from onthedot.domain.workers.records import Resources
-from onthedot.ports import Engine
+from onthedot.core.clock import SystemClock
+from onthedot.core.engine import Engine
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.workers.worker_registry import Offer
 from onthedot.worker import target_factories
 from onthedot.worker.rest_source import RestClient, RestWorkSource
 from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.task_protection import AGENT_VARIABLE, EcsAgent
 from onthedot.worker.work_source import NotAllowed, WorkSource
+from onthedot.workers.records import Resources
+from onthedot.workers.registrations import Offer
 
 TABLE: Final = "ONTHEDOT_TABLE"
 CALLS_ROLE: Final = "ONTHEDOT_CALLS_ROLE"

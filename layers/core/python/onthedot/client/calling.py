@@ -8,7 +8,7 @@ from onthedot.client.requests import Operation, Retries
 from onthedot.client.transport import NoAnswer, Reply
 
 if TYPE_CHECKING:
-    from onthedot.domain.backoff import Backoff
+    from onthedot.core.retry import Backoff
 
 Answer = TypeVar("Answer")
 TRIES: Final = Retries().tries
@@ -76,7 +76,7 @@ class Trying(Generic[Answer]):
         return self._retries.failures and error.status >= 500
 
     def _pause(self) -> float:
-        from onthedot.domain.backoff import Backoff  # noqa: PLC0415 - few calls are repeated, and it loads `random`
+        from onthedot.core.retry import Backoff  # noqa: PLC0415 - few calls are repeated, and it loads `random`
 
         if self._backoff is None:
             self._backoff = Backoff(self._retries.first, self._retries.most)

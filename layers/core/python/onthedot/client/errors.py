@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from onthedot.domain.errors import OnthedotError, Problem
+from onthedot.core.errors import OnthedotError, Problem
 
 __all__ = [
     "AmbiguousName",

@@ -5,8 +5,8 @@ As with records, the first format is not stored: an item with the value `format`
 
 from typing import Final
 
+from onthedot.core.errors import Unavailable
 from onthedot.core.items import Check, Item, absent
-from onthedot.domain.errors import Unavailable
 
 FORMAT: Final = "format"
 KNOWN_FORMAT: Final[Check] = absent(FORMAT)

@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from onthedot.domain.ids import event_digest
+from onthedot.core.ids import event_digest
 
 JOB_SORT_KEY: Final = "job"
 RUN_PREFIX: Final = "run#"

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Final
 
+from onthedot.core import json_text as compact_json
 from onthedot.core.formats import KNOWN_FORMAT, refuse_newer_item
 from onthedot.core.items import Change, Item, Items, Update, Value, above, absent, below, equals, exists
 from onthedot.core.keys import progress_key, progress_shard
-from onthedot.domain import compact_json
-from onthedot.domain.runs.pass_progress import LONGEST_TICK_MS, ShardProgress, last_tick
-from onthedot.ports import TickLease
+from onthedot.core.pass_progress import LONGEST_TICK_MS, ShardProgress, last_tick
+from onthedot.core.ports import TickLease
 
 _LOG: Final = logging.getLogger(__name__)
 _NAMES: Final = tuple(field.name for field in fields(ShardProgress) if field.name != "text")

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from onthedot.domain.errors import Unavailable
-from onthedot.ports import Clock
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Clock
 
 _LOG: Final = logging.getLogger(__name__)
 MOST: Final = 10_000

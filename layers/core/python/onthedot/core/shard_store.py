@@ -1,10 +1,10 @@
 """The store of the number of shards that writers have used."""
 
+from onthedot.core import shards as shard_history
 from onthedot.core.items import Items
 from onthedot.core.keys import shards_key
+from onthedot.core.shards import ShardHistory
 from onthedot.core.stored_text import StoredText
-from onthedot.domain import shard_history
-from onthedot.domain.shard_history import ShardHistory
 
 
 class ShardStore:

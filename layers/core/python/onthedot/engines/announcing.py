@@ -4,14 +4,25 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
+from onthedot.core.errors import Unavailable
+from onthedot.core.moves import Move
+from onthedot.core.ports import (
+    Clock,
+    Deadline,
+    ListEntry,
+    Moved,
+    Page,
+    ReadRecords,
+    Refused,
+    RunStore,
+    SlotEntry,
+    Undecided,
+)
+from onthedot.core.records import Record
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
-from onthedot.domain.shard_history import OVERDUE_AFTER, RENEWED_AFTER
-from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
+from onthedot.core.shards import OVERDUE_AFTER, RENEWED_AFTER
+from onthedot.core.slots import BUCKET_MS, bucket_of
+from onthedot.jobs.failed import ALWAYS, Window
 
 _LOG: Final = logging.getLogger(__name__)
 MOST_TRIES: Final = 10

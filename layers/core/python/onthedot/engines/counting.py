@@ -4,31 +4,24 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from onthedot.domain.reports.metrics import (
-    LATENESS,
-    SUCCEEDED,
-    counts_of,
-    counts_of_new,
-    is_start,
-    lateness_of,
-    outcome_of,
-)
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record
-from onthedot.ports import (
+from onthedot.core.engine import Engine
+from onthedot.core.metrics import LATENESS, SUCCEEDED, counts_of, counts_of_new, is_start, lateness_of, outcome_of
+from onthedot.core.moves import Move
+from onthedot.core.ports import (
     Deadline,
-    Engine,
     ListEntry,
     Moved,
+    Observer,
     Page,
     ReadRecords,
     Refused,
     RunStore,
     SlotEntry,
     Undecided,
+    Where,
 )
-from onthedot.ports.metrics import Observer, Where
+from onthedot.core.records import Record
+from onthedot.jobs.failed import ALWAYS, Window
 
 
 def counted(engine: Engine, observer: Observer) -> Engine:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from onthedot.domain.errors import StageClosed
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record, Status
-from onthedot.ports import Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
+from onthedot.core.errors import StageClosed
+from onthedot.core.moves import Move
+from onthedot.core.ports import Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
+from onthedot.core.records import Record, Status
+from onthedot.jobs.failed import ALWAYS, Window
 from onthedot.transfer.stage_store import StageStore
 
 _RUNNING: Final = frozenset({Status.RUNNING})

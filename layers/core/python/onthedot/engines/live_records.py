@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move, applied
-from onthedot.domain.runs.records import TERMINAL, Record
-from onthedot.ports import Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
+from onthedot.core.moves import Move, applied
+from onthedot.core.ports import Deadline, ListEntry, Moved, Page, ReadRecords, Refused, RunStore, SlotEntry, Undecided
+from onthedot.core.records import TERMINAL, Record
+from onthedot.jobs.failed import ALWAYS, Window
 
 MOST_RECORDS: Final = 50_000
 """Most records that are remembered. When there are more, all are forgotten and read again."""

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from onthedot.core.errors import Unavailable
 from onthedot.core.formats import is_newer
 from onthedot.core.items import EXPIRES_AT, MISSING, Item, Items, Value, whole
 from onthedot.core.keys import Key, event_key, key_of_event, pattern_key, pattern_partition
-from onthedot.domain.errors import Unavailable
-from onthedot.ports import PatternEntry
+from onthedot.events.ports import PatternEntry
 
 _PAGE: Final = 500
 _PATTERN: Final = "pattern"

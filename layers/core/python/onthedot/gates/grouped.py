@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from onthedot.core.items import Items
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateState, Holder
+from onthedot.core.ports import Clock
+from onthedot.gates.names import GateId
+from onthedot.gates.ports import GateAnswer
+from onthedot.gates.state import GateState, Holder
 from onthedot.gates.state_store import GateStore
-from onthedot.ports import Clock, GateAnswer
 
 Key = TypeVar("Key", bound=Hashable)
 Asked = TypeVar("Asked", bound=Hashable)

@@ -8,6 +8,7 @@ import logging
 from dataclasses import asdict, fields, replace
 from typing import Any, Final, TypeVar
 
+from onthedot.core import json_text as compact_json
 from onthedot.core.formats import is_newer
 from onthedot.core.items import Item, Items, whole
 from onthedot.core.keys import (
@@ -19,10 +20,9 @@ from onthedot.core.keys import (
     gate_name_of,
     limits_key,
 )
+from onthedot.core.ports import Clock, Page
 from onthedot.core.remembered import Remembered
-from onthedot.domain import compact_json
-from onthedot.domain.gates.limits import KNOWN_MS, GateLimits, Limits, TenantLimits
-from onthedot.ports import Clock, Page
+from onthedot.gates.limits import KNOWN_MS, GateLimits, Limits, TenantLimits
 
 _LOG: Final = logging.getLogger(__name__)
 _LIMITS: Final = "limits"

@@ -7,6 +7,7 @@ because its item has a slot and a fire time.
 from collections.abc import Sequence
 from typing import Any, Final
 
+from onthedot.core.choices import Priority
 from onthedot.core.formats import KNOWN_FORMAT, refuse_newer_item
 from onthedot.core.items import (
     EXPIRES_AT,
@@ -26,12 +27,12 @@ from onthedot.core.items import (
     whole,
 )
 from onthedot.core.keys import GATE_PREFIX, gate_key
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.gates.state import GateChange, GateState, Holder
-from onthedot.domain.runs.records import Priority
+from onthedot.core.ports import Clock
+from onthedot.core.schema import DUE
 from onthedot.gates.limit_store import GateLimitsStore
-from onthedot.ports import Clock, GateAnswer
-from onthedot.schema import DUE
+from onthedot.gates.names import GateId
+from onthedot.gates.ports import GateAnswer
+from onthedot.gates.state import GateChange, GateState, Holder
 
 _DAY: Final = 24 * 3600
 KEPT_DAYS: Final = 30

@@ -9,28 +9,33 @@ from pydantic import Field
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
-from onthedot.api.core.errors import response_to
-from onthedot.api.core.times import show_time
-from onthedot.api.core.views import ErrorView
-from onthedot.api.executions.show import last_outcome_view, lateness_ms, outcome_words, reason_of, retries
-from onthedot.api.executions.views import OutcomeView
-from onthedot.api.targets.show import target_view
-from onthedot.domain.instants import format_instant
-from onthedot.domain.reports.explain import Reason
-from onthedot.domain.runs.change_log import ChangeNote, changes_of
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import STAMPING, Definition, Kind, Record
-from onthedot.domain.runs.run_counts import runs_so_far
-from onthedot.domain.runs.shown_status import shown_status
-from onthedot.domain.traces import trace_id_of
+from onthedot.api.errors import response_to
+from onthedot.api.times import show_time
+from onthedot.api.views import ErrorView
+from onthedot.core.choices import OnParentFailure
+from onthedot.core.finish import ShownResult
+from onthedot.core.instants import format_instant
+from onthedot.core.records import STAMPING, Definition, Kind, Record
+from onthedot.core.traces import trace_id_of
+from onthedot.jobs.change_log import ChangeNote, changes_of
+from onthedot.jobs.executions_views import (
+    OutcomeView,
+    last_outcome_view,
+    lateness_ms,
+    outcome_words,
+    reason_of,
+    retries,
+)
+from onthedot.jobs.explain import Reason
+from onthedot.jobs.explain_job import Explanation
+from onthedot.jobs.list_runs import Outlook
+from onthedot.jobs.payloads import ShownPayload
+from onthedot.jobs.run_extra import Backfilled
 from onthedot.jobs.shapes import shape, shown
+from onthedot.jobs.shown import runs_so_far, shown_status
 from onthedot.jobs.spec import BY_NAME, Stored, stored_in
 from onthedot.schedules.fields import told
-from onthedot.use_cases.attempts.results import ShownResult
-from onthedot.use_cases.jobs.explain_job import Explanation
-from onthedot.use_cases.jobs.list_runs import Outlook
-from onthedot.use_cases.jobs.payloads import ShownPayload
-from onthedot.use_cases.jobs.run_extra import Backfilled
+from onthedot.targets.shown import target_view
 
 
 class AcceptedView(TypedDict):

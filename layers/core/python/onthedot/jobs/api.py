@@ -5,17 +5,22 @@ from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field
 
-from onthedot.api.core.body import read_object
-from onthedot.api.core.fields import CalendarInstant, Fields, PriorityName, WorkerId, describe_nulls
-from onthedot.api.core.http import Response
-from onthedot.api.core.reading import SMALL_BODY, read_body, read_no_fields, read_without_nulls
-from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.core.views import ErrorView
-from onthedot.api.executions.show import execution_view
-from onthedot.api.executions.views import ExecutionView
-from onthedot.domain.errors import JobNotFound
-from onthedot.domain.runs.records import Priority, Record
+from onthedot.api.fields import CalendarInstant, Fields, PriorityName, WorkerId, describe_nulls
+from onthedot.api.http import Response
+from onthedot.api.reading import SMALL_BODY, read_body, read_no_fields, read_object, read_without_nulls
+from onthedot.api.route import RequestContext, Route
+from onthedot.api.views import ErrorView
+from onthedot.core.choices import Priority
+from onthedot.core.errors import JobNotFound
+from onthedot.core.finish import short_result
+from onthedot.core.records import Record
 from onthedot.jobs import answers
+from onthedot.jobs.change import pause_job, resume_job
+from onthedot.jobs.executions_views import ExecutionView, execution_view
+from onthedot.jobs.explain_job import explain_job
+from onthedot.jobs.list_runs import next_fire_of, read_job, read_outlook
+from onthedot.jobs.patch import patch_job
+from onthedot.jobs.payloads import shown_payload
 from onthedot.jobs.requests import (
     IDEMPOTENCY_HEADER,
     IF_MATCH_HEADER,
@@ -27,20 +32,12 @@ from onthedot.jobs.requests import (
     read_version,
     requests_in,
 )
+from onthedot.jobs.run_extra import MOST_BACKFILLED, OwnPayload, backfill, run_now
 from onthedot.jobs.shapes import BatchFields, JobFields, PatchFields
-from onthedot.use_cases.attempts.results import short_result
-from onthedot.use_cases.jobs.accept_jobs import accept_batch, accept_job
-from onthedot.use_cases.jobs.change_job import pause_job, resume_job
-from onthedot.use_cases.jobs.explain_job import explain_job
-from onthedot.use_cases.jobs.list_runs import next_fire_of, read_outlook
-from onthedot.use_cases.jobs.patch_job import patch_job
-from onthedot.use_cases.jobs.payloads import shown_payload
-from onthedot.use_cases.jobs.read_jobs import read_job
-from onthedot.use_cases.jobs.run_extra import MOST_BACKFILLED, OwnPayload, backfill, run_now
-from onthedot.use_cases.jobs.submit_job import JobRequest
-from onthedot.use_cases.runs.shown_runs import definition_of_job
-from onthedot.use_cases.workers.assign_run import assign_to_worker
-from onthedot.use_cases.workflows.stop_workflow import cancel_whole, delete_whole
+from onthedot.jobs.shown_runs import definition_of_job
+from onthedot.jobs.submit import JobRequest, accept_batch, accept_job
+from onthedot.workers.assign import assign_to_worker
+from onthedot.workflows.stop import cancel_whole, delete_whole
 
 
 class BackfillFields(Fields):

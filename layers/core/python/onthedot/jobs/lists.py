@@ -8,28 +8,33 @@ from pydantic import Field
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
-from onthedot.api.core.body import read_object
-from onthedot.api.core.cursors import open_cursor, sign_cursor
-from onthedot.api.core.fields import ALL_WORKFLOWS, Fields, JobId, Key, PageQuery, PriorityName, WorkflowId
-from onthedot.api.core.list_secrets import list_secret
-from onthedot.api.core.reading import read_model, read_without_nulls
-from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.core.times import show_time
-from onthedot.api.core.views import ErrorView
-from onthedot.api.executions.fields import RunStatusName
-from onthedot.api.executions.show import last_outcome_view, outcome_words, reason_of, unreadable_view
-from onthedot.api.executions.views import OutcomeView, UnreadableView
-from onthedot.domain import compact_json
-from onthedot.domain.errors import InvalidRequest, OnthedotError, Problem, Unreadable
-from onthedot.domain.instants import format_instant
-from onthedot.domain.runs.listing import FactFilter, facts_of
-from onthedot.domain.runs.records import STAMPING, Kind, Priority, Record
-from onthedot.domain.schedules.schedule import CronSchedule
-from onthedot.domain.targets.one_line import one_line
+from onthedot.api.fields import ALL_WORKFLOWS, Fields, JobId, Key, PageQuery, PriorityName, WorkflowId
+from onthedot.api.lists import list_secret, open_cursor, sign_cursor
+from onthedot.api.reading import read_model, read_object, read_without_nulls
+from onthedot.api.route import RequestContext, Route
+from onthedot.api.times import show_time
+from onthedot.api.views import ErrorView
+from onthedot.core import json_text as compact_json
+from onthedot.core.choices import Priority
+from onthedot.core.errors import InvalidRequest, OnthedotError, Problem, Unreadable
+from onthedot.core.instants import format_instant
+from onthedot.core.records import STAMPING, Kind, Record
 from onthedot.jobs.answers import refused_view
-from onthedot.use_cases.jobs.bulk import BulkAction, BulkActor, BulkStep, act_on_ids, act_on_jobs, count_ids, count_jobs
-from onthedot.use_cases.jobs.list_jobs import JobQuery, ListedJob, list_jobs
-from onthedot.use_cases.jobs.list_runs import read_ended
+from onthedot.jobs.bulk import BulkAction, BulkActor, BulkStep, act_on_ids, act_on_jobs, count_ids, count_jobs
+from onthedot.jobs.executions_api import RunStatusName
+from onthedot.jobs.executions_views import (
+    OutcomeView,
+    UnreadableView,
+    last_outcome_view,
+    outcome_words,
+    reason_of,
+    unreadable_view,
+)
+from onthedot.jobs.list_jobs import JobQuery, ListedJob, list_jobs
+from onthedot.jobs.list_runs import read_ended
+from onthedot.jobs.listing import FactFilter, facts_of
+from onthedot.schedules.schedule import CronSchedule
+from onthedot.targets.types import one_line
 
 KindName = Literal["one-off", "recurring", "event"]
 JobStatusName = Literal[RunStatusName, "ACTIVE", "COMPLETED"]

@@ -7,26 +7,28 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from onthedot.api.core.body import MAX_DEPTH, canonical, read_object
-from onthedot.api.core.errors import ApiError, too_large
-from onthedot.api.core.reading import (
+from onthedot.api.errors import ApiError, too_large
+from onthedot.api.reading import (
+    MAX_DEPTH,
+    canonical,
     choice_problems,
     null_problems,
     problems_in,
+    read_object,
     read_shape,
     refuse_unknown_fields,
 )
-from onthedot.api.events.fields import ON_EVENT, event_job_problems, pattern_text
-from onthedot.api.gates.fields import repeated_gate_problems
-from onthedot.api.targets.show import mask_problems
-from onthedot.domain.errors import InvalidRequest, OnthedotError, Problem
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import Definition
+from onthedot.core.choices import OnParentFailure
+from onthedot.core.errors import InvalidRequest, OnthedotError, Problem
+from onthedot.core.records import Definition
+from onthedot.events.fields import ON_EVENT, event_job_problems, pattern_text
+from onthedot.gates.fields import repeated_gate_problems
+from onthedot.jobs.patch import JobPatch
 from onthedot.jobs.shapes import MAX_BATCH, IdempotencyKey, JobFields, PatchFields
 from onthedot.jobs.spec import BY_NAME, CHANGEABLE, Stored, of_new, stored_in
+from onthedot.jobs.submit import JobRequest
 from onthedot.schedules.fields import CRON_FIELDS, RULE_FIELDS, cron_with_h, fire_instant, new_recurrence
-from onthedot.use_cases.jobs.patch_job import JobPatch
-from onthedot.use_cases.jobs.submit_job import JobRequest
+from onthedot.targets.shown import mask_problems
 
 MAX_PAYLOAD: Final = 1024 * 1024
 MAX_BODY: Final = 3 * MAX_PAYLOAD + 64 * 1024

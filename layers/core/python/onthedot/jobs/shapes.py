@@ -11,20 +11,19 @@ from typing import Annotated, Any, Final, Literal, NotRequired, cast
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from onthedot.api.core.fields import CLOSED, At, CalendarInstant, JobId, Key, Text, printable
-from onthedot.api.core.times import milliseconds
-from onthedot.api.events.fields import Pattern
-from onthedot.api.gates.fields import GateName
-from onthedot.api.targets.fields import Capability, TargetFields
-from onthedot.api.targets.http_fields import Url
-from onthedot.api.targets.views import RequirementsView, TargetView
-from onthedot.domain.schedules.eventbridge import rate_seconds
-from onthedot.domain.schedules.spread import EXAMPLE_ID, plain_expression
-from onthedot.domain.schedules.zones import zone
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.domain.workflows.graph import MAX_JOBS
+from onthedot.api.fields import CLOSED, At, CalendarInstant, JobId, Key, Text, printable
+from onthedot.api.times import milliseconds
+from onthedot.core.choices import MAX_JOBS
+from onthedot.events.fields import Pattern
+from onthedot.gates.fields import GateName
 from onthedot.jobs import forms, spec
 from onthedot.jobs.spec import BY_NAME, CHANGEABLE, FIELDS, Change, Has, fields_of
+from onthedot.schedules.cron import rate_seconds
+from onthedot.schedules.spread import EXAMPLE_ID, plain_expression
+from onthedot.schedules.zones import zone
+from onthedot.targets.fields import Capability, TargetFields, Url
+from onthedot.targets.shown import RequirementsView, TargetView
+from onthedot.targets.types import HttpTarget
 
 MAX_BATCH: Final = 500
 _KEY: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from enum import Enum, Flag, auto
 from typing import Any, Final, NamedTuple
 
-from onthedot.domain.runs.choices import (
+from onthedot.core.choices import (
     LONGEST_PULL,
     MAX_JOBS,
     MOST_GATES,
@@ -21,16 +21,6 @@ from onthedot.domain.runs.choices import (
     Priority,
     Requirements,
     RetryPolicy,
-)
-from onthedot.domain.schedules.choices import (
-    MAX_AHEAD_MS,
-    MAX_JITTER_SECONDS,
-    DstPolicy,
-    Gap,
-    Misfire,
-    MisfirePolicy,
-    Overlap,
-    OverlapPolicy,
 )
 from onthedot.jobs.forms import (
     Choice,
@@ -46,6 +36,16 @@ from onthedot.jobs.forms import (
     Tags,
     Text,
     Whole,
+)
+from onthedot.schedules.choices import (
+    MAX_AHEAD_MS,
+    MAX_JITTER_SECONDS,
+    DstPolicy,
+    Gap,
+    Misfire,
+    MisfirePolicy,
+    Overlap,
+    OverlapPolicy,
 )
 
 MAX_DEPENDENCIES: Final = 100

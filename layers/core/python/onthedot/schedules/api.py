@@ -9,21 +9,19 @@ from pydantic import Field
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
-from onthedot.api.core.body import read_object
-from onthedot.api.core.fields import CalendarInstant, Digits, Fields
-from onthedot.api.core.reading import SMALL_BODY, choice_problems, null_problems, read_model, read_shape
-from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.core.times import show_time
-from onthedot.domain.errors import InvalidRequest, Problem
-from onthedot.domain.instants import format_instant
-from onthedot.domain.schedules.preview import FireTime, preview
-from onthedot.domain.schedules.schedule import CronSchedule, next_fire
-from onthedot.domain.schedules.time_window import check_start, no_fire_problem
-from onthedot.domain.schedules.zones import LAST_INSTANT
+from onthedot.api.fields import CalendarInstant, Digits, Fields
+from onthedot.api.reading import SMALL_BODY, choice_problems, null_problems, read_model, read_object, read_shape
+from onthedot.api.route import RequestContext, Route
+from onthedot.api.times import show_time
+from onthedot.core.errors import InvalidRequest, Problem
+from onthedot.core.instants import format_instant
 from onthedot.jobs.requests import schedule_problems
 from onthedot.jobs.shapes import new_fields, shape
 from onthedot.schedules.fields import ONLY_CRON, RULE_FIELDS, cron_with_h, new_schedule
-from onthedot.use_cases.forecast.forecast import Forecast, HeavyJob, forecast
+from onthedot.schedules.preview import FireTime, preview
+from onthedot.schedules.schedule import CronSchedule, check_start, next_fire, no_fire_problem
+from onthedot.schedules.zones import LAST_INSTANT
+from onthedot.statistics.forecast import Forecast, HeavyJob, forecast
 
 MAX_PREVIEW: Final = 1_000
 _COUNT: Final = 10

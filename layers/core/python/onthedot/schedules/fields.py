@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from onthedot.domain.errors import InvalidRequest, Problem
-from onthedot.domain.schedules import schedule as schedules
-from onthedot.domain.schedules.cron_zoned import DEFAULT_DST
-from onthedot.domain.schedules.local_times import LocalTime, instant_of
-from onthedot.domain.schedules.recurrence import DEFAULT_MISFIRE, Misfire, OverlapPolicy, Recurrence
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, EverySchedule, Schedule
-from onthedot.domain.schedules.spread import EXAMPLE_ID, has_h, plain_expression
-from onthedot.domain.schedules.zones import zone
+from onthedot.core.errors import InvalidRequest, Problem
+from onthedot.schedules import schedule as schedules
+from onthedot.schedules.choices import DstPolicy, Misfire, OverlapPolicy
+from onthedot.schedules.cron_zoned import DEFAULT_DST
+from onthedot.schedules.local_times import LocalTime, instant_of
+from onthedot.schedules.schedule import DEFAULT_MISFIRE, CronSchedule, EverySchedule, Recurrence, Schedule
+from onthedot.schedules.spread import EXAMPLE_ID, has_h, plain_expression
+from onthedot.schedules.zones import zone
 
 RULE_FIELDS: Final = ("cron", "every")
 CRON_FIELDS: Final = ("timezone", "dst")

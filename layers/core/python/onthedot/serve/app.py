@@ -13,14 +13,15 @@ from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
+from onthedot.access.ports import Principal
 from onthedot.access.token_store import TokenStore
-from onthedot.api.core.errors import error_response, response_to
-from onthedot.api.core.http import Request, Response
-from onthedot.api.core.router import handle
-from onthedot.domain.errors import OnthedotError, Unavailable
-from onthedot.ports import Clock, Principal
-from onthedot.stopping import Stop
-from onthedot.use_cases.access.tokens import authenticate
+from onthedot.access.tokens import authenticate
+from onthedot.api.errors import error_response, response_to
+from onthedot.api.http import Request, Response
+from onthedot.api.router import handle
+from onthedot.core.errors import OnthedotError, Unavailable
+from onthedot.core.ports import Clock
+from onthedot.core.stopping import Stop
 from onthedot.wiring.embedded import Embedded, GroupCommit
 
 MOST_BODY: Final = 10 * 1024 * 1024

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.targets.allow_list import AllowList
-from onthedot.ports import Engine, Performer, Principal, Token
+from onthedot.access.ports import Principal, Token
+from onthedot.access.tokens import authenticate, create_token, token_hash
+from onthedot.core.clock import SystemClock
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Performer
 from onthedot.serve.app import App
 from onthedot.serve.home import BadPlace, ServeHome
 from onthedot.serve.http_server import HttpServer, leave_at_signals, listen
@@ -23,7 +25,7 @@ from onthedot.serve.recovery import Recovery
 from onthedot.serve.ticks import Ticks
 from onthedot.serve.worker import PREFIX, EmbeddedWorker
 from onthedot.targets.router import TargetRouter
-from onthedot.use_cases.access.tokens import authenticate, create_token, token_hash
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.embedded import BadFile, Database, Embedded, embedded, owned_database, server_deployment
 from onthedot.worker import target_factories
 

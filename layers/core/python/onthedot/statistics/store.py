@@ -10,6 +10,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
 from onthedot.core.items import (
     EXPIRES_AT,
     AnyOf,
@@ -24,12 +26,19 @@ from onthedot.core.items import (
     whole,
 )
 from onthedot.core.keys import Key, statistics_key
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority
-from onthedot.domain.statistics.counters import MAX_MS, STORED, Counters, from_stored
-from onthedot.domain.statistics.ends import MINUTE_MS, EndedRun, numbers_of, summed
-from onthedot.domain.statistics.steps import KEPT_DAYS, MinuteCounters
-from onthedot.ports import PlacedEnd
+from onthedot.statistics.counters import (
+    KEPT_DAYS,
+    MAX_MS,
+    MINUTE_MS,
+    STORED,
+    Counters,
+    EndedRun,
+    MinuteCounters,
+    from_stored,
+    numbers_of,
+    summed,
+)
+from onthedot.statistics.ports import PlacedEnd
 
 _LOG: Final = logging.getLogger(__name__)
 _TRIES: Final = 6

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from onthedot.domain.instants import format_instant
-from onthedot.ports import RESULT_BYTES, Answer, Call
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import RESULT_BYTES, Answer, Call
 
 
 def attempt_facts(call: Call) -> Mapping[str, str]:

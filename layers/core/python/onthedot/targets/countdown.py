@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from onthedot.stopping import Stop
+from onthedot.core.stopping import Stop
 
 
 class Stopped(Exception):

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from onthedot.domain.targets.types import type_of
-from onthedot.ports import Answer, Call, Performer
+from onthedot.core.ports import Answer, Call, Performer
+from onthedot.targets.types import type_of
 
 
 class TargetRouter(Performer):

@@ -8,20 +8,22 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
-from onthedot.api.core.http import Request
-from onthedot.api.core.router import handle
+from onthedot.access.ports import Principal
+from onthedot.access.signing_keys import keys_of
+from onthedot.access.tokens import authenticate, create_token
+from onthedot.api.http import Request
+from onthedot.api.router import handle
 from onthedot.client import Client, Execution, Job, Status
 from onthedot.client.transport import Reply
 from onthedot.client.values import ENDED
-from onthedot.clock import NOON, VirtualClock
-from onthedot.ports import Answer, Engine, Principal
+from onthedot.core.clock import NOON, VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer
 from onthedot.testing.history import History, check_idempotent, story
 from onthedot.testing.scheduler import FAILED, Armed, Fault, FaultyWorker, VirtualScheduler
 from onthedot.testing.targets import CapturedTargets, HandlerCall, HttpCall, Scripted
-from onthedot.use_cases.access.signing_keys import keys_of
-from onthedot.use_cases.access.tokens import authenticate, create_token
-from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from onthedot.wiring.virtual import VirtualWorld, virtual_world
+from onthedot.workflows.start import WorkflowStarter
 
 Duration = str | float | timedelta
 _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final, Protocol
 
-from onthedot.clock import VirtualClock
-from onthedot.domain.runs.progress import LatestProgress
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
-from onthedot.ports import Answer, Call, Deadline, Engine, Performer, Received, RunQueues
-from onthedot.schema import DEFAULT_POOL, PRIORITIES
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.execute_run import RunExecutor, execute_run
-from onthedot.use_cases.attempts.start_run import Done, Verdict
-from onthedot.use_cases.dispatch.dispatch_slots import dispatch_slots
-from onthedot.use_cases.dispatch.send_runs import message_for
+from onthedot.core.attempt import RunExecutor, execute_run
+from onthedot.core.clock import VirtualClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, RunQueues
+from onthedot.core.records import LatestProgress, Record
+from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
+from onthedot.core.send import message_for
+from onthedot.core.slots import BUCKET_MS, SlotKind, bucket_of, slot_name
+from onthedot.core.start import Done, Verdict
+from onthedot.core.stopping import Stop
+from onthedot.core.tick import dispatch_slots
 
 TICK_MS: Final = 80_000
 BATCH: Final = 10

@@ -2,14 +2,14 @@
 
 from typing import Final
 
+from onthedot.core.errors import Unavailable
 from onthedot.core.items import Items
 from onthedot.core.keys import stage_key
+from onthedot.core.ports import Clock
 from onthedot.core.remembered import Remembered
 from onthedot.core.stored_text import StoredText
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.transfer import stage_state
-from onthedot.domain.transfer.stage_state import StageState
-from onthedot.ports import Clock
+from onthedot.transfer import stage_state
+from onthedot.transfer.stage_state import StageState
 
 UNKNOWN_MS: Final = 30_000
 """While the state cannot be read, the last known one counts for this long. `settle_ms` must be longer."""

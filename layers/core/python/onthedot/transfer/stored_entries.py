@@ -19,11 +19,11 @@ from onthedot.core.keys import (
     may_be_record,
     run_id_of,
 )
-from onthedot.domain.gates.names import GateId
-from onthedot.domain.transfer.entries import Entry, EntryKind, StoredEntry
+from onthedot.core.schema import LABEL, PARTITION_KEY, SORT_KEY
+from onthedot.gates.names import GateId
 from onthedot.gates.state_store import NEXT_START
-from onthedot.ports import StoredPage
-from onthedot.schema import LABEL, PARTITION_KEY, SORT_KEY
+from onthedot.transfer.entries import Entry, EntryKind, StoredEntry
+from onthedot.transfer.ports import StoredPage
 
 _FIRST_PAGE: Final = "0"
 

@@ -12,7 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from onthedot import __version__
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from onthedot.access.tenant_data import TenantData
     from onthedot.access.token_store import TokenStore
+    from onthedot.core.engine import Engine
+    from onthedot.core.ports import Clock, DueIndex, Observer
     from onthedot.core.progress_store import ProgressStore
     from onthedot.core.shard_store import ShardStore
     from onthedot.engines.aws.dynamodb.items import DynamoItems
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from onthedot.engines.aws.sqs.ticks import SqsTickQueue
     from onthedot.engines.aws.sqs.undeliverable import SqsDeadLetters
     from onthedot.gates.limit_store import LimitsStore
-    from onthedot.ports import Clock, DueIndex, Engine
-    from onthedot.ports.metrics import Observer
     from onthedot.settings import (
         ApiSettings,
         AuditorSettings,
@@ -86,7 +86,7 @@ def default_region() -> str | None:
 
 def engine_of(settings: "StoreSettings", *, dynamodb: Any = None, sqs: Any = None, **options: Any) -> "Engine":
     """Return the engine for these settings. It makes the clients that the caller does not pass."""
-    from onthedot.domain.runs.queue_names import queue_urls  # noqa: PLC0415 - see the module's docstring
+    from onthedot.core.slots import queue_urls  # noqa: PLC0415 - see the module's docstring
     from onthedot.wiring.aws_engine import aws_engine, deployment_of  # noqa: PLC0415 - as above
 
     deployment = deployment_of(settings)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Final
 
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.token_store import TokenStore
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Blobs, Clock
 from onthedot.core.progress_store import ProgressStore
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.targets import allow_list
-from onthedot.domain.workers.pools import pools_from_text
+from onthedot.core.slots import Deployment
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.aws.dynamodb.items import DynamoItems
 from onthedot.engines.aws.dynamodb.store import DynamoRunStore
@@ -19,11 +19,13 @@ from onthedot.engines.freezing import FreezableStore
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.grouped import GroupedGates
 from onthedot.gates.limit_store import LimitsStore
-from onthedot.ports import Blobs, Clock, Engine, Transfer
 from onthedot.settings import ApiSettings, StoreSettings, WorkerSettings
 from onthedot.statistics.store import StatisticsStore
+from onthedot.targets import rules as allow_list
+from onthedot.transfer.ports import Transfer
 from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries
+from onthedot.workers.pools import pools_from_text
 from onthedot.workers.registry import WorkerRegistry
 
 if TYPE_CHECKING:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from onthedot.core.choices import LONGEST_PULL
+from onthedot.core.engine import Engine
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Clock
 from onthedot.core.progress_store import ProgressStore
-from onthedot.domain.deployment import Deployment
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.targets.allow_list import AllowList
-from onthedot.domain.workers.pools import LONGEST_PULL, PULL_STORAGE_MB, Pool, PoolKind, Pools
+from onthedot.core.schema import DEFAULT_POOL
+from onthedot.core.slots import Deployment
 from onthedot.engines.sqlite.blobs import SqliteBlobs
 from onthedot.engines.sqlite.database import Database, NewerFile
 from onthedot.engines.sqlite.file_lock import AlreadyServed, FileLock
@@ -18,9 +20,9 @@ from onthedot.engines.sqlite.group_commit import GroupCommit
 from onthedot.engines.sqlite.lease_waits import SqliteLeaseWaits
 from onthedot.engines.sqlite.live_queues import LiveQueues
 from onthedot.engines.sqlite.store import SqliteRunStore
-from onthedot.ports import Clock, Engine
-from onthedot.schema import DEFAULT_POOL
+from onthedot.targets.rules import AllowList
 from onthedot.wiring.sqlite import SqliteEngine
+from onthedot.workers.pools import PULL_STORAGE_MB, Pool, PoolKind, Pools
 
 __all__ = ["BadFile", "Database", "Embedded", "GroupCommit", "embedded", "owned_database", "server_deployment"]
 

@@ -6,9 +6,11 @@ from typing import Final, Self
 from onthedot.access.signing_store import SigningStore
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.token_store import TokenStore
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Clock, DueIndex
 from onthedot.core.progress_store import ProgressStore
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.deployment import Deployment
+from onthedot.core.slots import Deployment
 from onthedot.engines.announcing import AnnouncingStore
 from onthedot.engines.freezing import FreezableStore
 from onthedot.engines.sqlite.blobs import SqliteBlobs
@@ -19,8 +21,8 @@ from onthedot.engines.sqlite.store import SqliteRunStore
 from onthedot.events.pattern_store import PatternStore
 from onthedot.gates.limit_store import LimitsStore
 from onthedot.gates.state_store import GateStore
-from onthedot.ports import Clock, DueIndex, Engine, Transfer
 from onthedot.statistics.store import StatisticsStore
+from onthedot.transfer.ports import Transfer
 from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries
 from onthedot.workers.registry import WorkerRegistry

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
-from onthedot.clock import SystemClock
-from onthedot.ports import Engine, Performer
+from onthedot.core.clock import SystemClock
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Performer
 from onthedot.settings import WorkerSettings
 from onthedot.wiring import aws
 from onthedot.worker import target_factories

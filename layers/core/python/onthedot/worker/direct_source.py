@@ -9,22 +9,22 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, Final
 
-from onthedot.domain.errors import InvalidRequest, JobNotFound, StaleAttempt, Unavailable, WorkerNotFound
-from onthedot.domain.runs import lifecycle
-from onthedot.domain.runs.progress import LatestProgress, ProgressReport
-from onthedot.domain.runs.records import Definition, Priority, Record
-from onthedot.domain.workers.pools import Needs, worker_needs
-from onthedot.domain.workers.records import Load, Resources, WorkerRecord
-from onthedot.ports import Answer, Engine, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.call_target import perform
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.lease_batch import LeasedRun
-from onthedot.use_cases.workers.lease_runs import lease_runs
-from onthedot.use_cases.workers.report_run import complete_run, keep_lease
-from onthedot.use_cases.workers.worker_registry import Offer, beat_worker, find_worker, register_worker
+from onthedot.core import lifecycle
+from onthedot.core.attempt import perform
+from onthedot.core.choices import Priority
+from onthedot.core.engine import Engine
+from onthedot.core.errors import InvalidRequest, JobNotFound, StaleAttempt, Unavailable, WorkerNotFound
+from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.ports import Answer, Performer
+from onthedot.core.records import Definition, LatestProgress, ProgressReport, Record
+from onthedot.core.stopping import Stop
 from onthedot.worker.queues import POLL_SECONDS, PolledQueues
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
+from onthedot.workers.lease import LeasedRun, lease_runs
+from onthedot.workers.pools import Needs, worker_needs
+from onthedot.workers.records import Load, Resources, WorkerRecord
+from onthedot.workers.registrations import Offer, beat_worker, find_worker, register_worker
+from onthedot.workers.report import complete_run, keep_lease
 
 ALL_TENANTS: Final = None
 """The tenant of the operator's worker, which serves all tenants."""

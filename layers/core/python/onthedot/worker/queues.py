@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.runs.records import Priority
-from onthedot.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
-from onthedot.schema import PRIORITIES
-from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unavailable
+from onthedot.core.ports import Deadline, QueueCounts, Received, RunMessage, RunQueues
+from onthedot.core.schema import PRIORITIES
+from onthedot.workers.lease import VISIBILITY_MS
 
 WEIGHTS: Final = {Priority.HIGH: 6, Priority.MEDIUM: 3, Priority.LOW: 1}
 AGEING_SECONDS: Final = 30.0

@@ -11,25 +11,25 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from onthedot import __version__
-from onthedot.api.core.times import parse_instant
+from onthedot.api.times import parse_instant
 from onthedot.client.client import Client
 from onthedot.client.errors import ClientError, Forbidden, RateLimited, ServerError, Unauthorized
 from onthedot.client.errors import Unavailable as NoAnswerNow
 from onthedot.client.requests import Operation, Retries, as_it_is
 from onthedot.client.transport import HttpTransport
-from onthedot.domain import compact_json
-from onthedot.domain.errors import OnthedotError, Unavailable, WorkerNotFound
-from onthedot.domain.runs.progress import LatestProgress, ProgressReport
-from onthedot.domain.runs.records import Definition, Priority
-from onthedot.domain.targets import types as targets
-from onthedot.domain.workers.never_begun import LEASE_REPLY_MS
-from onthedot.domain.workers.pools import Requirements, worker_needs
-from onthedot.domain.workers.records import Load, Resources
-from onthedot.ports import Answer, Call, Performer
-from onthedot.stopping import Stop
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseExtended
-from onthedot.use_cases.workers.worker_registry import Offer
+from onthedot.core import json_text as compact_json
+from onthedot.core.choices import Priority, Requirements
+from onthedot.core.errors import OnthedotError, Unavailable, WorkerNotFound
+from onthedot.core.leases import Fenced, LeaseExtended
+from onthedot.core.ports import Answer, Call, Performer
+from onthedot.core.records import Definition, LatestProgress, ProgressReport
+from onthedot.core.stopping import Stop
+from onthedot.targets import types as targets
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
+from onthedot.workers.lost import LEASE_REPLY_MS
+from onthedot.workers.pools import worker_needs
+from onthedot.workers.records import Load, Resources
+from onthedot.workers.registrations import Offer
 
 TRIES: Final = 3
 CALL_SECONDS: Final = 5.0

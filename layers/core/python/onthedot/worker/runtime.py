@@ -8,17 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from onthedot.domain.backoff import Backoff
-from onthedot.domain.errors import Unavailable, WorkerNotFound
-from onthedot.domain.workers.records import Resources
-from onthedot.ports import Performer
-from onthedot.use_cases.attempts.heartbeat_threads import HEARTBEAT_SECONDS, WATCH_SECONDS, HeartbeatThreads
-from onthedot.use_cases.attempts.stop_reasons import STOPPED
-from onthedot.use_cases.workers.worker_registry import Offer
+from onthedot.core.errors import Unavailable, WorkerNotFound
+from onthedot.core.finish import STOPPED
+from onthedot.core.leases import HEARTBEAT_SECONDS, WATCH_SECONDS, HeartbeatThreads
+from onthedot.core.ports import Performer
+from onthedot.core.retry import Backoff
 from onthedot.worker.queues import PriorityOrder
 from onthedot.worker.task_protection import EcsAgent, TaskProtection
 from onthedot.worker.tasks import STOP_PATIENCE, Heartbeat, RunningTasks, TaskThreads
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, WorkSource
+from onthedot.workers.records import Resources
+from onthedot.workers.registrations import Offer
 
 MOST_AT_ONCE: Final = 10
 """Runs that one lease asks for at most."""

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from onthedot.ports import Clock, Engine, Performer
+from onthedot.core.engine import Engine
+from onthedot.core.ports import Clock, Performer
 from onthedot.targets.grpc import is_available
 from onthedot.targets.processes.supervised import make_private
 
@@ -52,7 +53,7 @@ def engine_factories(engine: Engine) -> dict[str, Callable[[], Performer]]:
     """Return the factories that need an engine. Workers on Lambda and workers with AWS credentials have one."""
 
     def workflow() -> Performer:
-        from onthedot.use_cases.workflows.start_workflow import WorkflowStarter  # noqa: PLC0415 - as above
+        from onthedot.workflows.start import WorkflowStarter  # noqa: PLC0415 - as above
 
         return WorkflowStarter(engine)
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import urllib3
 
-from onthedot.domain.errors import Unavailable
+from onthedot.core.errors import Unavailable
 from onthedot.worker.tasks import RunningTasks
 
 AGENT_VARIABLE: Final = "ECS_AGENT_URI"

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.domain.backoff import Backoff
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.targets.redaction import redacted
-from onthedot.domain.workers.records import MOST_RECENT, Load, Resources
-from onthedot.ports import Answer, Performer
-from onthedot.use_cases.attempts.keep_leases import Fenced, LeaseKeeper, RunningAttempt
-from onthedot.use_cases.attempts.stop_reasons import NOT_EXTENDED, OVERRUN, answer_for_stopped
+from onthedot.core.errors import Unavailable
+from onthedot.core.finish import NOT_EXTENDED, OVERRUN, answer_for_stopped
+from onthedot.core.leases import Fenced, LeaseKeeper, RunningAttempt
+from onthedot.core.ports import Answer, Performer
+from onthedot.core.retry import Backoff
+from onthedot.targets.types import redacted
 from onthedot.worker.work_source import NotAllowed, Task, WorkSource
+from onthedot.workers.records import MOST_RECENT, Load, Resources
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
 
+from onthedot.core import json_text as compact_json
+from onthedot.core.errors import Unavailable
 from onthedot.core.formats import refuse_newer_item
 from onthedot.core.items import EXPIRES_AT, PRESENT, Change, Item, Items, Value, contains, fewer, whole
 from onthedot.core.keys import WORKERS_PARTITION, worker_key
-from onthedot.domain import compact_json
-from onthedot.domain.errors import Unavailable
-from onthedot.domain.workers.records import MOST_ASSIGNED, Load, Resources, WorkerRecord, expiry_of
+from onthedot.workers.records import MOST_ASSIGNED, Load, Resources, WorkerRecord, expiry_of
 
 _LOG: Final = logging.getLogger(__name__)
 _ABOUT: Final = "about"

@@ -10,19 +10,16 @@ from typing import Any, Final, NotRequired
 # pydantic describes TypedDicts of `typing` only from Python 3.12 on.
 from typing_extensions import TypedDict
 
-from onthedot.api.core.errors import ApiError
-from onthedot.api.core.reading import choice_problems, null_problems, read_shape
-from onthedot.api.core.route import RequestContext, Route
-from onthedot.api.core.times import show_time
-from onthedot.domain.errors import InvalidRequest, Problem
-from onthedot.domain.ids import node_job_id
-from onthedot.domain.runs.dependencies import OnParentFailure
-from onthedot.domain.runs.records import Definition, Kind, Record
-from onthedot.domain.runs.shown_status import shown_status
-from onthedot.domain.schedules.local_times import LocalTime
-from onthedot.domain.targets.types import WorkflowTarget
-from onthedot.domain.workflows.graph import MAX_JOBS, Node, check, critical_path
+from onthedot.api.errors import ApiError
+from onthedot.api.reading import choice_problems, null_problems, read_shape
+from onthedot.api.route import RequestContext, Route
+from onthedot.api.times import show_time
+from onthedot.core.choices import MAX_JOBS, OnParentFailure
+from onthedot.core.errors import InvalidRequest, Problem
+from onthedot.core.ids import node_job_id
+from onthedot.core.records import Definition, Kind, Record
 from onthedot.jobs.answers import RECURRENCE_VIEW, AcceptedView, accepted_view, recurrence_view
+from onthedot.jobs.list_runs import next_fire_of
 from onthedot.jobs.requests import (
     IDEMPOTENCY_HEADER,
     ONE_OFF_FIELDS,
@@ -37,13 +34,16 @@ from onthedot.jobs.requests import (
     work_problems,
 )
 from onthedot.jobs.shapes import HeadFields, NodeFields, WorkflowFields, shape
+from onthedot.jobs.shown import shown_status
 from onthedot.jobs.spec import BY_NAME, FIELDS, Has, Stored, of_new
+from onthedot.jobs.submit import JobRequest
 from onthedot.schedules.fields import RULE_FIELDS, cron_with_h, fire_instant, new_recurrence
-from onthedot.use_cases.jobs.list_runs import next_fire_of
-from onthedot.use_cases.jobs.submit_job import JobRequest
-from onthedot.use_cases.workflows.read_workflow import WorkflowState, read_workflow
-from onthedot.use_cases.workflows.submit_workflow import accept_workflow
-from onthedot.use_cases.workflows.workflow_graph import Member
+from onthedot.schedules.local_times import LocalTime
+from onthedot.targets.types import WorkflowTarget
+from onthedot.workflows.graph import Node, check, critical_path
+from onthedot.workflows.members import Member
+from onthedot.workflows.read import WorkflowState, read_workflow
+from onthedot.workflows.submit import accept_workflow
 
 _ADVICE: Final[Mapping[str, str]] = {
     "on_event": "is not for jobs of a workflow; remove it",

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from onthedot.access.tokens import ROLES, token_problems
 from onthedot.cli.common.output import print_document, result_option, steps
 from onthedot.cli.deploying import cdk
 from onthedot.cli.deploying.account import (
@@ -25,7 +26,6 @@ from onthedot.cli.operations.tokens import PATH as TOKENS
 from onthedot.cli.operations.tokens import tokens_of_stage
 from onthedot.cli.stacks import find_root
 from onthedot.cli.text import printable
-from onthedot.domain.access import ROLES, token_problems
 
 CONSOLE_SECONDS: Final = 10
 FORM: Final = "TENANT:ROLE:NAME"

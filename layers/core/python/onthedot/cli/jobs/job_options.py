@@ -15,7 +15,7 @@ from onthedot.cli.common.durations import Duration, read_duration
 from onthedot.cli.common.sections import OTHER, SectionOption
 from onthedot.cli.common.when import read_when
 from onthedot.client.requests import job_request
-from onthedot.domain.runs.choices import Priority
+from onthedot.core.choices import Priority
 from onthedot.jobs import forms
 from onthedot.jobs.spec import Change, Field, Has, fields_of
 

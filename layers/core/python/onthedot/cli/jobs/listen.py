@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import click
 
-from onthedot.api.core.times import parse_instant
+from onthedot.api.times import parse_instant
 from onthedot.cli.text import printable, short
-from onthedot.clock import SystemClock
-from onthedot.domain.instants import format_instant, moment_of
+from onthedot.core.clock import SystemClock
+from onthedot.core.instants import format_instant, moment_of
 
 FINE_MS: Final = 1_000
 POOR_MS: Final = 10_000

@@ -11,18 +11,19 @@ from typing import Any, Final, TypedDict
 
 import click
 
-from onthedot.api.core.times import parse_instant
+from onthedot.api.times import parse_instant
 from onthedot.cli.common.failures import Refusal
 from onthedot.cli.common.output import is_for_people, print_document, print_rows, wrapped
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import InvalidRequest, Problem
-from onthedot.domain.instants import format_instant
-from onthedot.domain.schedules import preview as domain
-from onthedot.domain.schedules import schedule as schedules
-from onthedot.domain.schedules.eventbridge import rate_seconds
-from onthedot.domain.schedules.schedule import CronSchedule, DstPolicy, EverySchedule, Gap, Overlap, Schedule
-from onthedot.domain.schedules.spread import EXAMPLE_ID, has_h, plain_expression
-from onthedot.domain.schedules.zones import LAST_INSTANT, zone
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import InvalidRequest, Problem
+from onthedot.core.instants import format_instant
+from onthedot.schedules import preview as domain
+from onthedot.schedules import schedule as schedules
+from onthedot.schedules.choices import DstPolicy, Gap, Overlap
+from onthedot.schedules.cron import rate_seconds
+from onthedot.schedules.schedule import CronSchedule, EverySchedule, Schedule
+from onthedot.schedules.spread import EXAMPLE_ID, has_h, plain_expression
+from onthedot.schedules.zones import LAST_INSTANT, zone
 
 MAX_MONTHS: Final = 3
 """Months that the calendar shows. Months without a fire time are left out."""

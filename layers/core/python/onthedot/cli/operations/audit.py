@@ -17,14 +17,14 @@ from onthedot.cli.common.output import print_document, print_rows
 from onthedot.cli.credentials import aws_errors_in_a_sentence, engine_on_table, find_table, table_options
 from onthedot.cli.text import printable
 from onthedot.cli.where import local_stack
-from onthedot.domain.errors import OnthedotError, Unreadable
-from onthedot.domain.instants import format_instant
-from onthedot.domain.reports.audit import Finding, Report
-from onthedot.domain.runs.records import Kind, Record
-from onthedot.ports import Deadline, Engine
-from onthedot.use_cases.dispatch import set_aside
-from onthedot.use_cases.dispatch.audit_jobs import audit_due_jobs, audit_recent
-from onthedot.use_cases.shards.read_ticks import late_ticks
+from onthedot.core import set_aside
+from onthedot.core.engine import Engine
+from onthedot.core.errors import OnthedotError, Unreadable
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import Deadline
+from onthedot.core.records import Kind, Record
+from onthedot.jobs.audit import Finding, Report, audit_due_jobs, audit_recent
+from onthedot.statistics.health import late_ticks
 
 PATIENCE_MS: Final = 600_000
 MAX_ROWS: Final = 50

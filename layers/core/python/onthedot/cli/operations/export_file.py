@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, Final
 import click
 
 from onthedot.cli.text import printable
-from onthedot.domain import compact_json
-from onthedot.domain.transfer.entries import FORMAT, EntryKind, from_json
+from onthedot.core import json_text as compact_json
+from onthedot.transfer.entries import FORMAT, EntryKind, from_json
 
 MARK: Final = "onthedot export"
 END: Final = "end"

@@ -29,7 +29,7 @@ from onthedot.cli.credentials import (
 )
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options, options
-from onthedot.domain.gates.limits import MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, MOST_WEIGHT
+from onthedot.gates.limits import MOST_BURST, MOST_IN_FLIGHT, MOST_PER_SECOND, MOST_WEIGHT
 
 USE_COLUMNS: Final = ("IN FLIGHT", "PER SECOND", "WAITING", "OLDEST", "STATE")
 GATE_LIMITS: Final = ("in_flight", "per_second", "burst", "paused")

@@ -17,14 +17,14 @@ from onthedot.cli.credentials import (
     use_local_aws,
 )
 from onthedot.cli.text import counted
-from onthedot.clock import SystemClock
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import OnthedotError
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import DueIndex
+from onthedot.core.retire_shards import Retirement, retire_shards
 from onthedot.core.shard_store import ShardStore
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.instants import format_instant
-from onthedot.domain.runs.slots import BUCKET_MS, bucket_of
-from onthedot.ports import DueIndex
+from onthedot.core.slots import BUCKET_MS, bucket_of
 from onthedot.settings import PREFIX
-from onthedot.use_cases.shards.retire_shards import Retirement, retire_shards
 
 NEXT: Final = "onthedot deploy --stage {stage} -c table_name={name} -c table_stream_arn={stream}"
 COLUMNS: Final = ("SHARDS", "FIRST USED", "LAST USED (TO THE HOUR)")

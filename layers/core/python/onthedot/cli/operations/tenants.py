@@ -7,15 +7,14 @@ from typing import Any, Final
 
 import click
 
+from onthedot.access.tenants import Action, Deleted, change_jobs, delete_tenant
 from onthedot.cli.common.output import document_option, print_document
 from onthedot.cli.common.progress import Bar, progress
 from onthedot.cli.credentials import aws_errors_in_a_sentence, required_stage, stage_settings
 from onthedot.cli.text import counted, printable
 from onthedot.cli.where import options
-from onthedot.domain.errors import InvalidRequest
-from onthedot.ports import Engine
-from onthedot.use_cases.access.delete_tenant import Deleted, delete_tenant
-from onthedot.use_cases.access.stop_tenant import Action, change_jobs
+from onthedot.core.engine import Engine
+from onthedot.core.errors import InvalidRequest
 
 _on_stage: Final = options(click.argument("tenant"), required_stage)
 _yes_option: Final = click.option("--yes", is_flag=True, help="Do not ask for the name again.")

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from onthedot.access.tokens import ROLES, TEXT_PREFIX
 from onthedot.cli.common.documents import Documents, encoded
 from onthedot.cli.common.output import Cells, json_option, print_document, print_list, print_next
 from onthedot.cli.credentials import (
@@ -17,10 +18,9 @@ from onthedot.cli.credentials import (
 )
 from onthedot.cli.text import printable
 from onthedot.cli.where import api_options, options
-from onthedot.clock import SystemClock
-from onthedot.domain.access import ROLES, TEXT_PREFIX
-from onthedot.domain.instants import format_instant
-from onthedot.domain.schedules.zones import LAST_INSTANT
+from onthedot.core.clock import SystemClock
+from onthedot.core.instants import format_instant
+from onthedot.schedules.zones import LAST_INSTANT
 
 SHOWN: Final = ("token", "id", "tenant", "role", "name", "expires_at")
 MISSING: Final = "there is no token with this id"

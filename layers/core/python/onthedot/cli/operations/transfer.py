@@ -19,9 +19,9 @@ from onthedot.cli.operations.export_file import ExportFile, ExportWriter, new_fi
 from onthedot.cli.operations.tokens import Lifetime
 from onthedot.cli.text import counted, printable
 from onthedot.cli.where import api_options
-from onthedot.clock import SystemClock
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.instants import format_instant
+from onthedot.core.clock import SystemClock
+from onthedot.core.errors import OnthedotError
+from onthedot.core.instants import format_instant
 
 STDOUT: Final = Path("-")
 STAYS: Final = "The stage stays frozen: run the same command again, or open it with `onthedot thaw`."

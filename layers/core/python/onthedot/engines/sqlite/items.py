@@ -24,10 +24,10 @@ from onthedot.core.items import (
     holds,
 )
 from onthedot.core.keys import Key, may_be_record, run_id_of, run_key
-from onthedot.domain.runs.records import SETS
+from onthedot.core.ports import Clock, Page
+from onthedot.core.records import SETS
+from onthedot.core.schema import DUE
 from onthedot.engines.sqlite.database import Database
-from onthedot.ports import Clock, Page
-from onthedot.schema import DUE
 
 PAGE: Final = 1_000
 PURGED_AT_ONCE: Final = 200

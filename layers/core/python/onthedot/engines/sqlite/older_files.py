@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from onthedot.domain import compact_json
-from onthedot.domain.ids import event_digest
-from onthedot.domain.runs.listing import listed_under
-from onthedot.domain.runs.records import Kind
+from onthedot.core import json_text as compact_json
+from onthedot.core.ids import event_digest
+from onthedot.core.records import Kind
+from onthedot.jobs.listing import listed_under
 
 _TOKENS: Final = (
     "CREATE TABLE IF NOT EXISTS api_tokens (token_hash TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, tenant TEXT NOT NULL,"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.domain.runs.slots import SlotKind, slot_bucket, slot_name
+from onthedot.core.slots import SlotKind, slot_bucket, slot_name
 from onthedot.engines.sqlite.database import Database
 
 NEVER: Final = 2**62

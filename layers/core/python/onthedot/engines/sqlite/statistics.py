@@ -3,10 +3,10 @@
 import sqlite3
 from typing import Final
 
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.statistics.ends import ENDED, Before, EndedRun, end_after, end_of
+from onthedot.core.moves import Move
+from onthedot.core.records import Record, Status
 from onthedot.engines.sqlite.items import SqliteItems
+from onthedot.statistics.counters import ENDED, Before, EndedRun, end_after, end_of
 from onthedot.statistics.store import counting_of
 
 _AMBIGUOUS: Final = ENDED | {Status.RUNNING}

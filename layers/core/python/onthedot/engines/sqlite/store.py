@@ -5,21 +5,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
+from onthedot.core.errors import UnreadableRecord
+from onthedot.core.ids import stamped_run_id
 from onthedot.core.keys import GATE_PREFIX
-from onthedot.domain.errors import UnreadableRecord
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.dead_letters import ALWAYS, Window, dead_letter_partitions
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record
-from onthedot.domain.runs.slots import SlotKind, aside_slot, slot_shard
-from onthedot.domain.statistics.ends import ENDED
+from onthedot.core.moves import Move
+from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
+from onthedot.core.records import Record
+from onthedot.core.slots import SlotKind, aside_slot, slot_shard
 from onthedot.engines.entries import read_each
 from onthedot.engines.sqlite import statistics
 from onthedot.engines.sqlite.database import Database
 from onthedot.engines.sqlite.items import SqliteItems
 from onthedot.engines.sqlite.listing import listed_jobs
 from onthedot.engines.sqlite.rows import COLUMNS, ENTRY_COLUMNS, entry_of, insert_of, record_of, update_of
-from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry
+from onthedot.jobs.failed import ALWAYS, Window, dead_letter_partitions
+from onthedot.statistics.counters import ENDED
 
 PURGED_AT_ONCE: Final = 100
 PURGE_MS: Final = 50

@@ -4,8 +4,8 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from onthedot import schema
-from onthedot.domain.runs.records import FIELDS, INTEGERS
+from onthedot.core import schema
+from onthedot.core.records import FIELDS, INTEGERS
 from onthedot.engines.sqlite.older_files import STEPS
 
 FORMAT: Final = 3

@@ -13,14 +13,14 @@ from typing import Any, Final
 from botocore.eventstream import EventStream, ParserError
 from botocore.model import OperationModel
 
-from onthedot.domain import compact_json
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.targets.allow_list import AllowList
-from onthedot.domain.targets.types import AwsTarget, LambdaTarget
-from onthedot.ports import RESULT_BYTES, Answer, Call, Performer
+from onthedot.core import json_text as compact_json
+from onthedot.core.errors import OnthedotError
+from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
 from onthedot.targets.answers import attempt_facts, printable, refused, result_text, stopped, timed_out
 from onthedot.targets.aws.clients import Clients, GarbledError, read_body, send
 from onthedot.targets.aws.failures import AWS_ERRORS, MAX_ERROR, judge
+from onthedot.targets.rules import AllowList
+from onthedot.targets.types import AwsTarget, LambdaTarget
 
 
 def answer_in_time(call: Call, phase: str, work: Callable[[], Answer]) -> Answer:

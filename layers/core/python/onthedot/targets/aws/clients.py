@@ -19,7 +19,7 @@ from botocore.session import Session
 from botocore.validate import validate_parameters
 
 from onthedot import __version__
-from onthedot.domain.errors import OnthedotError
+from onthedot.core.errors import OnthedotError
 
 _MOST_CLIENTS: Final = 16
 _CONNECT_SECONDS: Final = 5.0

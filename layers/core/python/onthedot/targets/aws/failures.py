@@ -17,8 +17,8 @@ from botocore.exceptions import (
     UnknownServiceError,
 )
 
+from onthedot.core.ports import Answer, Call
 from onthedot.engines.aws.errors import TRANSIENT, error_code
-from onthedot.ports import Answer, Call
 from onthedot.targets.answers import printable, refused, retry_after_seconds_ms, timed_out
 from onthedot.targets.aws.clients import GarbledError, RoleNotAssumed
 

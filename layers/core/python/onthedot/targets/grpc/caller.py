@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from onthedot.domain.targets.bad_target import BadTarget
-from onthedot.domain.targets.grpc_rules import GrpcDestination, destination_of
-from onthedot.domain.targets.types import GrpcTarget
-from onthedot.ports import Answer, Call, Performer
+from onthedot.core.ports import Answer, Call, Performer
 from onthedot.targets.addresses import Address, AddressError, Lookup, UnresolvedError, resolve, why_denied
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped
 from onthedot.targets.grpc import is_available
+from onthedot.targets.rules import GrpcDestination
+from onthedot.targets.rules import grpc_destination_of as destination_of
+from onthedot.targets.types import BadTarget, GrpcTarget
 
 if TYPE_CHECKING:
     from onthedot.targets.grpc.calls import GrpcCalls

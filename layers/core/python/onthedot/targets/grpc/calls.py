@@ -11,8 +11,7 @@ import grpc
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
 
 from onthedot import __version__
-from onthedot.domain.targets.grpc_rules import GrpcDestination
-from onthedot.ports import Answer, Call
+from onthedot.core.ports import Answer, Call
 from onthedot.targets.answers import attempt_facts, printable, refused, result_text, timed_out
 from onthedot.targets.countdown import Countdown, interruptible
 from onthedot.targets.grpc.caller import Server
@@ -25,6 +24,7 @@ from onthedot.targets.grpc.types import (
     UnaryMethod,
     fetch_types,
 )
+from onthedot.targets.rules import GrpcDestination
 
 _MAX_MESSAGE: Final = 4 * 1024 * 1024
 """The default of gRPC. The types of a large service are longer than a result may be."""

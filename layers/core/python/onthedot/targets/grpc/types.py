@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
 
-from onthedot.domain.errors import OnthedotError
+from onthedot.core.errors import OnthedotError
 from onthedot.targets.answers import printable
 from onthedot.targets.grpc.caller import Server
 

@@ -10,9 +10,7 @@ import ssl
 from functools import cached_property
 from http.client import HTTPException, IncompleteRead, RemoteDisconnected
 
-from onthedot.domain.targets.bad_target import BadTarget
-from onthedot.domain.targets.http_rules import HttpDestination
-from onthedot.ports import Answer, Call, Clock, Performer
+from onthedot.core.ports import Answer, Call, Clock, Performer
 from onthedot.targets.addresses import AddressError, Lookup, UnresolvedError, resolve
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped
@@ -28,6 +26,8 @@ from onthedot.targets.http.messages import (
     too_many,
 )
 from onthedot.targets.http.wire import Wire, connect, secure, tls_context
+from onthedot.targets.rules import HttpDestination
+from onthedot.targets.types import BadTarget
 
 _REFUSALS = {BadTarget: "bad_request", AddressError: "refused_address", RedirectError: "redirect"}
 _MAX_ERROR = 400

@@ -10,21 +10,20 @@ from typing import Final, cast
 from urllib.parse import urljoin
 
 from onthedot import __version__
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.targets.bad_target import BadTarget
-from onthedot.domain.targets.header_rules import is_about_the_run
-from onthedot.domain.targets.http_rules import (
+from onthedot.core.errors import OnthedotError
+from onthedot.core.ports import RESULT_BYTES, Answer, Call
+from onthedot.targets.answers import MAX_RETRY_AFTER_MS, attempt_facts, printable, result_text, retry_after_seconds_ms
+from onthedot.targets.http.wire import Wire
+from onthedot.targets.rules import (
     HttpDestination,
     body_of,
     check_characters,
     check_target,
     destination_of,
     has_body,
+    is_about_the_run,
 )
-from onthedot.domain.targets.types import HttpTarget
-from onthedot.ports import RESULT_BYTES, Answer, Call
-from onthedot.targets.answers import MAX_RETRY_AFTER_MS, attempt_facts, printable, result_text, retry_after_seconds_ms
-from onthedot.targets.http.wire import Wire
+from onthedot.targets.types import BadTarget, HttpTarget
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Final, Self
 
-from onthedot.ports import RESULT_BYTES
+from onthedot.core.ports import RESULT_BYTES
 from onthedot.targets.addresses import Address
 from onthedot.targets.countdown import Countdown, interruptible
 

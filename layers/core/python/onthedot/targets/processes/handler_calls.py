@@ -10,10 +10,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from onthedot.domain.instants import format_instant
-from onthedot.domain.runs.progress import LatestProgress, ProgressReport
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import RESULT_BYTES, Answer, Call
+from onthedot.core.records import LatestProgress, ProgressReport
 from onthedot.handlers import AttemptLink, Context, Handler, NonRetryable, RetryAfter, handlers
-from onthedot.ports import RESULT_BYTES, Answer, Call
 from onthedot.targets.answers import MAX_RETRY_AFTER_MS
 
 REPORT_SECONDS: Final = 0.2

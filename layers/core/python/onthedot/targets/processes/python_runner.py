@@ -8,15 +8,15 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final, Self
 
-from onthedot.domain.errors import OnthedotError
-from onthedot.domain.runs.progress import LatestProgress, report_from
-from onthedot.domain.targets.types import PythonTarget
-from onthedot.ports import RESULT_BYTES, Answer, Call, Performer
-from onthedot.stopping import Stop
+from onthedot.core.errors import OnthedotError
+from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
+from onthedot.core.records import LatestProgress, report_from
+from onthedot.core.stopping import Stop
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped, interruptible
 from onthedot.targets.processes.handler_calls import answer_of, message_for
 from onthedot.targets.processes.supervised import Supervised, is_private
+from onthedot.targets.types import PythonTarget
 
 _MODULE: Final = "onthedot.targets.processes.python_child"
 _MAX_MESSAGE: Final = 3 * RESULT_BYTES

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Final, Self, cast
 
-from onthedot.domain.instants import format_instant
-from onthedot.domain.runs.progress import MAX_LINE, LatestProgress, report_in
-from onthedot.domain.targets.types import ShellTarget
-from onthedot.ports import RESULT_BYTES, Answer, Call, Performer
+from onthedot.core.instants import format_instant
+from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
+from onthedot.core.records import MAX_LINE, LatestProgress, report_in
 from onthedot.targets.answers import attempt_facts, printable, refused, result_text, stopped, timed_out
 from onthedot.targets.countdown import interruptible
 from onthedot.targets.processes.supervised import PROGRESS_FD, Supervised, make_private
+from onthedot.targets.types import ShellTarget
 
 _CHUNK: Final = 64 * 1024
 _LOOKED_AT: Final = 10

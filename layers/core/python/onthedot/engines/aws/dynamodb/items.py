@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
 
+from onthedot.core.errors import Unavailable
 from onthedot.core.items import (
     EXPIRES_AT,
     AnyOf,
@@ -23,13 +24,12 @@ from onthedot.core.items import (
     holds,
 )
 from onthedot.core.keys import Key
-from onthedot.domain.errors import Unavailable
+from onthedot.core.ports import Clock, Deadline, Page
+from onthedot.core.schema import PARTITION_KEY, SORT_KEY
 from onthedot.engines.aws.dynamodb.keys import key_of, stored_key
 from onthedot.engines.aws.dynamodb.moves import Attribute, to_attribute
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
-from onthedot.ports import Clock, Deadline, Page
-from onthedot.schema import PARTITION_KEY, SORT_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -5,7 +5,7 @@ from typing import Any
 
 from onthedot.core import keys
 from onthedot.core.keys import Key
-from onthedot.schema import PARTITION_KEY, SORT_KEY
+from onthedot.core.schema import PARTITION_KEY, SORT_KEY
 
 StoredKey = dict[str, Any]
 

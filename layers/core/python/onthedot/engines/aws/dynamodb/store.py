@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from onthedot.codec import Stored
+from onthedot.core.codec import Stored
+from onthedot.core.errors import Unavailable, Unreadable, UnreadableRecord
+from onthedot.core.ids import stamped_run_id
 from onthedot.core.keys import RUN_PREFIX, may_be_record
-from onthedot.domain.errors import Unavailable, Unreadable, UnreadableRecord
-from onthedot.domain.ids import stamped_run_id
-from onthedot.domain.runs.dead_letters import ALWAYS, Window
-from onthedot.domain.runs.moves import Move
-from onthedot.domain.runs.records import Record, Status
-from onthedot.domain.runs.slots import aside_slot, slot_shard
+from onthedot.core.moves import Move
+from onthedot.core.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
+from onthedot.core.records import Record, Status
+from onthedot.core.schema import DUE, PARTITION_KEY, SORT_KEY
+from onthedot.core.slots import aside_slot, slot_shard
 from onthedot.engines.aws.dynamodb.dead_letters import page_of_failed
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.dynamodb.listing import listed_jobs
@@ -29,8 +30,7 @@ from onthedot.engines.aws.dynamodb.records import to_entry, to_item, to_run
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import batches, retry_leftovers
 from onthedot.engines.entries import read_each
-from onthedot.ports import Clock, Deadline, ListEntry, Moved, Page, ReadRecords, Refused, SlotEntry, Undecided
-from onthedot.schema import DUE, PARTITION_KEY, SORT_KEY
+from onthedot.jobs.failed import ALWAYS, Window
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from onthedot.core.keys import JOB_SORT_KEY, RUN_PREFIX
-from onthedot.domain.runs.records import Record
+from onthedot.core.records import Record
+from onthedot.core.schema import SORT_KEY
 from onthedot.engines.aws.dynamodb.records import to_run
-from onthedot.ports import RecordChange
-from onthedot.schema import SORT_KEY
+from onthedot.events.ports import RecordChange
 
 _LOG: Final = logging.getLogger(__name__)
 

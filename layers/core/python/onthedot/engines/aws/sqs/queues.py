@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from onthedot.domain import compact_json
-from onthedot.domain.errors import Unreachable
-from onthedot.domain.runs.queue_names import dead_letters_url, queue_key
-from onthedot.domain.runs.records import Priority
+from onthedot.core import json_text as compact_json
+from onthedot.core.choices import Priority
+from onthedot.core.errors import Unreachable
+from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage
+from onthedot.core.slots import dead_letters_url, queue_key
 from onthedot.engines.aws.errors import error_code, translated
 from onthedot.engines.aws.leftovers import MESSAGES_PER_BATCH
 from onthedot.engines.aws.sqs.sending import QueueSender
 from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
-from onthedot.ports import Clock, Deadline, QueueCounts, Received, RunMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.client import CloudWatchClient
