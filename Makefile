@@ -10,6 +10,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 FUNCTION_ENV := build/function-env
+CONSOLE := 'layers/core/python/onthedot/console/**/*.{js,css}'
 SOURCES := layers/core/python/onthedot infra functions localstack layers/build.py benchmarks docs/generator tools tests
 
 # Bytecode halves the start of every process, and tests start many. The installation makes that of the product, for
@@ -114,7 +115,7 @@ mutants: install ## Plant bugs, one at a time, and check that the tests catch ea
 check: install ## Formatting, lint, types, layers of the code, packages
 	@$(MAKE) --jobs --keep-going $(CHECKS)
 
-CHECKS := check-format check-lint check-types check-lambda-types check-imports check-packages check-docs
+CHECKS := check-format check-lint check-types check-lambda-types check-imports check-packages check-docs check-console
 .PHONY: $(CHECKS)
 check-format:
 	ruff format --check $(SOURCES)
@@ -135,10 +136,15 @@ check-imports:
 check-packages:
 	uv --quiet pip check
 
+check-console:
+	prettier --log-level warn --check $(CONSOLE)
+	tsc -p .
+
 .PHONY: fix
 fix: install ## Format, and repair what lint can
 	ruff format $(SOURCES)
 	ruff check --fix $(SOURCES)
+	prettier --log-level warn --write $(CONSOLE)
 
 .PHONY: generate
 generate: install ## Write the generated files of the client library, from the API's description and from the async client

@@ -11,6 +11,7 @@ from typing import Any, Final
 import click
 import pytest
 
+from onthedot.api.openapi import describe
 from onthedot.api.reading import read_shape
 from onthedot.api.routes import ROUTES
 from onthedot.cli.common.moments import this_moment
@@ -41,7 +42,7 @@ OPTIONS: Final = {
 def forms() -> dict[str, Any]:
     creates = [[with_work(case).body] for case in CASES]
     changes = [[JOB, case.body, 3] for case in CASES if case.fields() <= fields_of(PatchFields)]
-    done = node("forms.mjs", typed=json.dumps({"create": creates, "change": changes}))
+    done = node("forms.mjs", typed=json.dumps({"document": describe(ROUTES), "create": creates, "change": changes}))
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -5,14 +5,7 @@ import pytest
 from onthedot.testing import Kit
 from onthedot.testing.history import NotIdempotent
 from onthedot.testing.scheduler import Fault
-from tests.unit.testing import handlers
 from tests.unit.testing.handlers import outbox
-
-
-@pytest.fixture(autouse=True)
-def _clean() -> None:
-    handlers.outbox.clear()
-    handlers.delivered.clear()
 
 
 def test_runs_are_found_by_id_name_handler_or_job(onthedot: Kit) -> None:

@@ -37,11 +37,6 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_the_answer_of_a_target_is_reported(scene: Scene) -> None:
-    scene.run(a_task("a"))
-    assert scene.source.reports == [("a", FINE)]
-
-
 def test_a_report_is_repeated_until_it_is_answered(scene: Scene) -> None:
     scene.source.errors = {"report": [Unavailable("away")] * 7}
     scene.run(a_task("a", lease_end=scene.seconds.now + 30))

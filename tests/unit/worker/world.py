@@ -80,20 +80,7 @@ def serving(world: World) -> Iterator[ApiServer]:
             self.end_headers()
             self.wfile.write(content)
 
-        def do_GET(self) -> None:
-            self._serve()
-
-        def do_POST(self) -> None:
-            self._serve()
-
-        def do_PUT(self) -> None:
-            self._serve()
-
-        def do_PATCH(self) -> None:
-            self._serve()
-
-        def do_DELETE(self) -> None:
-            self._serve()
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815 - names of http.server
 
         def log_message(self, *_: Any) -> None:
             pass

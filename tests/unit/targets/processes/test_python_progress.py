@@ -15,8 +15,9 @@ from onthedot.core.records import ProgressReport
 from onthedot.core.stopping import Stop
 from onthedot.jobs import Context
 from onthedot.targets.processes.python_runner import PythonRunner
+from tests.unit.targets.calls import NOW
 from tests.unit.targets.process_watch import asking_when_it_runs
-from tests.unit.targets.processes.test_python import APP, NOW, a_call
+from tests.unit.targets.processes.test_python import APP, a_call
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def test_the_error_for_a_refused_token_says_what_to_do_and_hides_the_token(serve
 
 
 def test_a_wrong_token_is_refused_by_the_api_itself(server: ApiServer) -> None:
-    with pytest.raises(NotAllowed, match="token is not valid"):
+    with pytest.raises(NotAllowed):
         a_source(server, "wrong").register(an_offer())
 
 
@@ -95,7 +95,7 @@ def test_a_result_that_no_utf_8_has_is_reported_all_the_same(world: World, sourc
 
 def test_an_api_that_is_not_there_is_unavailable(server: ApiServer) -> None:
     source = RestWorkSource(RestClient("http://127.0.0.1:1", TOKEN, sleep=lambda _: None))
-    with pytest.raises(Unavailable, match=r"http://127\.0\.0\.1:1 cannot be reached"):
+    with pytest.raises(Unavailable, match=r"http://127\.0\.0\.1:1"):
         source.register(an_offer())
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 import onthedot
+from onthedot.api.core.commands import CLIENT, COMMAND_LINE, FIELDS, HEADERS, OPERATIONS
 from onthedot.api.route import Route
 from onthedot.api.views import ErrorView
 
@@ -42,7 +43,11 @@ def _schemas(routes: Sequence[Route]) -> tuple[_Schemas, dict[str, Any]]:
     types = {ErrorView, *(route.answer for route in routes)}
     answers = [(kind, "serialization", TypeAdapter(kind)) for kind in types]
     bodies = [(kind, "validation", TypeAdapter(kind)) for kind in {route.body for route in routes} - {None}]
-    return TypeAdapter.json_schemas([*answers, *bodies], ref_template=_REF)  # type: ignore[list-item]
+    schemas, definitions = TypeAdapter.json_schemas([*answers, *bodies], ref_template=_REF)  # type: ignore[list-item]
+    for model, fields in FIELDS.items():
+        for name, extension in fields.items():
+            definitions["$defs"][model]["properties"][name] |= extension
+    return schemas, definitions
 
 
 def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
@@ -52,6 +57,8 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
         "parameters": _parameters(route),
         "responses": _responses(route, schemas),
     }
+    if same := OPERATIONS.get(route.action.__name__):
+        operation[COMMAND_LINE], operation[CLIENT] = same
     if route.is_open:
         operation["security"] = []
     if route.body is not None:
@@ -66,7 +73,10 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     text = {"type": "string"}
     places = _PLACE.findall(route.path)
     found: list[dict[str, Any]] = [{"name": name, "in": "path", "required": True, "schema": text} for name in places]
-    found += [{"name": name, "in": "header", "required": False, "schema": text} for name in route.headers]
+    found += [
+        {"name": name, "in": "header", "required": False, "schema": text, **HEADERS.get(name, {})}
+        for name in route.headers
+    ]
     if route.query is not None:
         choices = TypeAdapter(route.query).json_schema()["properties"]
         found += [{"name": name, "in": "query", "required": False, "schema": choices[name]} for name in choices]

@@ -47,9 +47,9 @@ def show_health(context: RequestContext) -> Response:
     return Response(503 if ticks.status is TickStatus.LATE else 200, view)
 
 
-def show_description(context: RequestContext) -> Any:
+def show_description(context: RequestContext) -> Response:
     """Answer the OpenAPI document."""
-    return describe(ROUTES, context.request.public_url)
+    return Response(200, describe(ROUTES, context.request.public_url), {"Vary": "Accept-Encoding"})
 
 
 ROUTES: Final[tuple[Route, ...]] = (

@@ -18,7 +18,7 @@ from onthedot.cli.text import printable
 from onthedot.cli.where import options
 from onthedot.core.instants import format_instant
 from onthedot.observability import METRICS_LOG
-from onthedot.targets.processes.python_runner import AppBroken
+from onthedot.targets.processes.python_runner import AppBroken, handlers_of
 
 if TYPE_CHECKING:
     from onthedot.worker.runtime import Runtime
@@ -47,8 +47,6 @@ def app_handlers(app: str | None) -> list[str]:
     """Return the names of the app's handlers. Raise click.ClickException when it cannot be used."""
     if app is None:
         return []
-    from onthedot.targets.processes.python_runner import handlers_of  # noqa: PLC0415 - needed with an app only
-
     try:
         found = handlers_of(app)
     except AppBroken as error:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, cast
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
+from onthedot.api.core.commands import written
 from onthedot.api.fields import CLOSED, At, CalendarInstant, JobId, Key, Text, printable
 from onthedot.api.times import milliseconds
 from onthedot.core.choices import MAX_JOBS
@@ -123,15 +124,34 @@ def _about(kind: Any, meaning: str, **more: Any) -> Any:
     return Annotated[kind, Field(description=meaning, json_schema_extra=more) if more else Field(description=meaning)]
 
 
+_CLI_FORMS: Final[Mapping[type[forms.Form], str]] = {
+    forms.Seconds: "seconds",
+    forms.Duration: "seconds",
+    forms.Json: "json",
+    forms.Names: "repeated",
+    forms.Tags: "pairs",
+    forms.Switch: "switch",
+    forms.Parts: "parts",
+}
+
+
+def _written(field: spec.Field) -> dict[str, Any]:
+    """Return how the command line writes a field, for OpenAPI."""
+    is_whole = isinstance(field.form, forms.Parts) and field.change is Change.REPLACE
+    return written((field.option or "").partition(" ")[0], _CLI_FORMS.get(type(field.form), ""), is_whole=is_whole)
+
+
 def _described(field: spec.Field) -> Any:
     """Return the type of a field of a new job, with its sentence and its default."""
     if field.default in (None, (), {}):
-        return _about(_type(field), field.meaning)
+        return _about(_type(field), field.meaning, **_written(field))
     default = field.form.show(field.default)
     if Has.JOB in field.has:
-        return _about(_type(field), field.meaning, default=default)
+        return _about(_type(field), field.meaning, default=default, **_written(field))
     # A schema must not have a default that would be refused beside the other fields of some jobs.
-    return _about(_type(field), field.meaning if isinstance(default, dict) else f"{field.meaning} ({default})")
+    return _about(
+        _type(field), field.meaning if isinstance(default, dict) else f"{field.meaning} ({default})", **_written(field)
+    )
 
 
 _NEW: Final = {field.name: NotRequired[_described(field)] for field in FIELDS}
@@ -148,7 +168,7 @@ def _new(has: Has) -> dict[str, Any]:
 
 def _change(field: spec.Field) -> Any:
     kind = _type(field)
-    return NotRequired[_about(kind | None if field.null else kind, field.meaning)]
+    return NotRequired[_about(kind | None if field.null else kind, field.meaning, **_written(field))]
 
 
 _CLEARED: Final = [f"`{field.name}`" for field in CHANGEABLE if field.null]

@@ -37,12 +37,10 @@ def retry_after_seconds_ms(text: str) -> int | None:
 
 
 def stopped(call: Call) -> Answer:
-    """Return the answer of a call that was asked to stop and did."""
     return Answer(ok=False, error=f"stopped: {call.stop.reason}", error_class="stopped")
 
 
 def timed_out(call: Call, phase: str) -> Answer:
-    """Return the answer of a call whose time ended in this phase."""
     return Answer(ok=False, error=f"timed out after {call.timeout_ms} ms while {phase}", error_class="timeout")
 
 

@@ -37,7 +37,6 @@ class Countdown:
         return seconds
 
     def raise_if_stopped(self) -> None:
-        """Raise Stopped when the call was asked to stop."""
         if self.stop.reason is not None:
             raise Stopped
 

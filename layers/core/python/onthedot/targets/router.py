@@ -17,7 +17,6 @@ class TargetRouter(Performer):
         self._performers: dict[str, Performer] = {}
 
     def perform(self, call: Call) -> Answer:
-        """Pass the call to the performer of its target's type."""
         kind = type_of(call.definition.target)
         if kind not in self._factories:
             why = f"this worker cannot run {kind} targets"
@@ -33,5 +32,4 @@ class Canary(Performer):
     """A performer that always succeeds, at once."""
 
     def perform(self, call: Call) -> Answer:  # noqa: ARG002 - there is nothing to call
-        """Return success."""
         return Answer(ok=True)

@@ -58,7 +58,6 @@ class DirectWorkSource(WorkSource):
         self._worker: WorkerRecord | None = None
 
     def register(self, offer: Offer) -> str:
-        """Write the worker into the registry."""
         try:
             self._worker = register_worker(self._engine, ALL_TENANTS, offer)
         except InvalidRequest as error:
@@ -89,7 +88,6 @@ class DirectWorkSource(WorkSource):
         return LeasedTasks([self._task(lease) for lease in leased.leases], leased.alone_waiting)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a message of the pool's queues."""
         return self._queues.wait(seconds)
 
     def pause(self) -> None:
@@ -111,7 +109,6 @@ class DirectWorkSource(WorkSource):
         return LeaseExtended(asked_at + lifecycle.LEASE_MS / 1000, run.cancel_requested is not None)
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        """Record the end of the attempt in the store."""
         receipt = task.source_note
         try:
             complete_run(
@@ -124,7 +121,7 @@ class DirectWorkSource(WorkSource):
     @property
     def _registered(self) -> WorkerRecord:
         if self._worker is None:
-            raise Unavailable("not registered yet")
+            raise Unavailable("the worker is not registered yet")
         return self._worker
 
     def _register_again(self) -> None:
@@ -190,8 +187,8 @@ class ClockCheck:
         if abs(offset_ms) > MOST_OFF_MS:
             direction = "ahead of" if offset_ms > 0 else "behind"
             raise NotAllowed(
-                f"this machine's clock is {abs(offset_ms) / 1000:.1f} s {direction} AWS's, and runs would start at "
-                "wrong times; have it set by NTP (chronyd, systemd-timesyncd, w32time) and start the worker again"
+                f"this machine's clock is {abs(offset_ms) / 1000:.1f} s {direction} AWS's, so runs would start at the "
+                "wrong time; synchronize it with NTP (chronyd, systemd-timesyncd, w32time) and restart the worker"
             )
 
     def _note_sending(self, **_: Any) -> None:

@@ -43,7 +43,6 @@ class PriorityOrder:
         self._aged_before = False
 
     def order(self, now: float) -> list[Priority]:
-        """Return the queues in the order to ask them."""
         by_turn = sorted(PRIORITIES, key=lambda priority: (self._turn[priority], _STEP[priority]))
         aged = self._longest_waiting(now)
         if aged is None:
@@ -189,25 +188,19 @@ class PolledQueues(RunQueues):
         return arrived or self._queues.receive(pool, priority, maximum, visibility_ms=visibility_ms, wait_ms=wait_ms)
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
-        """Send messages to their queues."""
         return self._queues.send(messages, deadline)
 
     def visible(self, pool: str, priority: Priority) -> int:
-        """Return the number of messages that wait in a queue."""
         return self._queues.visible(pool, priority)
 
     def oldest_age_ms(self, pool: str, priority: Priority) -> int | None:
-        """Return the age of the oldest message of a queue, or None when it is not known."""
         return self._queues.oldest_age_ms(pool, priority)
 
     def counts(self, pool: str, priority: Priority) -> QueueCounts:
-        """Return the number of messages of a queue in each state."""
         return self._queues.counts(pool, priority)
 
     def delete(self, received: Received) -> None:
-        """Delete a message."""
         self._queues.delete(received)
 
     def hide(self, received: Received, milliseconds: int) -> None:
-        """Hide a message for this time."""
         self._queues.hide(received, milliseconds)

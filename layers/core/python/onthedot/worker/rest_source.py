@@ -70,10 +70,10 @@ def _for_a_worker(error: ClientError) -> OnthedotError | None:
     """Return the work source's error for this one, if it has one."""
     match error:
         case Unauthorized():
-            return NotAllowed("the token is not valid (any more); give a valid one as ONTHEDOT_TOKEN")
+            return NotAllowed("the token is not valid, or no longer valid; set ONTHEDOT_TOKEN to a valid one")
         case Forbidden():
-            needed = "a worker's, operator's or admin's"
-            return NotAllowed(f"the token's role does not allow this call; give {needed} as ONTHEDOT_TOKEN")
+            needed = "a worker, an operator or an admin"
+            return NotAllowed(f"the token's role does not allow this call; set ONTHEDOT_TOKEN to the token of {needed}")
         case NoAnswerNow() | RateLimited() | ServerError():
             return Unavailable(str(error) if error.status is None else f"the API answered {error.status}: {error}")
     return None
@@ -129,7 +129,6 @@ def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
 
 
 def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
-    """Return the body of a call of `complete`."""
     status = "SUCCEEDED" if answer.ok else "LOST" if answer.lost else "RELEASED" if answer.handed_back else "FAILED"
     whole = {
         "status": status,
@@ -137,7 +136,7 @@ def report_of(task: Task, answer: Answer, worker_id: str) -> dict[str, Any]:
         "worker_id": worker_id,
         "receipt": task.source_note.receipt,
         "result": answer.result if answer.ok else None,
-        "error": None if answer.ok else (answer.error or "failed without a reason")[:ERROR_CHARACTERS],
+        "error": None if answer.ok else (answer.error or "failed without giving a reason")[:ERROR_CHARACTERS],
         "error_class": answer.error_class and answer.error_class[:CLASS_CHARACTERS],
         "retryable": None if answer.ok else answer.retryable,
         "retry_after_seconds": None if answer.retry_after_ms is None else answer.retry_after_ms / 1000,
@@ -193,7 +192,7 @@ class RestWorkSource(WorkSource):
         try:
             registered = self._api.post("/v1/workers/register", body)
         except ClientError as refusal:
-            raise NotAllowed(f"the API does not take this worker: {refusal}") from refusal
+            raise NotAllowed(f"the API refused to register this worker: {refusal}") from refusal
         self._worker_id = str(registered["worker_id"])
         self._wait_seconds = float(registered.get("longest_wait_seconds", 0))  # an older API does not say it
         self._takes_ended = "recent" in registered
@@ -201,7 +200,6 @@ class RestWorkSource(WorkSource):
         return self._worker_id
 
     def send_heartbeat(self, load: Load) -> None:
-        """Send the worker's load."""
         body: dict[str, Any] = {
             "running": list(load.running),
             "used": asdict(load.used),
@@ -237,7 +235,7 @@ class RestWorkSource(WorkSource):
         # The leases begin when the API has waited. It cannot have waited for longer than its reply took.
         begun_at = asked_at + min(reply.get("waited_ms", 0) / 1000, took)
         if reply["runs"] and asked_at + took - begun_at > LEASE_SECONDS:
-            raise Unavailable("the reply to a lease came too late; its runs come again")
+            raise Unavailable("the reply to a lease call came too late; its runs will be delivered again")
         return LeasedTasks(list(_tasks(reply["runs"], begun_at)), bool(reply["alone_waiting"]))
 
     def wait(self, seconds: float) -> bool:
@@ -251,7 +249,6 @@ class RestWorkSource(WorkSource):
         return True
 
     def pause(self) -> None:
-        """End the present wait."""
         self._ask_now.set()
 
     def close(self) -> None:
@@ -273,7 +270,6 @@ class RestWorkSource(WorkSource):
         return LeaseExtended(asked_at + task.source_note.lease_seconds, bool(reply["cancel_requested"]))
 
     def report(self, task: Task, answer: Answer) -> Fenced | None:
-        """Complete the attempt."""
         try:
             self._complete(task, answer)
         except ClientError as refusal:
@@ -301,7 +297,7 @@ class RestWorkSource(WorkSource):
         except ClientError as refusal:
             if refusal.status == HTTPStatus.NOT_FOUND:
                 raise WorkerNotFound(self._worker_id) from refusal
-            raise NotAllowed(f"the API refuses this worker's {action}: {refusal}") from refusal
+            raise NotAllowed(f"the API refused this worker's {action} call: {refusal}") from refusal
 
 
 def _tasks(views: Sequence[Mapping[str, Any]], begun_at: float) -> Iterator[Task]:
@@ -320,7 +316,7 @@ def _fenced_or_raise(refusal: ClientError) -> Fenced:
     """Return Fenced for an attempt that is over. Raise Unavailable otherwise, so that the call is tried again."""
     if refusal.status in _FENCED:
         return Fenced(str(refusal))
-    raise Unavailable(f"refused: {refusal}") from refusal
+    raise Unavailable(f"the API refused the call: {refusal}") from refusal
 
 
 def _without_none(body: Mapping[str, Any]) -> dict[str, Any]:

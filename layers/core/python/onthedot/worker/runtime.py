@@ -187,7 +187,7 @@ class Runtime:
 
     def _pause_after(self, error: Unavailable) -> None:
         if self._failing.is_fresh:
-            log.warning("unavailable: %s; trying again until it answers", error)
+            log.warning("unavailable: %s; trying again until there is an answer", error)
         self._stopping.wait(self._failing.next())
 
     def _beat(self) -> bool:
@@ -199,7 +199,7 @@ class Runtime:
 
     def _end_without_heartbeat(self, error: Exception) -> None:
         """Stop the worker. Without its heartbeat it would lose all the runs that it leases."""
-        self._stop_after(NotAllowed(f"the worker's {threading.current_thread().name} broke: {error!r}"))
+        self._stop_after(NotAllowed(f"the worker's {threading.current_thread().name} failed unexpectedly: {error!r}"))
 
     def _stop_after(self, refusal: NotAllowed) -> None:
         self._refusal = self._refusal or refusal
@@ -221,7 +221,7 @@ class Runtime:
             self._protection.end()
         self._heartbeat_threads.end(LAST_BEAT_SECONDS)
         for left in tasks.running():
-            log.error("not_reported: run %s; it comes again when its lease ends", left.task.run_id)
+            log.error("not_reported: run %s; it will be retried when its lease ends", left.task.run_id)
         try:
             self._source.send_heartbeat(tasks.load(stopped=True))
         except (Unavailable, NotAllowed) as error:

@@ -16,7 +16,6 @@ class TargetOptions:
     allow_private: bool = False
     """Whether targets may be called at loopback and private addresses."""
     shell: bool = False
-    """Whether the worker runs shell targets."""
     app: str | None = None
     """The module whose `@job` handlers the worker runs."""
 

@@ -51,20 +51,17 @@ class RunningTasks:
         return running
 
     def remove(self, running: RunningTask) -> None:
-        """Free the resources of a task that has ended."""
         with self._changed:
             self._running.remove(running)
             self._ended.appendleft(running.task.run_id)
             self._changed.notify_all()
 
     def running(self) -> list[RunningTask]:
-        """Return the tasks that run now."""
         with self._changed:
             return list(self._running)
 
     @property
     def is_idle(self) -> bool:
-        """Whether no task runs."""
         return not self._running
 
     def free_resources(self) -> Resources | None:
@@ -76,7 +73,6 @@ class RunningTasks:
         return free if free.concurrency >= 1 else None
 
     def load(self, *, stopping: bool = False, stopped: bool = False) -> Load:
-        """Return the load to report with a heartbeat."""
         with self._changed:
             running, ended = list(self._running), tuple(self._ended)
         return Load(tuple(one.task.run_id for one in running), _used(running), stopping, stopped, ended)
@@ -142,7 +138,7 @@ class TaskThreads:
 
         The caller has called `may_report` before.
         """
-        log.error("left_behind: run %s did not end when it was asked to", running.task.run_id)
+        log.error("left_behind: run %s did not stop when asked to", running.task.run_id)
         answer = answer_for_stopped(running.stop.reason or "", None)
         threading.Thread(target=self._conclude, args=(running, answer), name="report", daemon=True).start()
 
@@ -156,7 +152,9 @@ class TaskThreads:
             answer = running.task.perform(self._target, running.stop, running.progress)
         except Exception as error:
             # Performers must not raise. The attempt fails, and the thread's traceback shows the bug.
-            self._end(running, Answer(ok=False, error=f"the target broke: {error!r}", error_class="internal"))
+            self._end(
+                running, Answer(ok=False, error=f"the target failed unexpectedly: {error!r}", error_class="internal")
+            )
             raise
         self._end(running, answer)
 
@@ -167,7 +165,11 @@ class TaskThreads:
 
     def _conclude(self, running: RunningTask, answer: Answer) -> None:
         try:
-            fenced = Fenced("found by the heartbeat") if running.fenced else self._report(running, answer)
+            fenced = (
+                Fenced("the run does not belong to this attempt any more")
+                if running.fenced
+                else self._report(running, answer)
+            )
             self._log_end(running, answer, fenced)
         except (Unavailable, NotAllowed) as error:
             # The lease ends. The run is then found lost and tried again: later, but not forgotten.

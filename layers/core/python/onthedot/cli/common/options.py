@@ -10,9 +10,10 @@ from onthedot.cli.common.documents import Documents
 from onthedot.cli.common.output import json_option
 from onthedot.cli.where import api_options, options
 from onthedot.client.options import JobFilter
+from onthedot.core.choices import Priority
 
 KINDS: Final = ("one-off", "recurring", "event")
-PRIORITIES: Final = ("HIGH", "MEDIUM", "LOW")
+PRIORITIES: Final = tuple(one.value for one in Priority)
 RUN_STATUSES: Final = (
     *("WAITING", "PENDING", "DISPATCHED", "RUNNING", "RETRYING", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"),
     "PAUSED",

@@ -15,12 +15,10 @@ from onthedot.cli.common.durations import Duration, read_duration
 from onthedot.cli.common.sections import OTHER, SectionOption
 from onthedot.cli.common.when import read_when
 from onthedot.client.requests import job_request
-from onthedot.core.choices import Priority
 from onthedot.jobs import forms
 from onthedot.jobs.spec import Change, Field, Has, fields_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-PRIORITIES: Final = tuple(one.value for one in Priority)
 ONE_WORK: Final = "say what the job runs: one of --http, --python, --shell and --target"
 _WORK: Final = ("http", "python", "shell", "target")
 _SWITCH: Final = {"on": True, "off": False}

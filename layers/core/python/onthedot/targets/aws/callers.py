@@ -71,7 +71,6 @@ class LambdaInvoker(Performer):
         self._clients = Clients(lambda _service, seconds: make(seconds))
 
     def perform(self, call: Call) -> Answer:
-        """Invoke the function and judge its answer."""
         target = call.definition.target
         assert isinstance(target, LambdaTarget), "the router passes each performer its own type"
         if not self._allow_list.allows_function(target.function):
@@ -148,7 +147,6 @@ class AwsCaller(Performer):
         self._clients = Clients(make)
 
     def perform(self, call: Call) -> Answer:
-        """Make the call and judge the reply."""
         target = call.definition.target
         assert isinstance(target, AwsTarget), "the router passes each performer its own type"
         name = printable(f"{target.service} {target.action}", 200)

@@ -149,7 +149,7 @@ class _Assumer(CredentialProvider):
         try:
             return self._ask()
         except (ClientError, BotoCoreError, RoleNotAssumed) as error:
-            self._refused = f"the role {self._role} of jobs' calls could not be assumed: {error}"
+            self._refused = f"the role {self._role} for jobs' calls could not be assumed: {error}"
             self._until = self._now() + _FAILED
             raise RoleNotAssumed(self._refused) from error
 

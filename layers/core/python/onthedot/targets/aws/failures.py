@@ -50,7 +50,7 @@ def judge(call: Call, error: AwsError, *, temporary: frozenset[str] = frozenset(
         case ClientError():
             return _answered(error, temporary)
         case GarbledError():
-            why = printable(f"the reply makes no sense ({error})", MAX_ERROR)
+            why = printable(f"the reply cannot be read ({error})", MAX_ERROR)
             return Answer(ok=False, error=why, error_class="protocol")
         case ReadTimeoutError() | ConnectTimeoutError():
             return timed_out(call, "waiting for AWS")

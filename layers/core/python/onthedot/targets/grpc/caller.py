@@ -32,7 +32,6 @@ class Server:
     """Addresses that passed the deny list, all of one family."""
     destination: GrpcDestination
     secure: bool
-    """Whether the connection uses TLS."""
 
 
 class GrpcCaller(Performer):
@@ -47,7 +46,7 @@ class GrpcCaller(Performer):
         self._allow_private = allow_private
         self._lookup = resolve
 
-    def perform(self, call: Call) -> Answer:  # noqa: PLR0911 (each failure has an answer of its own)
+    def perform(self, call: Call) -> Answer:
         """Make the call within its time-out and judge the reply. Nothing that the peer does makes this raise."""
         assert isinstance(call.definition.target, GrpcTarget)
         if not is_available():
@@ -63,10 +62,8 @@ class GrpcCaller(Performer):
         except (BadTarget, AddressError) as error:
             return refused(str(error), _REFUSALS[type(error)])
         except UnresolvedError as error:
-            if call.stop.reason is not None:
-                return stopped(call)
-            why = printable(str(error), 200)
-            return Answer(ok=False, error=f"failed while {countdown.phase}: {why}", error_class="dns")
+            why = f"failed while {countdown.phase}: {printable(str(error), 200)}"
+            return Answer(ok=False, error=why, error_class="dns") if call.stop.reason is None else stopped(call)
 
     def _find(self, destination: GrpcDestination, countdown: Countdown) -> Server:
         countdown.phase = f"resolving {destination.host}"

@@ -135,7 +135,7 @@ class _Connection:
             except grpc.RpcError as error:
                 if error.code() is not grpc.StatusCode.UNIMPLEMENTED:
                     raise
-        raise ReflectionRefused("the server has no reflection, which says what its types are", "no_reflection")
+        raise ReflectionRefused("the server has no reflection, which is needed to learn its types", "no_reflection")
 
     def _ask(self, path: str, questions: Sequence[ServerReflectionRequest]) -> Sequence[ServerReflectionResponse]:
         stream = self._channel.stream_stream(
@@ -152,11 +152,11 @@ class _Connection:
                 received.append(answer)
                 size += answer.ByteSize()
                 if size > MAX_BYTES:
-                    raise BadTypes("the server's types are too many")
+                    raise BadTypes("the server sends too many types")
         finally:
             answers.cancel()
         if len(received) < len(questions):
-            raise BadTypes("the server's reflection leaves questions open")
+            raise BadTypes("the server's reflection did not answer every question")
         return received
 
     def call(self, destination: GrpcDestination, request: bytes, call: Call) -> bytes:

@@ -113,8 +113,8 @@ def redirected(request: OutgoingRequest, status: int, location: str) -> Outgoing
     destination = _destination(request.destination, status, location)
     if status in _MOVED and has_body(request.method):
         raise RedirectError(
-            f"answered {status}, a redirect to {_shown(destination)} that a {request.method} does not follow; "
-            "change the url to where it leads, or have the target answer 307 or 308"
+            f"answered {status}, a redirect to {_shown(destination)} that is not followed for {request.method}; "
+            "change the url to its destination, or let the target answer 307 or 308"
         )
     if request.destination.secure and not destination.secure:
         raise RedirectError(
@@ -127,14 +127,13 @@ def redirected(request: OutgoingRequest, status: int, location: str) -> Outgoing
 
 
 def too_many(request: OutgoingRequest) -> RedirectError:
-    """Return the error for a request that would exceed the limit."""
     where = _shown(request.destination)
     return RedirectError(f"redirected more than {MAX_REDIRECTS} times, the last time to {where}; change the url")
 
 
 def _destination(base: HttpDestination, status: int, location: str) -> HttpDestination:
     if not location:
-        raise RedirectError(f"answered {status}, a redirect that does not say where to")
+        raise RedirectError(f"answered {status}, a redirect without a location")
     try:
         # Before the URLs are joined: `urljoin` silently removes tabs.
         check_characters(location)
@@ -219,7 +218,7 @@ def receive(wire: Wire, method: str) -> Reply:
             raise
         except ValueError as error:
             raise HTTPException(str(error)) from error
-    raise HTTPException(f"{_MAX_INTERIM} interim answers and no final one")
+    raise HTTPException(f"{_MAX_INTERIM} interim responses and no final one")
 
 
 def _whole(response: HTTPResponse) -> Reply:

@@ -41,7 +41,6 @@ class Wire:
                 return
 
     def makefile(self, _mode: str) -> io.BufferedIOBase:
-        """Return the one reader of this connection."""
         return self._reader
 
     def __enter__(self) -> Self:

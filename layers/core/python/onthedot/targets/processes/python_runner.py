@@ -167,7 +167,9 @@ class PythonRunner(Performer):
         except AppBroken as error:
             return Answer(ok=False, error=str(error), error_class="broken_app")
         except OSError as error:
-            return Answer(ok=False, error=f"no process for it: {error.strerror}", error_class="not_started")
+            return Answer(
+                ok=False, error=f"the handler's process cannot be started: {error.strerror}", error_class="not_started"
+            )
 
     def close(self) -> None:
         """End the idle processes now, and the other ones when their calls end."""
@@ -233,6 +235,8 @@ def handlers_of(app: str) -> list[str]:
     try:
         return process.handlers(Countdown(_IMPORT_MS, Stop()))
     except TimeoutError:
-        raise AppBroken(f"{app} cannot be imported: it takes longer than {_IMPORT_MS} ms") from None
+        raise AppBroken(
+            f"{app} cannot be imported: the import takes longer than {_IMPORT_MS // 1000} seconds"
+        ) from None
     finally:
         process.end()

@@ -54,7 +54,6 @@ class ReportedLines:
             os.close(self._writing)
 
     def fileno(self) -> int:
-        """Return the descriptor to wait for."""
         return self._reading
 
     def read(self) -> bool:
@@ -77,7 +76,7 @@ class ReportedLines:
         elif not self._has_logged:
             self._has_logged = True
             excerpt = printable(line.decode("utf-8", errors="replace"), _LINE_EXCERPT)
-            _LOG.warning("bad_progress: run %s wrote %r; a report is as `0.42 rows 420`", self._run_id, excerpt)
+            _LOG.warning("bad_progress: run %s wrote %r; a report looks like `0.42 rows 420`", self._run_id, excerpt)
         return report is not None
 
 
@@ -235,8 +234,8 @@ class ShellRunner(Performer):
                 return _judge(call, argv[0], *_run(call, argv, directory))
         except OSError as error:
             if error.errno in _BAD_ARGV:
-                return refused("argv is too long, or holds a NUL or invalid text", "bad_argv")
-            return Answer(ok=False, error=f"cannot be started: {error.strerror}", error_class="not_started")
+                return refused("argv is too long, or contains a NUL or invalid text", "bad_argv")
+            return Answer(ok=False, error=f"the program cannot be started: {error.strerror}", error_class="not_started")
 
 
 def _directory() -> "tempfile.TemporaryDirectory[str]":
