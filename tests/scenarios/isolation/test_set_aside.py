@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.core import stamp as stamp_runs
-from onthedot.core import sweep as sweep_overdue
+from onthedot.core import stamp, sweep
 from onthedot.core import sweep_slots as sweep_rules
 from onthedot.core.ports import Deadline, RunStore
 from onthedot.core.records import Record, Status
@@ -110,7 +109,7 @@ def test_a_recurring_job_that_raises_an_error_stops_no_other(monkeypatch: pytest
                 raise ZeroDivisionError("a fault of ours")
             return plan(job, **more)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(stamp_runs, "plan_stamps", raising)
+        monkeypatch.setattr(stamp, "plan_stamps", raising)
         simulation.let_pass(600)
         assert len(fired(simulation, good)) == 10
         aside = simulation.stored(bad)
@@ -134,7 +133,7 @@ def test_a_run_whose_sweep_raises_an_error_stops_no_other(monkeypatch: pytest.Mo
                 raise ZeroDivisionError("a fault of ours")
             return decide(run, *more, **others)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(sweep_overdue, "decide", raising)
+        monkeypatch.setattr(sweep, "decide", raising)
         simulation.let_pass(300)
         assert {simulation.status(run) for run in lost[1:]} == {Status.SUCCEEDED}
         assert simulation.stored(lost[0]).aside_why == f"{UNHANDLED}ZeroDivisionError: a fault of ours"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.formats import refuse_newer_item
 from onthedot.core.items import Items, absent, equals
 from onthedot.core.keys import signing_key
@@ -61,7 +61,7 @@ class SigningStore:
 
 def keys_text(keys: Sequence[SigningKey]) -> str:
     """Return the keys as text. Equal keys give equal text, so that a writer can expect the keys that it read."""
-    return compact_json.to_text([[key.secret, key.created_at, key.retires_at] for key in keys])
+    return json_text.to_text([[key.secret, key.created_at, key.retires_at] for key in keys])
 
 
 def keys_of(text: str) -> tuple[SigningKey, ...]:

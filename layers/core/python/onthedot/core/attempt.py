@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from onthedot.access.signing_keys import keys_of
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import PayloadGone, Unavailable, UnreadableRecord
 from onthedot.core.finish import answer_for_stopped, finish_run

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.formats import KNOWN_FORMAT, refuse_newer_item
 from onthedot.core.items import Change, Item, Items, Update, Value, above, absent, below, equals, exists
 from onthedot.core.keys import progress_key, progress_shard
@@ -89,7 +89,7 @@ class ProgressStore:
 
 def progress_text(progress: ShardProgress) -> str:
     """Return the progress as it is stored."""
-    return compact_json.to_text({name: getattr(progress, name) for name in _NAMES})
+    return json_text.to_text({name: getattr(progress, name) for name in _NAMES})
 
 
 def progress_from(shard: int, value: Value) -> ShardProgress | None:

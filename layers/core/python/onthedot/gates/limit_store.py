@@ -8,7 +8,7 @@ import logging
 from dataclasses import asdict, fields, replace
 from typing import Any, Final, TypeVar
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.formats import is_newer
 from onthedot.core.items import Item, Items, whole
 from onthedot.core.keys import (
@@ -122,7 +122,7 @@ class GateLimitsStore:
 
 def limits_text(limits: GateLimits) -> str:
     """Return the limits of a gate or a tenant as they are stored. Those that are not set are left out."""
-    return compact_json.to_text({name: value for name, value in asdict(limits).items() if value is not None})
+    return json_text.to_text({name: value for name, value in asdict(limits).items() if value is not None})
 
 
 def limits_of(kind: type[Kind], text: str) -> Kind:

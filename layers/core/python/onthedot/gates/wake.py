@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Final, TypeVar
 
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.choices import Priority
 from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, Unavailable, UnreadableRecord

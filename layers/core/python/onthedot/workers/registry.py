@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import Unavailable
 from onthedot.core.formats import refuse_newer_item
 from onthedot.core.items import EXPIRES_AT, PRESENT, Change, Item, Items, Value, contains, fewer, whole
@@ -77,7 +77,7 @@ class WorkerRegistry:
 
 def about_text(worker: WorkerRecord) -> str:
     """Return the part of a worker that stays the same after its registration."""
-    return compact_json.to_text(
+    return json_text.to_text(
         {
             "tenant": worker.tenant,
             "pool": worker.pool,
@@ -94,7 +94,7 @@ def load_text(load: Load) -> str:
 
     The latest runs are packed: each heartbeat writes them, and costs by the size of the worker's item.
     """
-    return compact_json.to_text({**asdict(load), "recent": _packed(load.recent)})
+    return json_text.to_text({**asdict(load), "recent": _packed(load.recent)})
 
 
 def tenant_of(item: Item) -> str | None:
