@@ -10,8 +10,7 @@ from unittest import mock
 from onthedot.core import start
 from onthedot.gates import ask as ask_gates
 from onthedot.gates import flag as flag_gate
-from onthedot.gates import look, wait
-from onthedot.gates import state as places
+from onthedot.gates import look, places, wait
 from onthedot.gates.state import GateChange
 from onthedot.gates.state_store import GateStore
 

@@ -8,7 +8,7 @@ from onthedot.core.lifecycle import LEASE_MS
 from onthedot.core.moves import Move
 from onthedot.core.records import Status
 from onthedot.core.start import Done
-from onthedot.gates import state
+from onthedot.gates import rate
 from onthedot.gates.limits import LONGEST_ASK_MS, GateLimits
 from onthedot.gates.names import GateId
 from onthedot.gates.state import GateState
@@ -93,7 +93,7 @@ def test_a_worker_that_was_stopped_before_it_counts_its_start_does_not_undo_the_
         if len(others) == 2:
             clock.advance(60)
             others.append(clock.now())
-            chain.world.gates.change(gate, state.start(limits, read(gate), clock.now()))
+            chain.world.gates.change(gate, rate.start(limits, read(gate), clock.now()))
         return read(asked)
 
     monkeypatch.setattr(chain.world.gates, "read", stopped)

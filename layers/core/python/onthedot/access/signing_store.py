@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from onthedot.core import json_text
-from onthedot.core.formats import refuse_newer_item
 from onthedot.core.items import Items, absent, equals
 from onthedot.core.keys import signing_key
 from onthedot.core.ports import Clock
@@ -55,7 +54,7 @@ class SigningStore:
         item = self._items.get(signing_key(tenant))
         if item is None:
             return ()
-        refuse_newer_item(item, "the signing key")
+        item.refuse_newer("the signing key")
         return keys_of(item.text(_KEYS))
 
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from onthedot.core import json_text
 from onthedot.core.errors import Unreadable, UnreadableRecord
-from onthedot.core.records import FIELDS, INTEGERS, SETS, Attempt, Definition, Kind, ProgressReport, Record
+from onthedot.core.progress import ProgressReport
+from onthedot.core.records import FIELDS, INTEGERS, SETS, Attempt, Definition, Kind, Record
 from onthedot.schedules import schedule as recurrences
 from onthedot.schedules.schedule import Recurrence
 from onthedot.targets import types as targets

@@ -1,10 +1,9 @@
 """The store of the number of shards that writers have used."""
 
 from onthedot.core import shards
-from onthedot.core.items import Items
+from onthedot.core.items import Items, StoredText
 from onthedot.core.keys import shards_key
 from onthedot.core.shards import ShardHistory
-from onthedot.core.stored_text import StoredText
 
 
 class ShardStore:

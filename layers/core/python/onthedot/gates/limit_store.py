@@ -9,7 +9,6 @@ from dataclasses import asdict, fields, replace
 from typing import Any, Final, TypeVar
 
 from onthedot.core import json_text
-from onthedot.core.formats import is_newer
 from onthedot.core.items import Item, Items, whole
 from onthedot.core.keys import (
     GATES_PREFIX,
@@ -161,4 +160,4 @@ def _or_stop(kind: type[Kind], item: Item, **of: str) -> Kind:
 
 
 def _text(item: Item) -> str:
-    return "" if is_newer(item) else item.text(_LIMITS)
+    return "" if item.is_newer else item.text(_LIMITS)

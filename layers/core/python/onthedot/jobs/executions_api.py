@@ -16,7 +16,7 @@ from onthedot.core import json_text
 from onthedot.core.errors import InvalidRequest, Problem
 from onthedot.core.finish import short_result, whole_result
 from onthedot.core.ports import RESULT_BYTES, Answer
-from onthedot.core.records import MAX_TEXT, ProgressReport
+from onthedot.core.progress import MAX_TEXT, ProgressReport
 from onthedot.jobs import executions_views
 from onthedot.jobs.executions_views import ExecutionsView, ExecutionView, KeptView, SkippedView
 from onthedot.jobs.find_runs import RunQuery, find_runs

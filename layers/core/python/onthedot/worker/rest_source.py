@@ -22,7 +22,8 @@ from onthedot.core.choices import Priority, Requirements
 from onthedot.core.errors import OnthedotError, Unavailable, WorkerNotFound
 from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.ports import Answer, Call, Performer
-from onthedot.core.records import Definition, LatestProgress, ProgressReport
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.records import Definition
 from onthedot.core.stopping import Stop
 from onthedot.targets import types as targets
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from onthedot.core import json_text
 from onthedot.core.errors import Unavailable
-from onthedot.core.formats import refuse_newer_item
 from onthedot.core.items import EXPIRES_AT, PRESENT, Change, Item, Items, Value, contains, fewer, whole
 from onthedot.core.keys import WORKERS_PARTITION, worker_key
 from onthedot.workers.records import MOST_ASSIGNED, Load, Resources, WorkerRecord, expiry_of
@@ -109,7 +108,7 @@ def tenant_of(item: Item) -> str | None:
 def _readable(items: Iterable[Item]) -> Iterator[WorkerRecord]:
     for item in items:
         try:
-            refuse_newer_item(item, "the worker")
+            item.refuse_newer("the worker")
             yield _worker(item)
         except _DAMAGED as error:
             _LOG.error("worker_unreadable", extra={"worker": item.key.sort, "why": repr(error)})
