@@ -31,8 +31,9 @@ from onthedot.core.engine import Engine
 from onthedot.core.keys import progress_key
 from onthedot.core.pass_progress import first_progress
 from onthedot.core.ports import Answer, Call, Deadline, Received, Tick
+from onthedot.core.progress import LatestProgress
 from onthedot.core.progress_store import ProgressStore, progress_text
-from onthedot.core.records import LatestProgress, Record
+from onthedot.core.records import Record
 from onthedot.core.send import message_for
 from onthedot.core.slots import BUCKET_MS, DIRECT_MARGIN, Deployment, bucket_of, queue_urls
 from onthedot.core.start import Done

@@ -13,7 +13,7 @@ from constructs import Construct
 from components.worker_grants import calls_role_arn
 from layers.build import LAMBDA_PYTHON
 from onthedot.settings import Settings, WorkerSettings
-from onthedot.targets import rules as allow_list
+from onthedot.targets import rules
 from onthedot.workers.pools import pools_to_text
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
@@ -54,7 +54,7 @@ def worker_settings(config: StageConfig, data: DataStack, queues: QueuesStack) -
     return WorkerSettings(
         **store_settings(config, data, queues),
         blob_bucket=data.blobs.bucket_name,
-        allow_list=allow_list.to_json(config.allow_list),
+        allow_list=rules.to_json(config.allow_list),
         allow_private_targets=config.local,
         calls_role=calls_role_arn(data, config),
     )

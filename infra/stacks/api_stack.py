@@ -19,7 +19,7 @@ from components.worker_grants import CONSUME, SEND, deleting_gates_and_tokens, i
 from onthedot.core import schema
 from onthedot.core.keys import TOKEN_PREFIX
 from onthedot.settings import ApiSettings, AuthorizerSettings
-from onthedot.targets import rules as allow_list
+from onthedot.targets import rules
 from onthedot.workers.pools import PoolKind
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
@@ -166,7 +166,7 @@ class ApiStack(Stack):
         settings = ApiSettings(
             **store_settings(self._config, self._data, self._queues),
             blob_bucket=self._data.blobs.bucket_name,
-            allow_list=allow_list.to_json(self._config.allow_list),
+            allow_list=rules.to_json(self._config.allow_list),
             public_url=self._config.public_url,
         )
         function = self._functions.make("api", settings, API)

@@ -24,7 +24,7 @@ from onthedot.engines.aws.sqs import dead_events
 from onthedot.events.lifecycle import SOURCE
 from onthedot.settings import EventsSettings, PublisherSettings, StatisticsSettings
 from onthedot.statistics.counters import ENDED, RUNS
-from onthedot.targets import rules as allow_list
+from onthedot.targets import rules
 from stacks.data_stack import DataStack
 from stacks.queues_stack import QueuesStack
 from stage_config import StageConfig
@@ -134,7 +134,7 @@ class EventsStack(Stack):
         settings = EventsSettings(
             **store_settings(self._config, self._data, self._queues),
             blob_bucket=self._data.blobs.bucket_name,
-            allow_list=allow_list.to_json(self._config.allow_list),
+            allow_list=rules.to_json(self._config.allow_list),
             bus_tenant=self._config.bus_tenant,
         )
         function = self._functions.make("events", settings, EVENTS)

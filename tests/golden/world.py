@@ -39,7 +39,7 @@ from onthedot.engines.sqlite.database import Database
 from onthedot.events.ports import RecordChange
 from onthedot.statistics.count import count_changes
 from onthedot.statistics.store import StatisticsWriter
-from onthedot.targets import rules as allow_list
+from onthedot.targets import rules
 from onthedot.targets.router import TargetRouter
 from onthedot.wiring.aws_engine import aws_engine
 from onthedot.wiring.sqlite import SqliteEngine
@@ -52,7 +52,7 @@ DEPLOYMENT = Deployment(
     shards=SHARDS,
     lookahead=3,
     history_days=7,
-    allow_list=allow_list.from_json({"functions": ["resize"], "calls": ["sqs:SendMessage"]}),
+    allow_list=rules.from_json({"functions": ["resize"], "calls": ["sqs:SendMessage"]}),
 )
 TENANT = "acme"
 TABLE = "jobs"

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.core import leases as wait_for_batch
-from onthedot.core import lifecycle
+from onthedot.core import leases, lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Answer, Call, Received, RunMessage
@@ -207,7 +206,7 @@ class ShortLife(Context):
     """A function that gives a batch up after three seconds: until then all runs but `stuck` have ended."""
 
     def get_remaining_time_in_millis(self) -> int:
-        return wait_for_batch.MARGIN_MS + 3_000
+        return leases.MARGIN_MS + 3_000
 
 
 class FakeQueues:
@@ -287,7 +286,7 @@ def test_a_slow_batch_deletes_the_messages_of_its_finished_runs_meanwhile(
     monkeypatch.setattr(worker, "execute_run", execute)
     monkeypatch.setattr(worker, "_queues", queues)
     monkeypatch.setattr(queues, "delete", delete)
-    monkeypatch.setattr(worker, "wait_for_batch", partial(wait_for_batch.wait_for_batch, seconds=0.05))
+    monkeypatch.setattr(worker, "wait_for_batch", partial(leases.wait_for_batch, seconds=0.05))
     assert worker.handle({"Records": [record("quick"), record("slow")]}, Context()) == failures()
     assert queues.deleted == ["quick"]
 

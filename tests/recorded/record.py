@@ -29,8 +29,9 @@ from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.clock import VirtualClock
 from onthedot.core.engine import Engine
 from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, Tick, TickQueue
+from onthedot.core.progress import LatestProgress
 from onthedot.core.progress_store import ProgressStore
-from onthedot.core.records import LatestProgress, Record, Status
+from onthedot.core.records import Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.slots import Deployment, queue_key
 from onthedot.core.start import Started, start_run

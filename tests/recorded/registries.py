@@ -18,7 +18,7 @@ import boto3
 from localstack.ministack_process import running_ministack
 from localstack.table import table_arguments
 from onthedot.access.ports import Principal, Token
-from onthedot.core import shards as shard_history
+from onthedot.core import shards
 from onthedot.core.choices import Priority
 from onthedot.core.clock import NOON, VirtualClock
 from onthedot.core.codec import stored_name
@@ -123,7 +123,7 @@ def facts(stage: Stage) -> dict[str, Any]:
         "found_workers": [engine.registry.find(name) for name in ("w1", "w ü", "nobody")],
         "signing": [list(engine.signing.keys(tenant)) for tenant in (TENANT, ODD)],
         "patterns": sorted(_plain(list(engine.patterns.matching(ODD, ["s:a#b", "any", "none"]))), key=repr),
-        "shards": shard_history.to_text(engine.shards.read()),
+        "shards": shards.to_text(engine.shards.read()),
         "stage": stage_state.to_text(engine.stage.fresh()),
         "ticks": engine.tick_times.last_ticks(range(DEPLOYMENT.shards)),
         "statistics": sorted(_plain(engine.statistics.read(TENANT, NOON // 60_000, NOON // 60_000 + 100)), key=repr),

@@ -4,7 +4,8 @@ from typing import Any
 
 from onthedot.core.choices import Priority, Requirements, RetryPolicy
 from onthedot.core.ports import Clock
-from onthedot.core.records import Attempt, Definition, ProgressReport, Record
+from onthedot.core.progress import ProgressReport
+from onthedot.core.records import Attempt, Definition, Record
 from onthedot.jobs.spec import Stored, stored_in
 from onthedot.schedules.choices import DstPolicy, Gap, Misfire, MisfirePolicy, Overlap, OverlapPolicy
 from onthedot.schedules.schedule import CronSchedule, Recurrence, Schedule

@@ -16,8 +16,9 @@ from onthedot.core.engine import Engine
 from onthedot.core.lifecycle import Failure
 from onthedot.core.moves import Move, applied
 from onthedot.core.ports import Answer, Call, Deadline, Moved, Received, Refused, Tick, Undecided
+from onthedot.core.progress import MAX_TEXT, ProgressReport
 from onthedot.core.progress_store import ProgressStore
-from onthedot.core.records import MAX_TEXT, Definition, ProgressReport, Record, Status
+from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.send import message_for
 from onthedot.core.start import Done

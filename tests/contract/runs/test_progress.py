@@ -5,7 +5,8 @@ import pytest
 from onthedot.core import lifecycle
 from onthedot.core.lifecycle import Failure
 from onthedot.core.ports import Clock, Moved, Refused, RunStore
-from onthedot.core.records import MAX_TEXT, ProgressReport, Record
+from onthedot.core.progress import MAX_TEXT, ProgressReport
+from onthedot.core.records import Record
 from tests.builders import DEPLOYMENT, a_run, the_start_of
 
 HALF = ProgressReport(0.5, "½ of it 🎉")

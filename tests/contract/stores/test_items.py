@@ -299,9 +299,9 @@ def test_a_run_is_deleted_by_its_key(kit: Kit, items: Items, clock: Clock) -> No
 @pytest.fixture
 def expired(items: Items, clock: Clock, let_pass: Callable[[float], None]) -> Items:
     """Items of which one has expired a moment ago."""
-    items.put(KEY, {**ONE, "expires_at": clock.now() // 1000 + 1})
+    items.put(KEY, {**ONE, "expires_at": clock.now() // 1000 + 2})
     assert items.get(KEY) is not None
-    let_pass(1)
+    let_pass(2)
     return items
 
 
@@ -338,10 +338,10 @@ def test_a_change_of_an_item_that_has_expired_begins_anew(
 def test_an_item_lives_until_its_expiry_and_longer_with_a_later_one(
     items: Items, clock: Clock, let_pass: Callable[[float], None]
 ) -> None:
-    items.put(KEY, {"n": 1, "expires_at": clock.now() // 1000 + 1})
+    items.put(KEY, {"n": 1, "expires_at": clock.now() // 1000 + 2})
     done, _ = items.update(KEY, Change(sets={"expires_at": clock.now() // 1000 + 60}, adds={"n": 1}), [exists("n")])
     assert done
-    let_pass(1)
+    let_pass(2)
     item = items.get(KEY)
     assert item is not None
     assert item.number("n") == 2

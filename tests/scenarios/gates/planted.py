@@ -7,12 +7,10 @@ from types import SimpleNamespace
 from typing import Any, Final
 from unittest import mock
 
-from onthedot.core import start as start_run
+from onthedot.core import start
 from onthedot.gates import ask as ask_gates
 from onthedot.gates import flag as flag_gate
-from onthedot.gates import look as look_at_gate
-from onthedot.gates import state as places
-from onthedot.gates import wait as wait_at_gate
+from onthedot.gates import look, places, wait
 from onthedot.gates.state import GateChange
 from onthedot.gates.state_store import GateStore
 
@@ -23,8 +21,8 @@ Plant = Callable[[], Any]
 def no_fence_before_free() -> Iterator[None]:
     """A look frees the place of an attempt that may still start, and a stopped worker starts it later."""
     with (
-        mock.patch.object(look_at_gate, "_fenced", return_value=True),
-        mock.patch.object(start_run, "_is_too_late", return_value=False),
+        mock.patch.object(look, "_fenced", return_value=True),
+        mock.patch.object(start, "_is_too_late", return_value=False),
     ):
         yield
 
@@ -38,8 +36,8 @@ def flag_after_park() -> Iterator[None]:
         return flag(engine, gate, priority, now, **more) if state is None else replace(state, flagged_at=now)
 
     with (
-        mock.patch.object(wait_at_gate, "flag_gate", only_later),
-        mock.patch.object(wait_at_gate, "is_in_time", return_value=False),
+        mock.patch.object(wait, "flag_gate", only_later),
+        mock.patch.object(wait, "is_in_time", return_value=False),
     ):
         yield
 
@@ -75,7 +73,7 @@ def woken_stopped_by_flag() -> Any:
     def as_newcomer(engine: Any, message: Any, *given: Any) -> Any:
         return ask(engine, replace(message, woken=None), *given)
 
-    return mock.patch.object(start_run, "ask_gates", as_newcomer)
+    return mock.patch.object(start, "ask_gates", as_newcomer)
 
 
 def rate_counted_before_wait() -> Any:
@@ -92,7 +90,7 @@ def rate_counted_before_wait() -> Any:
 def settled_too_early() -> Iterator[None]:
     """The pages are laid out for a lowered limit while they still have too many holders."""
     hasty = SimpleNamespace(**{**vars(places), "fits": lambda *_: True})
-    with mock.patch.object(look_at_gate, "places", hasty):
+    with mock.patch.object(look, "places", hasty):
         yield
 
 

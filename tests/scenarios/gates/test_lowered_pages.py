@@ -10,7 +10,8 @@ from onthedot.gates.give_back import give_back
 from onthedot.gates.limited import see
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.names import GateId
-from onthedot.gates.state import GateState, Holder, lay_out, page_count, room
+from onthedot.gates.places import lay_out, page_count, room
+from onthedot.gates.state import GateState, Holder
 from onthedot.gates.state_store import GateStore
 from onthedot.gates.wake import free_places
 from tests.builders import World, a_world

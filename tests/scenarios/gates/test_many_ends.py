@@ -15,7 +15,8 @@ from onthedot.gates.flag import flag_gate
 from onthedot.gates.give_back import give_back
 from onthedot.gates.limits import GateLimits
 from onthedot.gates.names import GateId, waiting_slot
-from onthedot.gates.state import GateState, Holder, lay_out, page_count, room
+from onthedot.gates.places import lay_out, page_count, room
+from onthedot.gates.state import GateState, Holder
 from tests.builders import World, a_run, a_world
 
 STRIPE = GateId("acme", "stripe")

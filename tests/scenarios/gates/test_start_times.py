@@ -8,7 +8,7 @@ from onthedot.core.lifecycle import LEASE_MS
 from onthedot.core.moves import Move
 from onthedot.core.records import Status
 from onthedot.core.start import Done
-from onthedot.gates import state as rate
+from onthedot.gates import rate
 from onthedot.gates.limits import LONGEST_ASK_MS, GateLimits
 from onthedot.gates.names import GateId
 from onthedot.gates.state import GateState

@@ -15,7 +15,8 @@ from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, StaleAttempt, Unavailable
 from onthedot.core.keys import worker_key
 from onthedot.core.ports import Answer, Call, Deadline, Received
-from onthedot.core.records import LatestProgress, Record
+from onthedot.core.progress import LatestProgress
+from onthedot.core.records import Record
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.slots import BUCKET_MS, Deployment, queue_key
 from onthedot.core.start import Done

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.core import sweep as sweep_overdue
+from onthedot.core import sweep
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unreachable
 from onthedot.core.ports import Deadline
@@ -209,7 +209,7 @@ def test_a_gate_that_fails_stops_neither_the_others_nor_progress(
             raise ZeroDivisionError("a fault of ours")
         look(look_now, gate, slot)
 
-    monkeypatch.setattr(sweep_overdue, "look_at_queue", fails)
+    monkeypatch.setattr(sweep, "look_at_queue", fails)
     flag_queue(storm.world.engine, DEFAULT_POOL, Priority.LOW, storm.clock.now())
     close(storm, 5)
     runs = pending(storm, 5, due_in=30)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from onthedot.core import tick as dispatch_due
+from onthedot.core import tick
 from onthedot.core.claim import Pass, claim_slot
 from onthedot.core.ports import Deadline, Tick
 from onthedot.core.records import Kind, Record, Status
@@ -122,7 +122,7 @@ def test_a_pause_that_ends_after_the_time_applies_the_misfire_policy(staged: tup
 
 
 def test_a_tick_stages_a_large_slot_of_recurring_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch_due, "LARGE_SLOT", 20)
+    monkeypatch.setattr(tick, "LARGE_SLOT", 20)
     with a_world(ONE_SHARD) as world:
         simulation = Simulation(world)
         jobs = [submit(simulation, replace(HOURLY, end_at=FIRES + (60 + n) * MINUTE)) for n in range(20)]

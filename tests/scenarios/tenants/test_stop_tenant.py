@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.access import tenants as stop_tenant
+from onthedot.access import tenants
 from onthedot.access.tenant_data import TenantData
 from onthedot.access.tenants import Action, Changed, change_jobs
 from onthedot.core.errors import InvalidRequest, Unavailable
@@ -61,7 +61,7 @@ def test_a_job_that_fails_stops_no_other_and_the_same_call_changes_it_later(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = fill(world, "acme")
-    cancel: Callable[..., Record] = stop_tenant.CHANGES[Action.CANCEL]
+    cancel: Callable[..., Record] = tenants.CHANGES[Action.CANCEL]
     away = [own[2]]
 
     def fails(engine: Any, tenant: str, job_id: str, by: str) -> Record:
@@ -69,7 +69,7 @@ def test_a_job_that_fails_stops_no_other_and_the_same_call_changes_it_later(
             raise Unavailable("dynamodb")
         return cancel(engine, tenant, job_id, by)
 
-    monkeypatch.setitem(stop_tenant.CHANGES, Action.CANCEL, fails)
+    monkeypatch.setitem(tenants.CHANGES, Action.CANCEL, fails)
     assert change(world, "acme", Action.CANCEL) == Changed(done=JOBS, failed=1)
     away.clear()
     assert change(world, "acme", Action.CANCEL) == Changed(done=1)

@@ -18,8 +18,7 @@ from onthedot.access.signing_store import SigningStore
 from onthedot.access.token_store import TokenStore
 from onthedot.access.tokens import LONGEST_NAME, create_token
 from onthedot.api.fields import MAX_TEXT
-from onthedot.core import keys
-from onthedot.core import shards as shard_history
+from onthedot.core import keys, shards
 from onthedot.core.choices import MAX_JOBS, Priority
 from onthedot.core.ids import event_run_id, fresh_generation, fresh_job_id, stamped_run_id
 from onthedot.core.lifecycle import KEPT_ATTEMPTS
@@ -331,7 +330,7 @@ def test_a_token_the_memory_of_an_event_the_progress_the_numbers_of_shards_and_t
     history = ShardHistory()
     for number in range(1, 1_025):
         history = history.announced(number, 10**9)
-    assert len(shard_history.to_text(history)) < 2 * 1024
+    assert len(shards.to_text(history)) < 2 * 1024
     name = DEAR * LONGEST_FREEZE_ID
     assert len(stage_state.to_text(StageState(StageMode.FROZEN, name, FAR_AHEAD, FAR_AHEAD, name))) < 2 * 1024
 

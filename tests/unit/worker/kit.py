@@ -10,7 +10,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.errors import OnthedotError
 from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.ports import Answer, Call, Performer
-from onthedot.core.records import ProgressReport
+from onthedot.core.progress import ProgressReport
 from onthedot.core.stopping import Stop
 from onthedot.worker.runtime import Pace, Runtime
 from onthedot.worker.task_protection import EcsAgent

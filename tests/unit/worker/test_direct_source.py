@@ -10,7 +10,8 @@ import pytest
 from onthedot.core.choices import Priority, Requirements
 from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.ports import Answer, Call, Performer
-from onthedot.core.records import Definition, LatestProgress, ProgressReport, Record, Status
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.records import Definition, Record, Status
 from onthedot.core.schema import PRIORITIES
 from onthedot.core.stopping import Stop
 from onthedot.engines.counting import counted

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from onthedot.core.errors import OnthedotError
-from onthedot.core.records import ProgressReport, report_of
+from onthedot.core.progress import ProgressReport, report_of
 
 Handler = Callable[..., Any]
 """A function that is called as `handler(payload)` or `handler(payload, context)`."""

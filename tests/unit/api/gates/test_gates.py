@@ -12,8 +12,7 @@ from onthedot.core import lifecycle
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Moved
-from onthedot.gates import manage as change_limits
-from onthedot.gates import show as show_gates
+from onthedot.gates import manage, show
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import IN_FORCE_MS, KNOWN_MS, MOST_GATES_OF_TENANT, GateLimits
 from onthedot.gates.names import GateId
@@ -382,7 +381,7 @@ def test_limits_that_are_written_are_answered_though_no_run_can_be_woken(
     def fail(*_: Any) -> int:
         raise Unavailable("as the test wants")
 
-    monkeypatch.setattr(change_limits, "wake_waiting", fail)
+    monkeypatch.setattr(manage, "wake_waiting", fail)
     put(api, "stripe", paused=True)
     park(world, api.job(gates=["stripe"]), "stripe")
     assert put(api, "stripe", in_flight=1).status == 200
@@ -397,16 +396,16 @@ def test_a_gate_whose_use_cannot_be_read_hides_no_other(api: Api, world: World) 
 
 
 def test_slow_reads_do_not_hold_a_list_up(api: Api, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(show_gates, "READERS", 1)
+    monkeypatch.setattr(show, "READERS", 1)
     for name in "abc":
         put(api, name, in_flight=1)
-    real = show_gates.use_of
+    real = show.use_of
 
     def slow(*arguments: Any) -> Any:
         world.clock.advance(3)
         return real(*arguments)
 
-    monkeypatch.setattr(show_gates, "use_of", slow)
+    monkeypatch.setattr(show, "use_of", slow)
     assert [gate["in_use"] for gate in api.get("/v1/gates").body["gates"]] == [0, 0, None]
 
 

@@ -15,7 +15,7 @@ from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.gates.limits import GateLimits, TenantLimits
 from onthedot.gates.names import TENANT
-from onthedot.statistics import hold_ups as sent_hold_ups
+from onthedot.statistics import hold_ups
 from onthedot.statistics import overview as latest_failures
 from onthedot.statistics import overview as parts
 from onthedot.statistics.counters import MinuteCounters
@@ -220,7 +220,7 @@ def test_a_run_whose_worker_was_lost_says_so(world: World, api: Api) -> None:
 
 
 def test_the_reads_of_sent_runs_are_bounded(world: World, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sent_hold_ups, "LOOKED_AT", 2)
+    monkeypatch.setattr(hold_ups, "LOOKED_AT", 2)
     for _ in range(4):
         api.job()
     world.clock.advance(90)

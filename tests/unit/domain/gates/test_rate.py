@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onthedot.gates import state as rate
+from onthedot.gates import rate
 from onthedot.gates.limits import IN_FORCE_MS, GateLimits
 from onthedot.gates.state import GateChange, GateState
 

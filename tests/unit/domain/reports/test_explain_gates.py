@@ -11,7 +11,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import Deadline, Page, ReadRecords, SlotEntry
 from onthedot.core.records import Kind, Record, Status
-from onthedot.gates import explain as explain_gates
+from onthedot.gates import explain
 from onthedot.gates.explained import MOST_COUNTED, GateFacts, HeldPlace, waits_at, will_wait_at
 from onthedot.gates.flag import flag_gate
 from onthedot.gates.limits import GateLimits, TenantLimits
@@ -279,7 +279,7 @@ def test_the_holders_of_a_gate_are_named_and_only_those_that_hold_longest_are_re
         hold(world, "stripe", f"t{number + 1}", f"job_{number}")
         world.clock.advance(1)
     run = a_waiting_run(world)
-    monkeypatch.setattr(explain_gates, "FREED_LATELY_MS", 1)
+    monkeypatch.setattr(explain, "FREED_LATELY_MS", 1)
     read: list[str] = []
     get_many = world.store.get_many
 

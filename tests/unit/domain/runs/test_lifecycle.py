@@ -12,7 +12,7 @@ from onthedot.core.moves import Move, applied
 from onthedot.core.records import SCHEDULED, TERMINAL, Record, Status
 from onthedot.core.slots import BUCKET_MS, Deployment, aside_slot, bucket_of, fire_slot, slot_shard
 from onthedot.gates.names import GateId, gate_of_slot, queue_gate, waiting_slot
-from onthedot.gates.state import LONGEST_AHEAD_MS
+from onthedot.gates.rate import LONGEST_AHEAD_MS
 from onthedot.jobs import changes
 from onthedot.jobs.changes import JobChange
 from tests.builders import DEPLOYMENT, NOON, VirtualClock, a_run, the_claim_of, the_start_of

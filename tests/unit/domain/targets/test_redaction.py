@@ -2,7 +2,7 @@
 
 import pytest
 
-from onthedot.targets.types import redacted
+from onthedot.targets.redaction import redacted
 
 SECRET = "s3cr3t-Value.42"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from onthedot.core.ports import Answer
-from onthedot.core.records import ProgressReport
+from onthedot.core.progress import ProgressReport
 from onthedot.core.stopping import Stop
 from onthedot.jobs import Context
 from onthedot.targets.processes.python_runner import PythonRunner

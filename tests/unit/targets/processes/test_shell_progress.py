@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from onthedot.core.ports import Answer, Call
-from onthedot.core.records import MAX_TEXT, ProgressReport
+from onthedot.core.progress import MAX_TEXT, ProgressReport
 from onthedot.targets.processes.shell import ShellRunner
 from tests.unit.targets.calls import NOW
 from tests.unit.targets.processes.test_shell import a_call

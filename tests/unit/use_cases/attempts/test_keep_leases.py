@@ -16,7 +16,8 @@ from onthedot.core.finish import CANCELLED, FENCED, NOT_EXTENDED
 from onthedot.core.leases import HeartbeatThreads, StoreLeases
 from onthedot.core.moves import Move
 from onthedot.core.ports import Moved, Refused
-from onthedot.core.records import LatestProgress, ProgressReport, Record
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.records import Record
 from onthedot.core.stopping import Stop
 from tests.builders import VirtualClock, World, a_run, a_world, the_start_of
 

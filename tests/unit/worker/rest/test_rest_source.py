@@ -9,7 +9,8 @@ import pytest
 from onthedot.core.errors import WorkerNotFound
 from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.ports import Answer, Call, Performer
-from onthedot.core.records import LatestProgress, Status, report_of
+from onthedot.core.progress import LatestProgress, report_of
+from onthedot.core.records import Status
 from onthedot.core.stopping import Stop
 from onthedot.targets.webhooks import signature_headers
 from onthedot.worker.rest_source import RestWorkSource

@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from onthedot.core import json_text as compact_json
-from onthedot.core.formats import refuse_newer_item
+from onthedot.core import json_text
 from onthedot.core.items import Items, absent, equals
 from onthedot.core.keys import signing_key
 from onthedot.core.ports import Clock
@@ -55,13 +54,13 @@ class SigningStore:
         item = self._items.get(signing_key(tenant))
         if item is None:
             return ()
-        refuse_newer_item(item, "the signing key")
+        item.refuse_newer("the signing key")
         return keys_of(item.text(_KEYS))
 
 
 def keys_text(keys: Sequence[SigningKey]) -> str:
     """Return the keys as text. Equal keys give equal text, so that a writer can expect the keys that it read."""
-    return compact_json.to_text([[key.secret, key.created_at, key.retires_at] for key in keys])
+    return json_text.to_text([[key.secret, key.created_at, key.retires_at] for key in keys])
 
 
 def keys_of(text: str) -> tuple[SigningKey, ...]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from onthedot.access.ports import Principal, Token
-from onthedot.core.formats import is_newer
 from onthedot.core.items import EXPIRES_AT, Item, Items, Value
 from onthedot.core.keys import TOKENS_PARTITION, listed_token_key, token_key
 from onthedot.core.ports import Clock, Page
@@ -79,7 +78,7 @@ def _values(token: Token) -> dict[str, Value]:
 
 
 def _token(item: Item) -> Token:
-    if is_newer(item):
+    if item.is_newer:
         raise ValueError("a newer version wrote it")
     if _UNTIL not in item.values and EXPIRES_AT in item.values:
         raise ValueError("it expires, and the instant is missing")

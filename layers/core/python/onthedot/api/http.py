@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onthedot.access.ports import Principal
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.ids import fresh_generation
 from onthedot.core.stopping import Stop
 from onthedot.core.traces import HEADER, fresh_trace, read_traceparent
@@ -64,4 +64,4 @@ class Response:
             return self.rendered
         if isinstance(self.body, str):
             return self.body
-        return compact_json.to_text(self.body)
+        return json_text.to_text(self.body)

@@ -9,7 +9,7 @@ import click
 from onthedot.cli.common.output import print_document
 from onthedot.cli.process import app_handlers, app_options, grace_option, set_up_logging
 from onthedot.serve.home import BadPlace, home_from, port_from
-from onthedot.targets import rules as allow_list
+from onthedot.targets import rules
 from onthedot.worker.target_factories import TargetOptions
 
 if TYPE_CHECKING:
@@ -93,11 +93,11 @@ def _options(  # noqa: PLR0917 - one parameter for each option
     )
 
 
-def _allow_list(file: Any) -> allow_list.AllowList:
+def _allow_list(file: Any) -> rules.AllowList:
     if file is None:
-        return allow_list.AllowList()
+        return rules.AllowList()
     try:
-        return allow_list.from_json(json.load(file))
+        return rules.from_json(json.load(file))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise click.UsageError(f"--allow: {file.name} is not an allow-list: {error}") from error
 

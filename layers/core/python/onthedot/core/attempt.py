@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from onthedot.access.signing_keys import keys_of
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import PayloadGone, Unavailable, UnreadableRecord
 from onthedot.core.finish import answer_for_stopped, finish_run
 from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, RunMessage
-from onthedot.core.records import Definition, LatestProgress, Record
+from onthedot.core.progress import LatestProgress
+from onthedot.core.records import Definition, Record
 from onthedot.core.start import Done, Redeliver, Started, Verdict, start_run
 from onthedot.core.stopping import Stop
 from onthedot.core.traces import traceparent

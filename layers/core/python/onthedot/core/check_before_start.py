@@ -7,8 +7,7 @@ to another pool, or put on the list of runs that wait for their turn.
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.engine import Engine
 from onthedot.core.find_pool import GONE_WHY, why_not_scheduled
 from onthedot.core.ids import fresh_generation, is_stamped, job_id_of

@@ -8,9 +8,10 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import Unreadable, UnreadableRecord
-from onthedot.core.records import FIELDS, INTEGERS, SETS, Attempt, Definition, Kind, ProgressReport, Record
+from onthedot.core.progress import ProgressReport
+from onthedot.core.records import FIELDS, INTEGERS, SETS, Attempt, Definition, Kind, Record
 from onthedot.schedules import schedule as recurrences
 from onthedot.schedules.schedule import Recurrence
 from onthedot.targets import types as targets
@@ -116,7 +117,7 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _dump(value: Any) -> str:
-    return compact_json.to_text(value)
+    return json_text.to_text(value)
 
 
 def _definition(definition: Definition) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from onthedot.core.start import send_if_dispatched
 from onthedot.gates.give_back import give_back_places, wake_late
 from onthedot.gates.wake import Accept
 from onthedot.jobs.payloads import LINK_SECONDS
-from onthedot.targets.types import redacted
+from onthedot.targets.redaction import redacted
 from onthedot.workflows.notify import notify_children
 
 INLINE_BYTES: Final = 1024

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from operator import eq, gt, lt
 from typing import Any, Final, NamedTuple, Protocol
 
+from onthedot.core.errors import Unavailable
 from onthedot.core.keys import Key
 from onthedot.core.ports import Page
 from onthedot.core.schema import TTL_ATTRIBUTE
@@ -20,6 +21,9 @@ Value = str | int | frozenset[str]
 Values = Mapping[str, Value]
 EXPIRES_AT: Final = TTL_ATTRIBUTE
 """The value with the epoch second from which an item has expired."""
+
+FORMAT: Final = "format"
+"""The value with the format of an item. As with records, the first format is not stored. See `codec.FORMAT`."""
 
 
 class Item(NamedTuple):
@@ -48,6 +52,18 @@ class Item(NamedTuple):
         if not isinstance(value, frozenset):
             raise TypeError(f"{name} is no set")
         return value
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer version wrote the item, in a format that this version does not know."""
+        return FORMAT in self.values
+
+    def refuse_newer(self, what: str) -> None:
+        """Raise Unavailable for an item of a newer version. A process of that version can go on with it."""
+        if self.is_newer:
+            raise Unavailable(
+                f"{what} has format {self.values[FORMAT]}, which only a newer version of onthedot can read"
+            )
 
 
 class Check(NamedTuple):
@@ -81,6 +97,10 @@ PRESENT: Final = Check("present", "")
 def absent(name: str) -> Check:
     """Check that the item has no such value, or that there is no item."""
     return Check("absent", name)
+
+
+KNOWN_FORMAT: Final[Check] = absent(FORMAT)
+"""The item is of a format that this version knows."""
 
 
 def exists(name: str) -> Check:
@@ -221,6 +241,32 @@ def whole(query: Callable[..., Page[Item]], partition: str, **options: Any) -> I
         after = page.cursor
         if after is None:
             return
+
+
+class StoredText:
+    """A text of one item that processes replace if it is still the one that they saw.
+
+    The item is updated and not put: workers may put nothing but their own items.
+    """
+
+    def __init__(self, items: Items, key: Key, name: str, what: str) -> None:
+        self._items = items
+        self._key = key
+        self._name = name
+        self._what = what
+
+    def read(self) -> str | None:
+        """Return the text as it is now, if there is one. Raise KeyError or TypeError for a damaged item."""
+        item = self._items.get(self._key)
+        if item is None:
+            return None
+        item.refuse_newer(self._what)
+        return item.text(self._name)
+
+    def replace(self, before: str | None, text: str) -> bool:
+        """Replace the text, or the absence of one. Return False if another one is stored."""
+        change = Change(sets={self._name: text})
+        return self._items.update(self._key, change, [equals(self._name, before)]).done
 
 
 def has_expired(values: Values, now: int) -> bool:

@@ -13,7 +13,8 @@ from onthedot.core import lifecycle
 from onthedot.core.errors import Unavailable
 from onthedot.core.finish import CANCELLED, FENCED, NOT_EXTENDED
 from onthedot.core.ports import Clock, Moved, Received, RunStore
-from onthedot.core.records import LatestProgress, ProgressReport, Record
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.records import Record
 from onthedot.core.stopping import Stop
 
 STOP_MARGIN_SECONDS: Final = 5.0

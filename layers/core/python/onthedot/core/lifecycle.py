@@ -21,7 +21,8 @@ from onthedot.core.endings import (
 )
 from onthedot.core.ids import job_id_of
 from onthedot.core.moves import Expect, Move
-from onthedot.core.records import SCHEDULED, TERMINAL, Attempt, ProgressReport, Record, Status
+from onthedot.core.progress import ProgressReport
+from onthedot.core.records import SCHEDULED, TERMINAL, Attempt, Record, Status
 from onthedot.core.slots import (
     BUCKET_MS,
     WATCH_DISTANCE,

@@ -7,13 +7,9 @@ for a lost race would leave its own run unsent until the sweep finds it.
 
 `Undecided` is neither: the write may have happened. It counts as not written, and the caller leaves the run in its
 slot, where a later pass reads it again.
-
-The limits in milliseconds are for single steps of use cases. The API has 28 s for an answer, so the steps of one
-request together take less.
 """
 
 from collections.abc import Callable
-from typing import Final
 
 from onthedot.core.ports import Moved, Refused, Undecided
 from onthedot.core.records import Record
@@ -54,19 +50,3 @@ def record_after_create(created: Record, outcome: Outcome) -> Record | None:
     if isinstance(outcome, Moved):
         return created
     return outcome.current if isinstance(outcome, Refused) else None
-
-
-READ_MS: Final = 5_000
-"""For reading the parents of a job."""
-SEND_MS: Final = 5_000
-"""For sending messages of runs. A run that is not sent by then stays in its watch slot, and the sweep sends it."""
-CREATE_MS: Final = 10_000
-"""For storing the jobs of a batch."""
-SEND_BATCH_MS: Final = 8_000
-"""For sending, linking and stamping the jobs of a batch."""
-NOTIFY_MS: Final = 10_000
-"""For notifying the children of a run that ended. The sweep notifies the rest."""
-READ_WORKFLOW_MS: Final = 10_000
-"""For reading the jobs of a workflow."""
-REQUEST_MS: Final = 15_000
-"""For a whole request about many runs: a backfill, a redrive, a forecast, the end of a graph."""

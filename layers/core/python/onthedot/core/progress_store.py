@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Final
 
-from onthedot.core import json_text as compact_json
-from onthedot.core.formats import KNOWN_FORMAT, refuse_newer_item
-from onthedot.core.items import Change, Item, Items, Update, Value, above, absent, below, equals, exists
+from onthedot.core import json_text
+from onthedot.core.items import KNOWN_FORMAT, Change, Item, Items, Update, Value, above, absent, below, equals, exists
 from onthedot.core.keys import progress_key, progress_shard
 from onthedot.core.pass_progress import LONGEST_TICK_MS, ShardProgress, last_tick
 from onthedot.core.ports import TickLease
@@ -89,7 +88,7 @@ class ProgressStore:
 
 def progress_text(progress: ShardProgress) -> str:
     """Return the progress as it is stored."""
-    return compact_json.to_text({name: getattr(progress, name) for name in _NAMES})
+    return json_text.to_text({name: getattr(progress, name) for name in _NAMES})
 
 
 def progress_from(shard: int, value: Value) -> ShardProgress | None:
@@ -114,7 +113,7 @@ def _stored(items: Iterable[Item]) -> dict[int, Value]:
     """
     found: dict[int, Value] = {}
     for item in items:
-        refuse_newer_item(item, "the progress of a shard")
+        item.refuse_newer("the progress of a shard")
         if _DONE in item.values:
             found[progress_shard(item.key)] = item.values[_DONE]
     return found

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ids import fresh_generation

@@ -1,10 +1,9 @@
 """The store of the number of shards that writers have used."""
 
-from onthedot.core import shards as shard_history
-from onthedot.core.items import Items
+from onthedot.core import shards
+from onthedot.core.items import Items, StoredText
 from onthedot.core.keys import shards_key
 from onthedot.core.shards import ShardHistory
-from onthedot.core.stored_text import StoredText
 
 
 class ShardStore:
@@ -24,8 +23,8 @@ class ShardStore:
         """
         # The condition is on the stored text. Another version may write the same history as another text.
         before = self._text.read()
-        return _history(before) == seen and self._text.replace(before, shard_history.to_text(history))
+        return _history(before) == seen and self._text.replace(before, shards.to_text(history))
 
 
 def _history(text: str | None) -> ShardHistory:
-    return shard_history.from_text(text) if text else ShardHistory()
+    return shards.from_text(text) if text else ShardHistory()

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.check_before_start import Settled, check_before_start
 from onthedot.core.engine import Engine
 from onthedot.core.ids import fresh_generation, is_stamped, job_id_of

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from onthedot.core.errors import Unavailable
-from onthedot.core.formats import is_newer
 from onthedot.core.items import EXPIRES_AT, MISSING, Item, Items, Value, whole
 from onthedot.core.keys import Key, event_key, key_of_event, pattern_key, pattern_partition
 from onthedot.events.ports import PatternEntry
@@ -72,5 +71,5 @@ def _entry(item: Item) -> PatternEntry:
     """
     job_id, _, name = item.key.sort.partition("#")
     pattern, put_at = item.values.get(_PATTERN), item.values.get(_PUT_AT)
-    readable = isinstance(pattern, str) and not is_newer(item)
+    readable = isinstance(pattern, str) and not item.is_newer
     return PatternEntry(job_id, name, str(pattern) if readable else "", put_at if isinstance(put_at, int) else 0)

@@ -19,7 +19,7 @@ from itertools import product
 from math import prod
 from typing import Any, Final, NewType
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import Problem
 from onthedot.core.json_text import DEEPEST, at, deeper_than
 from onthedot.events.filters import FILTERS, fault_of, fits, is_value
@@ -101,7 +101,7 @@ def check(pattern: Any) -> list[Problem]:
         return [Problem("", "an event pattern is an object with at least one field")]
     if deeper_than(DEEPEST, pattern):
         return [Problem("", f"an event pattern is at most {DEEPEST} levels deep")]
-    size = len(compact_json.to_text(pattern).encode("utf-8", "surrogatepass"))
+    size = len(json_text.to_text(pattern).encode("utf-8", "surrogatepass"))
     if size > LARGEST:
         return [Problem("", f"an event pattern has at most {LARGEST} bytes, this one has {size}")]
     return list(_check_object(pattern, "")) or _check_branches(pattern)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import Problem
 from onthedot.core.json_text import DEEPEST, at, deeper_than
 from onthedot.core.ports import Blobs
@@ -107,7 +107,7 @@ class Payloads:
 
     def added_to(self, run: Record, job: Record) -> Record:
         """Return the run with its payload. Raise PayloadTooLarge or Unavailable."""
-        content = compact_json.to_bytes(self._picked(job.definition))
+        content = json_text.to_bytes(self._picked(job.definition))
         if len(content) > LARGEST:
             raise PayloadTooLarge(f"its payload would have {len(content):,} bytes, and {LARGEST:,} are allowed")
         return _kept(self._blobs, run, content, self._stored)
@@ -120,7 +120,7 @@ class Payloads:
 
 def given_payload(blobs: Blobs, run: Record, payload: Any) -> Record:
     """Return the run with a payload that a client gave to this run only. Raise Unavailable."""
-    return _kept(blobs, run, compact_json.to_bytes(payload), set())
+    return _kept(blobs, run, json_text.to_bytes(payload), set())
 
 
 def _kept(blobs: Blobs, run: Record, content: bytes, stored: set[str]) -> Record:

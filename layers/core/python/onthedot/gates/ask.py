@@ -12,8 +12,7 @@ from typing import Final
 from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ports import RunMessage
-from onthedot.gates import state as places
-from onthedot.gates import state as rate
+from onthedot.gates import places, rate
 from onthedot.gates.give_back import NO_PAGE, asked_at, give_back
 from onthedot.gates.limited import LimitedGate, SeenGate, limited_gates
 from onthedot.gates.limits import LONGEST_ASK_MS

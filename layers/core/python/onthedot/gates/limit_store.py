@@ -8,8 +8,7 @@ import logging
 from dataclasses import asdict, fields, replace
 from typing import Any, Final, TypeVar
 
-from onthedot.core import json_text as compact_json
-from onthedot.core.formats import is_newer
+from onthedot.core import json_text
 from onthedot.core.items import Item, Items, whole
 from onthedot.core.keys import (
     GATES_PREFIX,
@@ -122,7 +121,7 @@ class GateLimitsStore:
 
 def limits_text(limits: GateLimits) -> str:
     """Return the limits of a gate or a tenant as they are stored. Those that are not set are left out."""
-    return compact_json.to_text({name: value for name, value in asdict(limits).items() if value is not None})
+    return json_text.to_text({name: value for name, value in asdict(limits).items() if value is not None})
 
 
 def limits_of(kind: type[Kind], text: str) -> Kind:
@@ -161,4 +160,4 @@ def _or_stop(kind: type[Kind], item: Item, **of: str) -> Kind:
 
 
 def _text(item: Item) -> str:
-    return "" if is_newer(item) else item.text(_LIMITS)
+    return "" if item.is_newer else item.text(_LIMITS)

@@ -10,7 +10,7 @@ from onthedot.api.fields import PageQuery, describe_nulls
 from onthedot.api.lists import open_cursor, sign_cursor
 from onthedot.api.reading import SMALL_BODY, read_model, read_object, read_without_nulls
 from onthedot.api.route import RequestContext, Route
-from onthedot.gates import manage as put_limits
+from onthedot.gates import manage
 from onthedot.gates import show as showing
 from onthedot.gates.api import LimitsView, UseView, limits_view, use_view
 from onthedot.gates.fields import NO_LIMIT, GateFields, describe_bounds
@@ -98,14 +98,14 @@ def list_limits(context: RequestContext) -> AllLimitsView:
 def set_limits(context: RequestContext) -> TenantLimitsView:
     """Replace the limits of a tenant. Answer when they are in force."""
     tenant, limits = context.id, read_tenant_limits(context.request.body)
-    limits = put_limits.put_limits(context.engine, tenant, limits, context.caller)
+    limits = manage.put_limits(context.engine, tenant, limits, context.caller)
     use = showing.use_of(context.engine, tenant_gate(tenant))
     return tenant_limits_view(tenant, limits, use, context.engine.clock.now())
 
 
 def clear_limits(context: RequestContext) -> ClearedView:
     """Remove the limits of a tenant."""
-    return {"deleted": put_limits.clear_limits(context.engine, context.id)}
+    return {"deleted": manage.clear_limits(context.engine, context.id)}
 
 
 ROUTES: Final = (

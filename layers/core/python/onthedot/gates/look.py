@@ -22,8 +22,7 @@ from onthedot.core.records import Record, Status
 from onthedot.core.send import read_slot_pages, send_runs
 from onthedot.core.set_aside import fault_of, faults_of, misplaced, set_aside
 from onthedot.core.slots import BUCKET_MS, DECISION_MS, WATCH_DISTANCE, fire_slot, read_queue_key, shard_of
-from onthedot.gates import state as places
-from onthedot.gates import state as rate
+from onthedot.gates import places, rate
 from onthedot.gates.fairness import fair_order
 from onthedot.gates.flag import next_look
 from onthedot.gates.limited import SeenGate, see

@@ -1,17 +1,16 @@
 """The state of a gate or of one key of it: holders and their pages, the rate, the flag, repairs."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from math import ceil
 from typing import Any, Final
 
 from onthedot.core.choices import Priority
 from onthedot.core.lifecycle import CLOCK_MARGIN_MS, lease_is_over
 from onthedot.core.records import Record, Status
 from onthedot.core.slots import DECISION_MS
-from onthedot.gates.limits import IN_FORCE_MS, GateLimits
+from onthedot.gates.limits import GateLimits
 from onthedot.gates.names import QUEUE, TENANT, TURN, GateId
 
 PAGE: Final = 8
@@ -133,82 +132,6 @@ def _to_base36(number: int) -> str:
     return digits or "0"
 
 
-LONGEST_AHEAD_MS: Final = 150_000
-"""How far ahead an instant is reserved: until after the next look. Runs beyond it wait on the list."""
-SKEW_MS: Final = 30_000
-"""The clocks of two workers differ by less than this."""
-
-
-def interval(limits: GateLimits) -> int:
-    """Return the time between two starts that are spread evenly."""
-    return ceil(1_000_000 / (limits.per_second or 1))
-
-
-def too_soon(limits: GateLimits, state: GateState, now: int, *, newcomer: bool) -> int | None:
-    """Return the millisecond before which the run must not start. None: it may start at `now`, a millisecond."""
-    first = _first(limits, state, now) if newcomer else _strict(limits, state, now)
-    return None if first <= now * 1000 else ceil(first / 1000)
-
-
-def start(limits: GateLimits, state: GateState, now: int) -> GateChange:
-    """Return the change that counts a start at this millisecond."""
-    following = max(_next_start(limits, state, now), now * 1000) + interval(limits)
-    return GateChange(equals={"next_start": state.next_start}, sets={"next_start": following})
-
-
-def reserve(limits: GateLimits, state: GateState, now: int, count: int) -> GateChange | None:
-    """Return the change that reserves the next `count` instants. None: they are too far ahead."""
-    first = max(_first(limits, state, now), now * 1000)
-    if first > (now + LONGEST_AHEAD_MS) * 1000:
-        return None
-    step = count * interval(limits)
-    if state.next_instant is not None and state.next_instant == first:
-        # Many runs may reserve at the same time. None of them is refused.
-        return GateChange(above={"next_instant": now * 1000}, increments={"next_instant": step})
-    return GateChange(equals={"next_instant": state.next_instant}, sets={"next_instant": first + step})
-
-
-def reserved(limits: GateLimits, after: GateState, count: int) -> list[int]:
-    """Return the instants that a reservation has got, in milliseconds, from the state after it."""
-    end = after.next_instant or 0
-    step = interval(limits)
-    return [ceil((end - number * step) / 1000) for number in range(count, 0, -1)]
-
-
-def free_instants(limits: GateLimits, state: GateState, now: int) -> int:
-    """Return how many instants can be reserved now."""
-    first = max(_first(limits, state, now), now * 1000)
-    return max(0, ((now + LONGEST_AHEAD_MS) * 1000 - first) // interval(limits) + 1)
-
-
-def first_instant(limits: GateLimits, state: GateState, now: int) -> int:
-    """Return the next instant that no run has reserved, in milliseconds. It may be over."""
-    return ceil(_first(limits, state, now) / 1000)
-
-
-def _next_start(limits: GateLimits, state: GateState, now: int) -> int:
-    """Return `next_start`. One that no start under these limits can have made does not count.
-
-    A start sets it at most `burst` intervals ahead. One that is farther ahead was set under slower limits, which must
-    not delay the starts after they were raised. Then the first start is one interval after the last one that may have
-    followed the old limits, and the burst is used up.
-    """
-    found = state.next_start or 0
-    burst = limits.burst or 1
-    if found <= (now + SKEW_MS) * 1000 + burst * interval(limits):
-        return found
-    first = (limits.put_at + IN_FORCE_MS) * 1000 + interval(limits)
-    return max(first, now * 1000) + (burst - 1) * interval(limits)
-
-
-def _strict(limits: GateLimits, state: GateState, now: int) -> int:
-    return _next_start(limits, state, now) - ((limits.burst or 1) - 1) * interval(limits)
-
-
-def _first(limits: GateLimits, state: GateState, now: int) -> int:
-    return max(_strict(limits, state, now), state.next_instant or 0)
-
-
 STARTED_AFTER_MS: Final = DECISION_MS + CLOCK_MARGIN_MS
 """An attempt starts at most so long after it has got its place."""
 
@@ -258,50 +181,3 @@ def _longest(state: GateState) -> str:
     """Name the run that had its place longest. Holders of older versions have no run."""
     runs = sorted((holder.at, holder.run_id) for holder in state.holders if holder.run_id)
     return f", the longest by {runs[0][1]}" if runs else ""
-
-
-def layout(limit: int) -> int | None:
-    """Return the capacity for a limit. None: page 0 has all places."""
-    return None if limit <= PAGE else limit
-
-
-def page_count(limit: int) -> int:
-    """Return the number of pages for a limit."""
-    return max(1, -(-limit // PAGE))
-
-
-def room(limit: int, page: int) -> int:
-    """Return the number of places in a page."""
-    return min(PAGE, max(0, limit - page * PAGE))
-
-
-def page_of(limit: int, chance: float) -> int:
-    """Return a page by chance, from 0 to 1: each place of the gate is as likely."""
-    return int(limit * chance) // PAGE
-
-
-def is_larger(capacity: int | None, limit: int) -> bool:
-    """Return whether the pages are laid out for fewer places than the limit has."""
-    return limit > PAGE and limit > (capacity or PAGE)
-
-
-def lay_out(state: GateState, limit: int) -> GateChange:
-    """Return the change that lays the pages out for a limit."""
-    return GateChange(equals={"capacity": state.capacity}, sets={"capacity": layout(limit)})
-
-
-def room_on_first_page(limit: int, pages: Sequence[frozenset[Holder]]) -> int:
-    """Return how many holders page 0 may have while some page has more holders than room."""
-    return min(limit - sum(len(page) for page in pages[1:]), PAGE)
-
-
-def fits(limit: int, pages: Sequence[frozenset[Holder]]) -> bool:
-    """Return whether no page has more holders than it has room for under the limit."""
-    return all(len(holders) <= room(limit, page) for page, holders in enumerate(pages))
-
-
-def free(limit: int, pages: Sequence[frozenset[Holder]]) -> int:
-    """Return how many attempts would get a place now."""
-    if fits(limit, pages):
-        return limit - sum(len(page) for page in pages)
-    return max(0, room_on_first_page(limit, pages) - len(pages[0]))

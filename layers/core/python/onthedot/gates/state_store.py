@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from onthedot.core.choices import Priority
-from onthedot.core.formats import KNOWN_FORMAT, refuse_newer_item
 from onthedot.core.items import (
     EXPIRES_AT,
+    KNOWN_FORMAT,
     AnyOf,
     Change,
     Check,
@@ -148,7 +148,7 @@ def _state(item: Item) -> GateState:
 
     Raise Unavailable when a newer version wrote it.
     """
-    refuse_newer_item(item, "the gate")
+    item.refuse_newer("the gate")
     values = item.values
     plain: dict[str, Any] = {name: _value(values, name, str if name == "slot" else int) for name in _NAMES}
     return GateState(

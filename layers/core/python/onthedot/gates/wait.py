@@ -8,8 +8,7 @@ import logging
 from dataclasses import replace
 from typing import Final
 
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import fresh_generation

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Final, TypeVar
 
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.choices import Priority
 from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, Unavailable, UnreadableRecord
@@ -25,8 +24,7 @@ from onthedot.core.ports import Deadline, RunMessage, SlotEntry
 from onthedot.core.set_aside import fault_of, misplaced, set_aside
 from onthedot.core.skip_expired import skip_expired
 from onthedot.core.start_window import is_over
-from onthedot.gates import state as places
-from onthedot.gates import state as rate
+from onthedot.gates import places, rate
 from onthedot.gates.flag import FRESH_MS
 from onthedot.gates.limited import SeenGate, is_turn_free, limits_of, see
 from onthedot.gates.names import TURN, GateId, keys_slot, turns

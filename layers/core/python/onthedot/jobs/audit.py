@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.endings import TOMBSTONE_DAYS
 from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreadable

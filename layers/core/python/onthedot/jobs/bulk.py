@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import JobNotFound, OnthedotError, UnreadableRecord
 from onthedot.core.ports import Deadline

@@ -14,7 +14,7 @@ from onthedot.core.outcomes import current_record, is_record_written, is_written
 from onthedot.core.record_given_up import store_given_up, with_given_up
 from onthedot.core.records import Kind, Record
 from onthedot.core.schedule_soon import schedule_soon
-from onthedot.events import handle as pattern_index
+from onthedot.events import handle
 from onthedot.jobs import changes
 from onthedot.jobs.change_log import ChangeAction, ChangeNote, noted
 from onthedot.jobs.changes import JobChange
@@ -111,14 +111,14 @@ def _change(
             return job, job
         move = noted(job, with_given_up(engine, job, move, now), note.at(now))
         changed = applied(job, move)
-        pattern_index.enter_changed(engine, job, changed)
+        handle.enter_changed(engine, job, changed)
         outcome = engine.store.move(move)
         if is_written(outcome, partial(_is_alike, changed)):
             notify_children(engine, changed)
-            pattern_index.leave(engine, job, changed)
+            handle.leave(engine, job, changed)
             return job, store_given_up(engine, changed)
         if changed.pattern_entry != job.pattern_entry:
-            pattern_index.leave(engine, changed, current_record(outcome))
+            handle.leave(engine, changed, current_record(outcome))
     raise Unavailable(f"{job_id} keeps changing; try again")
 
 
@@ -143,6 +143,6 @@ def delete_job(engine: Engine, tenant: str, job_id: str) -> None:
         if is_record_written(deleted, engine.store.move(move)):
             store_given_up(engine, deleted)
             notify_children(engine, deleted)
-            pattern_index.leave(engine, run, deleted)
+            handle.leave(engine, run, deleted)
             return
     raise Unavailable(f"{job_id} keeps changing; try again")

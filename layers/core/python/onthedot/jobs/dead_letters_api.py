@@ -11,7 +11,7 @@ from onthedot.api.lists import list_secret, open_cursor, sign_cursor
 from onthedot.api.reading import read_body, read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import InvalidRequest, Problem, Unreadable
 from onthedot.core.instants import format_instant
 from onthedot.core.records import Record
@@ -96,7 +96,7 @@ def read_redrive(body: bytes) -> RedriveFields:
 def filter_text(wanted: FailureFilter) -> str:
     """Return a filter as one text. A cursor is valid only with the filter that it was made for."""
     window = wanted.window
-    return compact_json.to_text([window.since, window.until, wanted.name, wanted.job_id, wanted.cause])
+    return json_text.to_text([window.since, window.until, wanted.name, wanted.job_id, wanted.cause])
 
 
 def _filter(

@@ -12,12 +12,12 @@ from onthedot.api.lists import job_secret, list_secret, open_cursor, sign_cursor
 from onthedot.api.reading import field_names, read_body, read_model
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import milliseconds
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import InvalidRequest, Problem
 from onthedot.core.finish import short_result, whole_result
 from onthedot.core.ports import RESULT_BYTES, Answer
-from onthedot.core.records import MAX_TEXT, ProgressReport
-from onthedot.jobs import executions_views as show
+from onthedot.core.progress import MAX_TEXT, ProgressReport
+from onthedot.jobs import executions_views
 from onthedot.jobs.executions_views import ExecutionsView, ExecutionView, KeptView, SkippedView
 from onthedot.jobs.find_runs import RunQuery, find_runs
 from onthedot.jobs.list_runs import list_runs, read_job, read_run
@@ -73,7 +73,7 @@ class ExecutionsQuery(PageQuery):
 
     def text(self) -> str:
         """Return the filters as one text. A cursor is valid only with the filters that it was made for."""
-        return compact_json.to_text([self.job_id, self.worker_id, self.status])
+        return json_text.to_text([self.job_id, self.worker_id, self.status])
 
 
 class ReportFields(Fields):
@@ -168,7 +168,7 @@ def _result_text(result: Any) -> str | None:
     """Return the result as it is stored: text as it is, any other value as JSON. Raise ApiError 413."""
     if result is None:
         return None
-    text = result if isinstance(result, str) else compact_json.to_text(result)
+    text = result if isinstance(result, str) else json_text.to_text(result)
     size = len(text.encode())
     if size > RESULT_BYTES:
         raise too_large("result", RESULT_BYTES, size)
@@ -188,7 +188,7 @@ def list_executions(context: RequestContext) -> ExecutionsView:
     page = list_runs(context.engine, job, query.limit, open_cursor(secret, query.cursor))
     runs = shown_runs(context.engine, page.items, [job])
     now = context.engine.clock.now()
-    return show.executions_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
+    return executions_views.executions_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
 
 
 def find_executions(context: RequestContext) -> ExecutionsView:
@@ -199,14 +199,14 @@ def find_executions(context: RequestContext) -> ExecutionsView:
     page = find_runs(context.engine, context.tenant, query.query(), query.limit, cursor)
     runs = shown_runs(context.engine, page.items)
     now = context.engine.clock.now()
-    return show.executions_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
+    return executions_views.executions_view(runs, now, sign_cursor(secret, page.cursor), page.unreadable)
 
 
 def show_execution(context: RequestContext) -> ExecutionView | SkippedView:
     """Answer one run with its whole result, or a range of skipped fire times."""
     run = read_run(context.engine, context.tenant, context.id)
     result = whole_result(context.engine.blobs, run)
-    return show.run_view(run, result, context.engine.clock.now(), definition_of_job(context.engine, run))
+    return executions_views.run_view(run, result, context.engine.clock.now(), definition_of_job(context.engine, run))
 
 
 def keep(context: RequestContext) -> KeptView:
@@ -221,7 +221,7 @@ def keep(context: RequestContext) -> KeptView:
         worker_id=fields.worker_id,
         progress=fields.report,
     )
-    return show.kept_view(run)
+    return executions_views.kept_view(run)
 
 
 def complete(context: RequestContext) -> ExecutionView:
@@ -241,7 +241,7 @@ def complete(context: RequestContext) -> ExecutionView:
     run = reported.run
     definition = reported.definition or definition_of_job(context.engine, run)
     result = short_result(context.engine.blobs, run)
-    return show.execution_view(run, result, context.engine.clock.now(), definition)
+    return executions_views.execution_view(run, result, context.engine.clock.now(), definition)
 
 
 ROUTES: Final = (

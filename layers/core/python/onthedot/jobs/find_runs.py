@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, Problem, Unavailable, WorkerNotFound
 from onthedot.core.lifecycle import LONGEST_LOOK_MS

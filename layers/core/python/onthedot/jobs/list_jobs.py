@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable, Unreadable
 from onthedot.core.ports import Deadline, ListEntry, Page

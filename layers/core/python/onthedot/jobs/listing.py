@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.choices import Priority
 from onthedot.core.records import STAMPING, Definition, Kind, Record
 from onthedot.core.slots import shard_of
@@ -111,7 +111,7 @@ def _has_tag(tags: Mapping[str, str], wanted: str) -> bool:
 def label_of(definition: Definition) -> str | None:
     """Return the name and the tags as the index shows them. None: they are too long, and readers read the job."""
     whole = {"name": definition.name, "tags": dict(definition.tags)}
-    label = compact_json.to_text({name: value for name, value in whole.items() if value})
+    label = json_text.to_text({name: value for name, value in whole.items() if value})
     return label if len(label) <= LONGEST_LABEL else None
 
 

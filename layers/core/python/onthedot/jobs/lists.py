@@ -14,7 +14,7 @@ from onthedot.api.reading import read_model, read_object, read_without_nulls
 from onthedot.api.route import RequestContext, Route
 from onthedot.api.times import show_time
 from onthedot.api.views import ErrorView
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.choices import Priority
 from onthedot.core.errors import InvalidRequest, OnthedotError, Problem, Unreadable
 from onthedot.core.instants import format_instant
@@ -189,7 +189,7 @@ def read_bulk(body: bytes) -> BulkFields:
 def filter_text(fields: JobFilterFields) -> str:
     """Return the filters as one text. A cursor is valid only with the filters that it was made for."""
     names = sorted(JobFilterFields.model_fields)
-    return compact_json.to_text([getattr(fields, name) for name in names])
+    return json_text.to_text([getattr(fields, name) for name in names])
 
 
 def _step(context: RequestContext, fields: BulkFields, cursor: str | None) -> BulkStep:

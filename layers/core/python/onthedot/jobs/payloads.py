@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import PayloadGone
 from onthedot.core.ids import fresh_generation
 from onthedot.core.ports import Blobs
@@ -86,4 +86,4 @@ def shown_payload(blobs: Blobs, definition: Definition) -> ShownPayload:
 
 
 def _as_json(definition: Definition) -> bytes:
-    return compact_json.to_bytes(definition.payload)
+    return json_text.to_bytes(definition.payload)

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.engine import Engine
 from onthedot.core.find_pool import GONE_WHY, why_not_scheduled
 from onthedot.core.ids import fresh_generation

@@ -4,8 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ids import fresh_generation

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.engine import Engine
 from onthedot.core.ports import Deadline, ListedBlobs, ReadRecords
 from onthedot.core.schema import PASSES, PAYLOADS
@@ -124,4 +124,4 @@ def _read_note(blobs: ListedBlobs) -> Note:
 
 
 def _write_note(blobs: ListedBlobs, note: Note) -> None:
-    blobs.put(NOTE, compact_json.to_bytes(asdict(note)))
+    blobs.put(NOTE, json_text.to_bytes(asdict(note)))

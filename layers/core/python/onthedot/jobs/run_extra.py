@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.choices import Priority
 from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, JobConflict, Problem

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.choices import OnParentFailure, Priority
 from onthedot.core.engine import Engine
 from onthedot.core.errors import IdempotencyConflict, InvalidRequest, OnthedotError, Unavailable
@@ -19,7 +19,7 @@ from onthedot.core.records import Definition, Kind, Record, Status
 from onthedot.core.schedule_soon import schedule_all_soon, schedule_soon
 from onthedot.core.slots import fire_slot, shard_of
 from onthedot.core.start_window import last_start
-from onthedot.events import handle as pattern_index
+from onthedot.events import handle
 from onthedot.gates.manage import GateCheck
 from onthedot.jobs.change_log import created_by
 from onthedot.jobs.listing import listed_under
@@ -91,10 +91,10 @@ def submit_job(engine: Engine, tenant: str, request: JobRequest) -> Record:
     stage, and Unavailable.
     """
     run = record_for(engine, tenant, request)
-    pattern_index.enter(engine, run)
+    handle.enter(engine, run)
     existing = engine.store.create(run)
     if existing is not None and not is_own(existing, run):
-        pattern_index.leave(engine, run, existing)
+        handle.leave(engine, run, existing)
         if existing.fingerprint != run.fingerprint:
             raise IdempotencyConflict(existing.job_id)
         return existing
@@ -282,7 +282,7 @@ def _with_entered_patterns(engine: Engine, records: Sequence[Accepted]) -> list[
     def enter(record: Accepted) -> Accepted:
         try:
             if isinstance(record, Record):
-                pattern_index.enter(engine, record)
+                handle.enter(engine, record)
         except Unavailable as error:
             return error
         return record
@@ -303,7 +303,7 @@ def _leave_refused(engine: Engine, records: Sequence[Accepted], stored_now: Mapp
         if isinstance(record, Record) and _waits_for_events(record) and deadline.allows(engine.clock.now()):
             found = stored_now[record.run_id]
             if isinstance(found, Record):
-                pattern_index.leave(engine, record, found)
+                handle.leave(engine, record, found)
 
 
 def _waits_for_events(record: Accepted) -> bool:

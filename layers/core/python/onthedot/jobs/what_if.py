@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.choices import Priority, RetryPolicy
 from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable

@@ -22,7 +22,7 @@ from onthedot.core.errors import Unavailable, UnreadableRecord
 from onthedot.core.finish import STOPPED, answer_for_stopped, finish_run
 from onthedot.core.leases import StoreLeases
 from onthedot.core.ports import Answer, Performer, Received
-from onthedot.core.records import LatestProgress
+from onthedot.core.progress import LatestProgress
 from onthedot.core.retry import Backoff
 from onthedot.core.schema import DEFAULT_POOL
 from onthedot.core.start import Done, Redeliver, Started, Verdict, start_run

@@ -7,7 +7,7 @@ import logging
 from typing import Final
 
 from onthedot.access.tokens import RESERVED_TENANT
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.choices import Priority, RetryPolicy
 from onthedot.core.engine import Engine
 from onthedot.core.errors import JobNotFound, Unavailable

@@ -8,7 +8,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.ids import job_id_of

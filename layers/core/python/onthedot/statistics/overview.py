@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.engine import Engine, KnownPart
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import Deadline

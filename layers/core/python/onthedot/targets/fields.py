@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from onthedot.api.fields import Fields, printable
 from onthedot.api.reading import canonical
-from onthedot.targets import rules as grpc_rules
+from onthedot.targets import rules
 from onthedot.targets import rules as header_rules
 from onthedot.targets import rules as http_rules
 from onthedot.targets import types as targets
@@ -98,10 +98,10 @@ def _argv(arguments: list[str]) -> list[str]:
 
 Capability = Annotated[str, Field(min_length=1, max_length=MAX_CAPABILITY), AfterValidator(one_capability)]
 GrpcAddress = Annotated[
-    str, Field(json_schema_extra={"maxLength": grpc_rules.MAX_ADDRESS}), AfterValidator(grpc_rules.check_address)
+    str, Field(json_schema_extra={"maxLength": rules.MAX_ADDRESS}), AfterValidator(rules.check_address)
 ]
 GrpcMethod = Annotated[
-    str, Field(json_schema_extra={"maxLength": grpc_rules.MAX_METHOD}), AfterValidator(grpc_rules.check_grpc_method)
+    str, Field(json_schema_extra={"maxLength": rules.MAX_METHOD}), AfterValidator(rules.check_grpc_method)
 ]
 Argument = Annotated[str, Field(min_length=1), AfterValidator(_argument)]
 

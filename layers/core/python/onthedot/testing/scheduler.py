@@ -17,7 +17,8 @@ from onthedot.core.attempt import RunExecutor, execute_run
 from onthedot.core.clock import VirtualClock
 from onthedot.core.engine import Engine
 from onthedot.core.ports import Answer, Call, Deadline, Performer, Received, RunQueues
-from onthedot.core.records import LatestProgress, Record
+from onthedot.core.progress import LatestProgress
+from onthedot.core.records import Record
 from onthedot.core.schema import DEFAULT_POOL, PRIORITIES
 from onthedot.core.send import message_for
 from onthedot.core.slots import BUCKET_MS, SlotKind, bucket_of, slot_name

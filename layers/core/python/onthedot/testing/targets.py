@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from onthedot.core.clock import VirtualClock
 from onthedot.core.ports import Answer, Call, Performer
-from onthedot.core.records import ProgressReport
+from onthedot.core.progress import ProgressReport
 from onthedot.handlers import AttemptLink, Context
 from onthedot.targets.http.messages import Reply, judge, request_for
 from onthedot.targets.processes.handler_calls import answer_of, message_for, run_handler

@@ -9,15 +9,14 @@ from typing import Any, Final, Protocol
 from onthedot.access.ports import Principal, Token
 from onthedot.access.signing_store import keys_of
 from onthedot.access.tokens import is_name, token_problems
-from onthedot.core import codec
-from onthedot.core import outcomes as patience
+from onthedot.core import codec, patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import OnthedotError, StageConflict, Unavailable, UnreadableRecord
 from onthedot.core.ports import Deadline, Moved, Refused, Undecided
 from onthedot.core.records import TERMINAL, Record
 from onthedot.core.schema import BLOBS
 from onthedot.core.slots import DECISION_MS
-from onthedot.events import handle as pattern_index
+from onthedot.events import handle
 from onthedot.gates.limit_store import DAMAGED, limits_of
 from onthedot.gates.limits import GateLimits, TenantLimits, problems
 from onthedot.gates.manage import name_problems
@@ -262,7 +261,7 @@ def _store_records(engine: Engine, records: Sequence[Record], result: Imported, 
         return
     for record in placed:
         if record.status not in TERMINAL:
-            pattern_index.enter(engine, record)
+            handle.enter(engine, record)
     deadline = Deadline.after(now, DECISION_MS)
     for record, outcome in zip(placed, transfer_of(engine).store.create_many(placed, deadline), strict=True):
         _count(record, outcome, result)

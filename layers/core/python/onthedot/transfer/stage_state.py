@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import StageConflict
 from onthedot.core.instants import format_instant
 
@@ -65,7 +65,7 @@ class StageState:
 
 def to_text(state: StageState) -> str:
     """Return the state as it is stored."""
-    return compact_json.to_text({name: value for name, value in asdict(state).items() if value is not None})
+    return json_text.to_text({name: value for name, value in asdict(state).items() if value is not None})
 
 
 def from_text(text: str) -> StageState:

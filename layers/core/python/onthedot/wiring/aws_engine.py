@@ -21,7 +21,7 @@ from onthedot.gates.grouped import GroupedGates
 from onthedot.gates.limit_store import LimitsStore
 from onthedot.settings import ApiSettings, StoreSettings, WorkerSettings
 from onthedot.statistics.store import StatisticsStore
-from onthedot.targets import rules as allow_list
+from onthedot.targets import rules
 from onthedot.transfer.ports import Transfer
 from onthedot.transfer.stage_store import StageStore
 from onthedot.transfer.stored_entries import StoredEntries
@@ -88,5 +88,5 @@ def deployment_of(settings: StoreSettings) -> Deployment:
         settings.history_days,
         settings.backlog_limit,
         pools_from_text(settings.pools),
-        allow_list.from_json(allowed),
+        rules.from_json(allowed),
     )

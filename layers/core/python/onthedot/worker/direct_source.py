@@ -16,7 +16,8 @@ from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, JobNotFound, StaleAttempt, Unavailable, WorkerNotFound
 from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.ports import Answer, Performer
-from onthedot.core.records import Definition, LatestProgress, ProgressReport, Record
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.records import Definition, Record
 from onthedot.core.stopping import Stop
 from onthedot.worker.queues import POLL_SECONDS, PolledQueues
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource

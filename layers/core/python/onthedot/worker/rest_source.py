@@ -17,12 +17,13 @@ from onthedot.client.errors import ClientError, Forbidden, RateLimited, ServerEr
 from onthedot.client.errors import Unavailable as NoAnswerNow
 from onthedot.client.requests import Operation, Retries, as_it_is
 from onthedot.client.transport import HttpTransport
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.choices import Priority, Requirements
 from onthedot.core.errors import OnthedotError, Unavailable, WorkerNotFound
 from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.ports import Answer, Call, Performer
-from onthedot.core.records import Definition, LatestProgress, ProgressReport
+from onthedot.core.progress import LatestProgress, ProgressReport
+from onthedot.core.records import Definition
 from onthedot.core.stopping import Stop
 from onthedot.targets import types as targets
 from onthedot.worker.work_source import LeasedTasks, NotAllowed, Task, WorkSource
@@ -110,7 +111,7 @@ def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
         fire_time=parse_instant(view["fire_time"]),
         definition=definition,
         # Byte by byte the text that the API signed.
-        payload=compact_json.to_bytes(view["payload"]),
+        payload=json_text.to_bytes(view["payload"]),
         timeout_ms=definition.timeout_seconds * 1000,
         signature=dict(view["signature"]),
         traceparent=str(view.get("traceparent", "")),

@@ -14,7 +14,7 @@ from onthedot.core.finish import NOT_EXTENDED, OVERRUN, answer_for_stopped
 from onthedot.core.leases import Fenced, LeaseKeeper, RunningAttempt
 from onthedot.core.ports import Answer, Performer
 from onthedot.core.retry import Backoff
-from onthedot.targets.types import redacted
+from onthedot.targets.redaction import redacted
 from onthedot.worker.work_source import NotAllowed, Task, WorkSource
 from onthedot.workers.records import MOST_RECENT, Load, Resources
 

@@ -12,7 +12,7 @@ from onthedot.core.choices import Priority
 from onthedot.core.errors import OnthedotError
 from onthedot.core.leases import Fenced, LeaseExtended
 from onthedot.core.ports import Answer, Performer
-from onthedot.core.records import LatestProgress, ProgressReport
+from onthedot.core.progress import LatestProgress, ProgressReport
 from onthedot.core.stopping import Stop
 from onthedot.workers.pools import Needs
 from onthedot.workers.records import Load, Resources

@@ -19,7 +19,7 @@ from onthedot.targets import types as targets
 from onthedot.targets.fields import Capability
 from onthedot.targets.shown import RequirementsView, TargetView, requirements_view
 from onthedot.workers import records as workers
-from onthedot.workers import registrations as worker_registry
+from onthedot.workers import registrations
 from onthedot.workers.lease import LeasedRun
 from onthedot.workers.lease_to_worker import LeaseRequest, lease_to_worker
 from onthedot.workers.receipts import sealed
@@ -304,24 +304,24 @@ def register_worker(context: RequestContext) -> WorkerView:
         worker_id=fields.worker_id,
         host=fields.host,
     )
-    return _shown(context, worker_registry.register_worker(context.engine, context.tenant, offer))
+    return _shown(context, registrations.register_worker(context.engine, context.tenant, offer))
 
 
 def beat_worker(context: RequestContext) -> WorkerView:
     """Record the heartbeat and the load of a worker."""
     load = read_body(BeatFields, context.request.body, MAX_BEAT).load()
-    return _shown(context, worker_registry.beat_worker(context.engine, context.tenant, context.id, load))
+    return _shown(context, registrations.beat_worker(context.engine, context.tenant, context.id, load))
 
 
 def show_worker(context: RequestContext) -> WorkerView:
     """Answer one worker."""
-    return _shown(context, worker_registry.see_worker(context.engine, context.tenant, context.id))
+    return _shown(context, registrations.see_worker(context.engine, context.tenant, context.id))
 
 
 def list_workers(context: RequestContext) -> WorkersView:
     """Answer the workers that may run the tenant's jobs."""
     query = read_model(WorkersQuery, context.request.query)
-    found = worker_registry.list_workers(
+    found = registrations.list_workers(
         context.engine,
         context.tenant,
         status=None if query.status is None else WorkerStatus(query.status),

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
 
-from onthedot.core import lifecycle
-from onthedot.core import outcomes as patience
+from onthedot.core import lifecycle, patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, JobConflict, OnthedotError, Problem, Unavailable
 from onthedot.core.ids import extra_run_id, fresh_generation

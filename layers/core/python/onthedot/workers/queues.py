@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.choices import Priority
 from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import Unavailable
-from onthedot.core.formats import refuse_newer_item
 from onthedot.core.items import EXPIRES_AT, PRESENT, Change, Item, Items, Value, contains, fewer, whole
 from onthedot.core.keys import WORKERS_PARTITION, worker_key
 from onthedot.workers.records import MOST_ASSIGNED, Load, Resources, WorkerRecord, expiry_of
@@ -77,7 +76,7 @@ class WorkerRegistry:
 
 def about_text(worker: WorkerRecord) -> str:
     """Return the part of a worker that stays the same after its registration."""
-    return compact_json.to_text(
+    return json_text.to_text(
         {
             "tenant": worker.tenant,
             "pool": worker.pool,
@@ -94,7 +93,7 @@ def load_text(load: Load) -> str:
 
     The latest runs are packed: each heartbeat writes them, and costs by the size of the worker's item.
     """
-    return compact_json.to_text({**asdict(load), "recent": _packed(load.recent)})
+    return json_text.to_text({**asdict(load), "recent": _packed(load.recent)})
 
 
 def tenant_of(item: Item) -> str | None:
@@ -109,7 +108,7 @@ def tenant_of(item: Item) -> str | None:
 def _readable(items: Iterable[Item]) -> Iterator[WorkerRecord]:
     for item in items:
         try:
-            refuse_newer_item(item, "the worker")
+            item.refuse_newer("the worker")
             yield _worker(item)
         except _DAMAGED as error:
             _LOG.error("worker_unreadable", extra={"worker": item.key.sort, "why": repr(error)})

@@ -9,7 +9,8 @@ from onthedot.core.engine import Engine
 from onthedot.core.errors import JobNotFound, StaleAttempt, Unavailable
 from onthedot.core.finish import FENCED_OFF, failure_of, finish_run
 from onthedot.core.ports import Answer, Moved, Received
-from onthedot.core.records import Definition, ProgressReport, Record, Status
+from onthedot.core.progress import ProgressReport
+from onthedot.core.records import Definition, Record, Status
 from onthedot.core.send import message_for
 from onthedot.core.start import definition_of
 from onthedot.jobs.list_runs import read_own

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import InvalidRequest, Problem, Unavailable
 from onthedot.core.ids import is_stamped

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.choices import OnParentFailure
 from onthedot.core.endings import has_graph
 from onthedot.core.engine import Engine

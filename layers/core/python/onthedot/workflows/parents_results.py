@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from onthedot.core import json_text as compact_json
-from onthedot.core import outcomes as patience
+from onthedot.core import json_text, patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable
 from onthedot.core.finish import result_link
@@ -27,7 +26,7 @@ def with_parents(engine: Engine, run: Record, payload: bytes) -> bytes:
         view = _view(engine, parent_id, parent, room)
         room -= len(view["result"] or "")
         views[_name(run, parent_id, parent)] = view
-    return compact_json.to_bytes({"payload": json.loads(payload), "parents": views})
+    return json_text.to_bytes({"payload": json.loads(payload), "parents": views})
 
 
 def _name(run: Record, parent_id: str, parent: Record | None) -> str:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.attempt import not_made
 from onthedot.core.engine import Engine
 from onthedot.core.errors import Unavailable

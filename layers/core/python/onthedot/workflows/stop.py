@@ -1,6 +1,6 @@
 """Cancel or delete a job. A workflow's latest graph ends with it, as far as it has not ended."""
 
-from onthedot.core import outcomes as patience
+from onthedot.core import patience
 from onthedot.core.engine import Engine
 from onthedot.core.errors import JobConflict
 from onthedot.core.ports import Deadline

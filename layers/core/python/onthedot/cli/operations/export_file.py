@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final
 import click
 
 from onthedot.cli.text import printable
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.transfer.entries import FORMAT, EntryKind, from_json
 
 MARK: Final = "onthedot export"
@@ -80,7 +80,7 @@ class ExportWriter:
 
     def _write(self, value: Mapping[str, Any]) -> None:
         try:
-            line = compact_json.to_bytes(value)
+            line = json_text.to_bytes(value)
         except UnicodeEncodeError:
             # UTF-8 cannot carry half of a surrogate pair. An escape can.
             line = json.dumps(value, ensure_ascii=True).encode()

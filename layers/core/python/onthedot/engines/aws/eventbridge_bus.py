@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol
 
 from botocore.exceptions import ClientError
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.ports import Clock, Deadline, Undecided
 from onthedot.engines.aws.errors import TRANSIENT, error_code, translated
 from onthedot.engines.aws.leftovers import retry_leftovers
@@ -86,7 +86,7 @@ class EventBridgeBus:
             "EventBusName": self._bus,
             "Source": SOURCE,
             "DetailType": event.detail_type,
-            "Detail": compact_json.to_text(event.detail),
+            "Detail": json_text.to_text(event.detail),
         }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.ids import event_digest
 from onthedot.core.records import Kind
 from onthedot.jobs.listing import listed_under
@@ -125,7 +125,7 @@ def _minutes(rows: Iterable[sqlite3.Row]) -> Iterator[tuple[Any, ...]]:
             for name in row.keys()  # noqa: SIM118 - a row is no mapping
             if name not in ("tenant", "minute", "priority") and (row[name] or (row[name] == 0 and name == "max_ms"))
         }
-        content = compact_json.to_text({**numbers, "expires_at": expiry})
+        content = json_text.to_text({**numbers, "expires_at": expiry})
         yield f"statistics#{tenant}", f"{minute:012d}", content, expiry
 
 

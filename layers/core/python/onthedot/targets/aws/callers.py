@@ -13,7 +13,7 @@ from typing import Any, Final
 from botocore.eventstream import EventStream, ParserError
 from botocore.model import OperationModel
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
 from onthedot.targets.answers import attempt_facts, printable, refused, result_text, stopped, timed_out
@@ -96,7 +96,7 @@ def _invocation(call: Call, function: str) -> dict[str, Any]:
 
 
 def _client_context(call: Call) -> str:
-    text = base64.b64encode(compact_json.to_bytes({"custom": dict(attempt_facts(call))})).decode()
+    text = base64.b64encode(json_text.to_bytes({"custom": dict(attempt_facts(call))})).decode()
     assert len(text) <= MAX_CONTEXT, "ids are short"
     return text
 
@@ -189,7 +189,7 @@ def _tokens(operation: OperationModel, run_id: str) -> dict[str, str]:
 
 def _as_json(response: Mapping[str, Any]) -> str | None:
     content = {name: value for name, value in response.items() if name != "ResponseMetadata"}
-    text = compact_json.to_text(content, default=_plain)
+    text = json_text.to_text(content, default=_plain)
     return result_text(text.encode("utf-8", errors="replace"))
 
 

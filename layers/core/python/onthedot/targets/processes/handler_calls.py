@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from onthedot.core.instants import format_instant
 from onthedot.core.ports import RESULT_BYTES, Answer, Call
-from onthedot.core.records import LatestProgress, ProgressReport
+from onthedot.core.progress import LatestProgress, ProgressReport
 from onthedot.handlers import AttemptLink, Context, Handler, NonRetryable, RetryAfter, handlers
 from onthedot.targets.answers import MAX_RETRY_AFTER_MS
 

@@ -24,7 +24,7 @@ from typing import Any, Final
 from onthedot.handlers import NonRetryable, RetryAfter, handlers
 from onthedot.targets.processes.handler_calls import HandlerLink, run_handler, takes_context
 from onthedot.targets.processes.supervised import make_private
-from onthedot.targets.types import redacted
+from onthedot.targets.redaction import redacted
 
 _ENDED_BY_SIGTERM: Final = 128 + signal.SIGTERM
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from onthedot.core.errors import OnthedotError
 from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
-from onthedot.core.records import LatestProgress, report_from
+from onthedot.core.progress import LatestProgress, report_from
 from onthedot.core.stopping import Stop
 from onthedot.targets.answers import printable, refused, stopped, timed_out
 from onthedot.targets.countdown import Countdown, Stopped, interruptible

@@ -14,7 +14,7 @@ from typing import IO, Final, Self, cast
 
 from onthedot.core.instants import format_instant
 from onthedot.core.ports import RESULT_BYTES, Answer, Call, Performer
-from onthedot.core.records import MAX_LINE, LatestProgress, report_in
+from onthedot.core.progress import MAX_LINE, LatestProgress, report_in
 from onthedot.targets.answers import attempt_facts, printable, refused, result_text, stopped, timed_out
 from onthedot.targets.countdown import interruptible
 from onthedot.targets.processes.supervised import PROGRESS_FD, Supervised, make_private

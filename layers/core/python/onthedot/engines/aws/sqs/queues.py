@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from onthedot.core import json_text as compact_json
+from onthedot.core import json_text
 from onthedot.core.choices import Priority
 from onthedot.core.errors import Unreachable
 from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage
@@ -213,7 +213,7 @@ def message_body(message: RunMessage) -> str:
         "pool": message.pool,
     }
     some = {"gates": message.gates, "woken": message.woken, "start_by": message.start_by, "trace": message.trace}
-    return compact_json.to_text({**body, **{name: value for name, value in some.items() if value not in (None, ())}})
+    return json_text.to_text({**body, **{name: value for name, value in some.items() if value not in (None, ())}})
 
 
 def read_message(body: str) -> RunMessage:
