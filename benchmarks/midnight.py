@@ -78,7 +78,7 @@ class Group:
         new = [message for message in messages if message.run_id not in self.sent_ids]
         if new:
             self.first_sent, self.last_sent = self.first_sent or at, at
-        self.late += sum(message.fire_at <= at for message in new)
+        self.late += sum(message.due_at <= at for message in new)
         self.sent_ids.update(message.run_id for message in new)
 
     def wrote(self, at: int, batch: Sequence[Any]) -> None:
@@ -94,7 +94,7 @@ def _slots(write: Record | Move) -> list[str]:
     """Return the partitions of the due index that a write changes. An advance leaves one slot and enters another."""
     if isinstance(write, Record):
         return [write.slot] if write.slot else []
-    entered, position = write.changes.get("slot"), write.expect.equals.get("fire_at")
+    entered, position = write.changes.get("slot"), write.expect.equals.get("due_at")
     if entered is None:
         return []
     left = [] if position is None else [slot_name(SlotKind.FIRE, slot_shard(entered), bucket_of(position))]

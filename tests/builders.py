@@ -39,15 +39,15 @@ class RunBuilder:
             priority=Priority.MEDIUM,
             pool=DEFAULT_POOL,
             created_at=now,
-            nominal_at=now,
-            fire_at=now,
+            fire_time=now,
+            due_at=now,
             status=Status.PENDING,
             generation=fresh_generation(),
         )
 
     def due_in(self, seconds: float) -> Self:
         at = self._now + round(seconds * 1000)
-        return self.having(nominal_at=at, fire_at=at)
+        return self.having(fire_time=at, due_at=at)
 
     def called(self, run_id: str) -> Self:
         return self.having(run_id=run_id, job_id=run_id)
@@ -67,13 +67,13 @@ class RunBuilder:
     def pending(self) -> Self:
         """Put the run into its fire slot, even if it is near."""
         run = self._run
-        slot = fire_slot(shard_of(run.job_id, self._deployment.shards), run.fire_at, self._now)
+        slot = fire_slot(shard_of(run.job_id, self._deployment.shards), run.due_at, self._now)
         return self.standing(Status.PENDING, slot)
 
     def dispatched(self) -> Self:
         """Make the run DISPATCHED, even if it is far. No message is sent."""
         run = self._run
-        slot = watch_slot(shard_of(run.job_id, self._deployment.shards), run.fire_at, self._now)
+        slot = watch_slot(shard_of(run.job_id, self._deployment.shards), run.due_at, self._now)
         return self.standing(Status.DISPATCHED, slot)
 
     def standing(self, status: Status, slot: str) -> Self:
@@ -86,7 +86,7 @@ class RunBuilder:
 
     def build(self) -> Record:
         run = self._run
-        placed = self._placed or place(run.job_id, run.fire_at, self._now, self._deployment)
+        placed = self._placed or place(run.job_id, run.due_at, self._now, self._deployment)
         return replace(run, status=placed.status, slot=placed.slot)
 
     def stored_in(self, store: RunStore) -> Record:
@@ -103,7 +103,7 @@ def a_run(clock: Clock, deployment: Deployment = DEPLOYMENT) -> RunBuilder:
 def the_claim_of(run: Record, clock: Clock, claim_token: str = "tick/1") -> Move:
     """Return the dispatcher's move of a PENDING run."""
     assert run.slot is not None
-    return lifecycle.claim(run.run_id, run.slot, run.generation, run.fire_at, now=clock.now(), claim_token=claim_token)
+    return lifecycle.claim(run.run_id, run.slot, run.generation, run.due_at, now=clock.now(), claim_token=claim_token)
 
 
 def the_start_of(run: Record, now: int) -> Move:

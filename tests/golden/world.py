@@ -141,7 +141,7 @@ class World:
         for job_id in sorted(self.names, key=self.names.__getitem__):
             own = self.engine.store.get(job_id)
             for run in [*([own] if own else []), *self.engine.store.runs_of(job_id, 100).items]:
-                if run.status == "DISPATCHED" and run.fire_at <= self.clock.now() and run.pool == schema.DEFAULT_POOL:
+                if run.status == "DISPATCHED" and run.due_at <= self.clock.now() and run.pool == schema.DEFAULT_POOL:
                     self.execute(run.run_id)
 
     def execute(self, run_id: str) -> None:

@@ -34,12 +34,12 @@ def a_job_with_history_in(store: RunStore, *, shards: int, without: int | None =
         kind=Kind.RECURRING,
         status=Status.ACTIVE,
         created_at=first - 1,
-        nominal_at=first,
-        fire_at=first + RUNS * PERIOD_MS,
+        fire_time=first,
+        due_at=first + RUNS * PERIOD_MS,
         recurrence=Recurrence(Schedule(EverySchedule(PERIOD_MS // 1000, first))),
         scheduled_since=first,
     )
-    job = replace(job, slot=fire_slot(shard_of(job.job_id, shards), job.fire_at, now))
+    job = replace(job, slot=fire_slot(shard_of(job.job_id, shards), job.due_at, now))
     store.create(job)
     for number in range(RUNS):
         if number != without:
@@ -50,4 +50,4 @@ def a_job_with_history_in(store: RunStore, *, shards: int, without: int | None =
 def _succeeded(job: Record, nominal: int) -> Record:
     run_id = stamped_run_id(job.job_id, nominal)
     run = replace(job, run_id=run_id, kind=Kind.STAMPED, status=Status.SUCCEEDED, slot=None, recurrence=None)
-    return replace(run, definition=None, created_at=nominal - 1, nominal_at=nominal, fire_at=nominal)
+    return replace(run, definition=None, created_at=nominal - 1, fire_time=nominal, due_at=nominal)

@@ -50,7 +50,7 @@ def test_a_hole_is_counted_logged_and_a_metric(
     assert (metric["holes"], metric["unsettled"], metric["stage"]) == ([1], [1], "test")
     (hole,) = [vars(record) for record in caplog.records if record.message == "hole"]
     assert (hole["levelname"], hole["job"]) == ("ERROR", job.job_id)
-    assert hole["times"] == [job.nominal_at + 3 * PERIOD_MS]
+    assert hole["times"] == [job.fire_time + 3 * PERIOD_MS]
 
 
 def test_an_auditor_without_time_says_what_it_left(

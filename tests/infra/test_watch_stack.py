@@ -129,7 +129,7 @@ def store(cloud: Cloud) -> DynamoRunStore:
 
 
 def execute(worker: ModuleType, *runs: Record) -> None:
-    messages = [RunMessage(run.run_id, run.generation, run.fire_at, run.tenant, run.priority, run.pool) for run in runs]
+    messages = [RunMessage(run.run_id, run.generation, run.due_at, run.tenant, run.priority, run.pool) for run in runs]
     records = [
         {
             "messageId": message.run_id,

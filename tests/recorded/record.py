@@ -154,7 +154,7 @@ def play(stage: Stage, clock: VirtualClock) -> dict[str, Any]:
         clock.advance(60)
         stage.tick()
         for run in stage.runs_of(ids["recurring"]) + stage.runs_of(ids["ended"]):
-            if run.status is Status.DISPATCHED and run.fire_at <= clock.now():
+            if run.status is Status.DISPATCHED and run.due_at <= clock.now():
                 stage.execute(run.run_id)
     call("POST", f"/v1/jobs/{ids['missed']}/resume")
     stage.tick()

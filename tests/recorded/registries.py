@@ -21,6 +21,7 @@ from onthedot.access.ports import Principal, Token
 from onthedot.core import shards
 from onthedot.core.choices import Priority
 from onthedot.core.clock import NOON, VirtualClock
+from onthedot.core.codec import stored_name
 from onthedot.core.ids import event_digest
 from onthedot.core.records import Status
 from onthedot.engines.aws.dynamodb.items import DynamoItems
@@ -60,7 +61,7 @@ def fill(stage: Stage, clock: VirtualClock) -> None:
         clock.advance(60)
         stage.tick()
         for run in stage.runs_of(recurring):
-            if run.status is Status.DISPATCHED and run.fire_at <= clock.now():
+            if run.status is Status.DISPATCHED and run.due_at <= clock.now():
                 stage.execute(run.run_id)
     for payload in ("fine", "fail"):
         stage.execute(stage.job(payload=payload, retry={"max_retries": 0}, priority="HIGH"))
@@ -98,7 +99,7 @@ def _gates(stage: Stage, now: int) -> None:
     for number in range(3):
         holder = Holder(f"t{number}", "g1", now, f"job_{number}")
         assert gates.take(stripe, number % 2, holder, room=8, newcomer=False, capacity=None).done
-    flag: dict[str, Any] = {"slot": look_slot(stripe, now, 2), "fire_at": now + 120_000, "flagged_at": now, "parts": 4}
+    flag: dict[str, Any] = {"slot": look_slot(stripe, now, 2), "due_at": now + 120_000, "flagged_at": now, "parts": 4}
     assert gates.change(stripe, GateChange(sets=flag, priorities=frozenset({Priority.HIGH, Priority.LOW}))).done
     gates.change(rate, GateChange(sets={"next_instant": 1_000 * now + 7}))
     assert gates.change(key, GateChange(sets={**flag, "slot": keys_slot(key), "next_start": 1_000 * now})).done
@@ -144,7 +145,7 @@ def _entries(stage: Stage) -> Iterator[Any]:
 def _plain(value: Any) -> Any:
     """Return the value as JSON has it. Sets are lists in order."""
     if is_dataclass(value) and not isinstance(value, type):
-        value = asdict(value)
+        value = {stored_name(name): one for name, one in asdict(value).items()}
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in sorted(value.items(), key=lambda item: str(item[0]))}
     if isinstance(value, frozenset):

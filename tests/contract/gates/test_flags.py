@@ -16,7 +16,7 @@ from tests.contract.kits.kit import PAGE_SIZE, Kit
 
 GATE = GateId("acme", "stripe")
 SLOT = "watch#0#29539440"
-FLAG: dict[str, Any] = {"slot": SLOT, "fire_at": 1_780_000_000_000, "flagged_at": 1_779_999_000_000}
+FLAG: dict[str, Any] = {"slot": SLOT, "due_at": 1_780_000_000_000, "flagged_at": 1_779_999_000_000}
 HIGH, MEDIUM, LOW = Priority.HIGH, Priority.MEDIUM, Priority.LOW
 
 
@@ -64,7 +64,7 @@ def test_every_field_is_set_and_removed(gates: GateStore) -> None:
         GateChange(above={"flagged_at": FLAG["flagged_at"]}),
         GateChange(above={"next_start": -1}),
         GateChange(increments={"next_start": 1}),
-        GateChange(equals={"slot": SLOT}, above={"fire_at": 10**15}),
+        GateChange(equals={"slot": SLOT}, above={"due_at": 10**15}),
     ],
 )
 def test_a_change_whose_expectation_does_not_hold_changes_nothing(gates: GateStore, change: GateChange) -> None:
@@ -107,7 +107,7 @@ def test_a_flagged_gate_is_in_its_slot_as_long_as_it_is_flagged(gates: GateStore
     gates.change(GATE, GateChange(sets={"slot": "watch#0#29539499"}))
     assert store.read_slot(SLOT).items == []
     assert [entry.run_id for entry in store.read_slot("watch#0#29539499").items] == [GATE.text]
-    gates.change(GATE, GateChange(sets={"slot": None, "fire_at": None}))
+    gates.change(GATE, GateChange(sets={"slot": None, "due_at": None}))
     assert store.read_slot("watch#0#29539499").items == []
 
 
@@ -118,12 +118,12 @@ def test_gates_and_runs_of_a_slot_come_in_one_order_and_in_pages(
     for number in range(PAGE_SIZE + 3):
         gate = GateId.of("tenant/#:ü" if number % 2 else "acme", f"customer:{number}/#:é")
         times[gate.text] = clock.now() + 2_000 * number
-        gates.change(gate, GateChange(sets={**FLAG, "fire_at": times[gate.text]}))
+        gates.change(gate, GateChange(sets={**FLAG, "due_at": times[gate.text]}))
         run = a_run(clock).due_in(2 * number + number % 2).standing(Status.DISPATCHED, SLOT).stored_in(store)
-        times[run.run_id] = run.fire_at
+        times[run.run_id] = run.due_at
     entries, sizes = read_whole(store, SLOT)
-    assert {entry.run_id: entry.fire_at for entry in entries} == times
-    assert [entry.fire_at for entry in entries] == sorted(times.values())
+    assert {entry.run_id: entry.due_at for entry in entries} == times
+    assert [entry.due_at for entry in entries] == sorted(times.values())
     assert sizes[:2] == [PAGE_SIZE, PAGE_SIZE]
     assert len(entries) == len(times)
     flagged = [entry for entry in entries if entry.kind is Kind.GATE]
@@ -164,14 +164,14 @@ def test_the_slots_of_flagged_gates_are_in_use(kit: Kit, gates: GateStore) -> No
 
 def test_a_small_page_has_gates_and_runs(gates: GateStore, store: RunStore, clock: Clock) -> None:
     for number in range(3):
-        gates.change(GateId("acme", f"{number}"), GateChange(sets={**FLAG, "fire_at": clock.now() + 2_000 * number}))
+        gates.change(GateId("acme", f"{number}"), GateChange(sets={**FLAG, "due_at": clock.now() + 2_000 * number}))
         a_run(clock).due_in(2 * number + 1).standing(Status.DISPATCHED, SLOT).stored_in(store)
     found: list[int] = []
     cursor: str | None = None
     for _ in range(3):
         page = store.read_slot(SLOT, cursor, 2)
         assert len(page.items) == 2
-        found += [entry.fire_at - clock.now() for entry in page.items]
+        found += [entry.due_at - clock.now() for entry in page.items]
         cursor = page.cursor
     assert len(found) == 6
     assert found == sorted(found)

@@ -17,7 +17,7 @@ from tests.contract.kits.ministack_kit import Clients, MiniStackKit
 
 GATE = GateId.of("acme-corporation", "customer:42")
 DAY = 24 * 3600
-FLAG: dict[str, Any] = {"slot": look_slot(GATE, NOON, 64), "fire_at": NOON + 120_000, "flagged_at": NOON}
+FLAG: dict[str, Any] = {"slot": look_slot(GATE, NOON, 64), "due_at": NOON + 120_000, "flagged_at": NOON}
 KEY_FLAG = {**FLAG, "slot": keys_slot(GATE)}
 
 
@@ -73,13 +73,13 @@ def test_a_first_flag_costs_two_units_and_a_flag_again_one(table: Table, flag: d
     with counted_units(table.client) as units:
         table.gates.change(GATE, GateChange(sets=flag, priorities=frozenset({Priority.HIGH})))
         table.gates.change(GATE, GateChange(sets={**flag, "flagged_at": NOON + 5_000}))
-        table.gates.change(GATE, GateChange(sets={"slot": None, "fire_at": None}, forget_priorities=True))
+        table.gates.change(GATE, GateChange(sets={"slot": None, "due_at": None}, forget_priorities=True))
     assert units == [2, 1, 2]
 
 
 def test_a_look_that_moves_the_gate_to_a_later_slot_costs_three_units(table: Table) -> None:
     table.gates.change(GATE, GateChange(sets=FLAG))
-    later = {"slot": look_slot(GATE, NOON + 120_000, 64), "fire_at": NOON + 240_000}
+    later = {"slot": look_slot(GATE, NOON + 120_000, 64), "due_at": NOON + 240_000}
     with counted_units(table.client) as units:
         table.gates.change(GATE, GateChange(equals={"slot": FLAG["slot"]}, sets=later))
     assert units == [3]
@@ -109,7 +109,7 @@ def test_each_write_keeps_a_state_for_a_month(table: Table, page: int) -> None:
 def test_a_look_keeps_the_state_of_a_flagged_gate(table: Table) -> None:
     table.gates.change(GATE, GateChange(sets=FLAG))
     table.clock.advance(29 * DAY)
-    table.gates.change(GATE, GateChange(equals={"slot": FLAG["slot"]}, sets={"fire_at": NOON}))
+    table.gates.change(GATE, GateChange(equals={"slot": FLAG["slot"]}, sets={"due_at": NOON}))
     assert KEPT_DAYS <= table.kept_for() <= KEPT_DAYS + 1
 
 

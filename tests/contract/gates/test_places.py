@@ -14,7 +14,7 @@ from onthedot.gates.state_store import GateStore
 from tests.contract.kits.kit import Kit
 
 GATE = GateId("acme", "stripe")
-FLAG: dict[str, Any] = {"slot": "watch#0#29539440", "fire_at": 1_780_000_000_000, "flagged_at": 1_779_999_000_000}
+FLAG: dict[str, Any] = {"slot": "watch#0#29539440", "due_at": 1_780_000_000_000, "flagged_at": 1_779_999_000_000}
 NAMED = ["stripe", "customer:42", "customer:4#2", "customer:a:b", "customer:a/b", "customer:", "customer:ключ🎉", "c:0"]
 
 

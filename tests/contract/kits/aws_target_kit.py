@@ -22,7 +22,7 @@ def a_call_of(target: Target, payload: bytes = b"null", timeout_ms: int = 20_000
         run_id="job_x.000001767225600",
         job_id="job_x",
         attempt=2,
-        nominal_at=FIRE_TIME,
+        fire_time=FIRE_TIME,
         definition=Definition(target=target),
         payload=payload,
         timeout_ms=timeout_ms,

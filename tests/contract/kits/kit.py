@@ -53,8 +53,8 @@ def busy_ms(clock: Clock) -> int:
 
 
 def a_message(clock: Clock, due_in: float = 0.0, run_id: str = "job_a") -> RunMessage:
-    fire_at = clock.now() + round(due_in * 1000)
-    return RunMessage(run_id, "g1", fire_at, "acme", Priority.MEDIUM, DEFAULT_POOL)
+    due_at = clock.now() + round(due_in * 1000)
+    return RunMessage(run_id, "g1", due_at, "acme", Priority.MEDIUM, DEFAULT_POOL)
 
 
 class TickWithReceipt(NamedTuple):

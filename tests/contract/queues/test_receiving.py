@@ -56,7 +56,7 @@ def test_who_waits_gets_the_first_message_when_it_comes(queues: RunQueues, clock
     received = receive(queues, wait_ms=3_000)
 
     assert [one.message for one in received] == [message]
-    assert message.fire_at - 1000 <= clock.now() <= message.fire_at + busy_ms(clock)
+    assert message.due_at - 1000 <= clock.now() <= message.due_at + busy_ms(clock)
 
 
 def test_who_waits_in_vain_gets_nothing_in_the_end(queues: RunQueues, clock: Clock) -> None:

@@ -86,7 +86,7 @@ def test_a_batched_move_means_the_same_as_a_single_one(store: RunStore, clock: C
     batched = replace(single, run_id="job_batched", job_id="job_batched")
     store.create(batched)
     expect = Expect(
-        frozenset({Status.DISPATCHED, Status.RUNNING}), {"worker": None, "attempt": 2}, {"fire_at": clock.now()}
+        frozenset({Status.DISPATCHED, Status.RUNNING}), {"worker": None, "attempt": 2}, {"due_at": clock.now()}
     )
     changes = {"reason": None, "slot": None, "worker": "w", "lease_until": 7, "attempts": ()}
     for run in (single, batched):
@@ -107,7 +107,7 @@ def test_a_batched_move_means_the_same_as_a_single_one(store: RunStore, clock: C
         Expect(frozenset({Status.PENDING, Status.RUNNING})),
         Expect(frozenset({Status.DISPATCHED}), {"worker": "w"}),
         Expect(frozenset({Status.DISPATCHED}), {"reason": None}),
-        Expect(frozenset({Status.DISPATCHED}), at_most={"fire_at": 1}),
+        Expect(frozenset({Status.DISPATCHED}), at_most={"due_at": 1}),
         Expect(frozenset({Status.DISPATCHED}), at_most={"lease_until": 2**45}),
     ],
     ids=["other status", "absent value", "value where none is expected", "bound", "bound on an absent field"],

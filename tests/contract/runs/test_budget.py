@@ -188,7 +188,7 @@ def test_the_computed_units_are_those_that_update_item_reports(life: Life) -> No
     running = applied(direct, start)
     moves = [
         lifecycle.claim(
-            pending.run_id, pending.slot or "", pending.generation, pending.fire_at, now=now, claim_token="t"
+            pending.run_id, pending.slot or "", pending.generation, pending.due_at, now=now, claim_token="t"
         ),
         start,
         lifecycle.extend_lease(running, now + 1),
@@ -245,7 +245,7 @@ def test_moves_and_stamps_go_25_to_a_request(life: Life) -> None:
         store = DynamoRunStore(life.clients.dynamodb, life.store.table, life.clock)
         store.create_many(runs, Deadline.after(now, 30_000))
         moves = [
-            lifecycle.claim(run.run_id, run.slot or "", run.generation, run.fire_at, now=now, claim_token="t/1")
+            lifecycle.claim(run.run_id, run.slot or "", run.generation, run.due_at, now=now, claim_token="t/1")
             for run in runs
         ]
         outcomes = store.move_many(moves, Deadline.after(now, 30_000))

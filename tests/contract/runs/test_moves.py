@@ -84,8 +84,8 @@ def test_expecting_a_value_is_refused_where_there_is_none(store: RunStore, clock
 def test_a_run_starts_at_its_fire_time_but_not_a_millisecond_before(store: RunStore, clock: Clock) -> None:
     run = a_run(clock).due_in(60).dispatched().stored_in(store)
 
-    assert store.move(the_start_of(run, run.fire_at - 1)) == Refused(run)
-    assert isinstance(store.move(the_start_of(run, run.fire_at)), Moved)
+    assert store.move(the_start_of(run, run.due_at - 1)) == Refused(run)
+    assert isinstance(store.move(the_start_of(run, run.due_at)), Moved)
 
 
 def test_an_absent_field_is_at_most_nothing(store: RunStore, clock: Clock) -> None:

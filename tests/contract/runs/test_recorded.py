@@ -54,7 +54,7 @@ class Replay:
             self.clock.advance(60)
             self.stage.tick()
             for run in self._runs():
-                if run.status is Status.DISPATCHED and run.fire_at <= self.clock.now():
+                if run.status is Status.DISPATCHED and run.due_at <= self.clock.now():
                     self.stage.execute(run.run_id)
 
     def _runs(self) -> list[Record]:

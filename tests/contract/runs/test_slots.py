@@ -40,7 +40,7 @@ def test_an_entry_carries_what_claiming_and_routing_need(store: RunStore, clock:
         SlotEntry(
             run_id=run.run_id,
             slot=SLOT,
-            fire_at=run.fire_at,
+            due_at=run.due_at,
             generation=run.generation,
             tenant="globex",
             priority=Priority.LOW,
@@ -55,7 +55,7 @@ def test_a_slot_is_read_earliest_first(store: RunStore, clock: Clock) -> None:
     for seconds in (9.5, -3, 120, 10, 9):
         a_run(clock).due_in(seconds).standing(Status.PENDING, SLOT).stored_in(store)
 
-    times = [entry.fire_at - clock.now() for entry in store.read_slot(SLOT).items]
+    times = [entry.due_at - clock.now() for entry in store.read_slot(SLOT).items]
 
     assert times == sorted(times)
     assert len(times) == 5
@@ -64,7 +64,7 @@ def test_a_slot_is_read_earliest_first(store: RunStore, clock: Clock) -> None:
 def test_a_long_slot_is_read_page_by_page_in_order(store: RunStore, clock: Clock) -> None:
     base = clock.now()
     runs = [
-        a_run(clock).having(fire_at=base + number // 2).standing(Status.PENDING, SLOT).stored_in(store)
+        a_run(clock).having(due_at=base + number // 2).standing(Status.PENDING, SLOT).stored_in(store)
         for number in range(2 * PAGE_SIZE + 5)
     ]
 
@@ -74,13 +74,13 @@ def test_a_long_slot_is_read_page_by_page_in_order(store: RunStore, clock: Clock
     assert len(first.items) <= PAGE_SIZE
     assert first.cursor is not None
     assert sorted(entry.run_id for entry in entries) == sorted(run.run_id for run in runs)
-    assert [entry.fire_at for entry in entries] == sorted(run.fire_at for run in runs)
+    assert [entry.due_at for entry in entries] == sorted(run.due_at for run in runs)
 
 
 def test_what_is_claimed_between_two_pages_makes_the_reader_miss_nothing(store: RunStore, clock: Clock) -> None:
     base = clock.now()
     runs = [
-        a_run(clock).having(fire_at=base + number).standing(Status.PENDING, SLOT).stored_in(store)
+        a_run(clock).having(due_at=base + number).standing(Status.PENDING, SLOT).stored_in(store)
         for number in range(PAGE_SIZE + 5)
     ]
     first = store.read_slot(SLOT)

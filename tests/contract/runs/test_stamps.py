@@ -14,7 +14,7 @@ def stamps(clock: Clock, count: int) -> list[Record]:
     return [
         replace(
             run,
-            run_id=stamped_run_id(job_id, run.nominal_at),
+            run_id=stamped_run_id(job_id, run.fire_time),
             job_id=job_id,
             definition=None,
             kind=Kind.STAMPED,
@@ -59,12 +59,12 @@ def test_the_runs_of_a_job_come_latest_first_in_pages(store: RunStore, clock: Cl
 def test_runs_that_are_stamped_ahead_can_be_left_out(store: RunStore, clock: Clock, soon: Deadline) -> None:
     records = stamps(clock, 7)
     store.create_many(records, soon)
-    until = records[4].nominal_at
+    until = records[4].fire_time
     first = store.runs_of(records[0].job_id, 3, until=until)
     second = store.runs_of(records[0].job_id, 3, first.cursor, until=until)
     assert [*first.items, *second.items] == records[4::-1]
     assert second.cursor is None
-    assert list(store.runs_of(records[0].job_id, 3, until=records[0].nominal_at - 1).items) == []
+    assert list(store.runs_of(records[0].job_id, 3, until=records[0].fire_time - 1).items) == []
 
 
 def test_a_job_without_runs_has_an_empty_page(store: RunStore, clock: Clock) -> None:

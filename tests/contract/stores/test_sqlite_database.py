@@ -130,7 +130,7 @@ def test_an_expired_record_frees_its_id_and_a_live_one_never_does() -> None:
 
 def a_message_in(world: World, due_in: float) -> RunMessage:
     run = a_run(world.clock).due_in(due_in).build()
-    message = RunMessage(run.run_id, run.generation, run.fire_at, run.tenant, run.priority, run.pool)
+    message = RunMessage(run.run_id, run.generation, run.due_at, run.tenant, run.priority, run.pool)
     world.queues.send([message], Deadline.after(world.clock.now(), 1000))
     return message
 

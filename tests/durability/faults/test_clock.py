@@ -79,7 +79,7 @@ class Server:
         verdict = start_run(self.parts.engine, message, "serve-1", near_ms=0)
         if not isinstance(verdict, Started):
             return None
-        assert self.clock.now() >= verdict.run.fire_at, "it started early"
+        assert self.clock.now() >= verdict.run.due_at, "it started early"
         self.started.append((verdict.run.run_id, self.clock.now()))
         return verdict
 
@@ -104,7 +104,7 @@ def server() -> Iterator[Server]:
 @pytest.mark.parametrize("delay", [20, 100, 600], ids=["sent", "sent ahead", "in a fire slot"])
 def test_set_back_each_run_starts_once_when_the_clock_shows_its_time(server: Server, delay: int) -> None:
     server.live(3)
-    job, fire_at = server.job(delay=delay), server.clock.now() + delay * 1000
+    job, due_at = server.job(delay=delay), server.clock.now() + delay * 1000
     server.live(0.2)
 
     server.clock.set_by(-HOUR)
@@ -113,7 +113,7 @@ def test_set_back_each_run_starts_once_when_the_clock_shows_its_time(server: Ser
     server.live(15)
 
     (at,) = server.times_of(job)
-    assert fire_at <= at <= fire_at + STEP_SECONDS * 1000
+    assert due_at <= at <= due_at + STEP_SECONDS * 1000
     assert server.run(job).status is Status.SUCCEEDED
 
 
@@ -122,12 +122,12 @@ def test_jobs_created_after_the_clock_was_set_back_are_on_time(server: Server, d
     """Their fire times are before the progress of the ticks."""
     server.live(10)
     server.clock.set_by(-HOUR)
-    job, fire_at = server.job(delay=delay), server.clock.now() + delay * 1000
+    job, due_at = server.job(delay=delay), server.clock.now() + delay * 1000
 
     server.live(12)
 
     (at,) = server.times_of(job)
-    assert fire_at <= at <= fire_at + STEP_SECONDS * 1000
+    assert due_at <= at <= due_at + STEP_SECONDS * 1000
 
 
 @pytest.mark.parametrize("delay", [20, 100, 600, 3000])

@@ -21,7 +21,7 @@ class Acknowledged:
 
     number: int
     job_id: str
-    fire_at: int
+    due_at: int
     acknowledged_at: int
 
 
@@ -59,13 +59,13 @@ class Load:
             pause = self._began + number * self.seconds / self.jobs - time.monotonic()
             if pause > 0:
                 time.sleep(pause)
-            fire_at = _now() + round(self.ahead(chance) * 1000)
-            self._create(connection, number, fire_at)
+            due_at = _now() + round(self.ahead(chance) * 1000)
+            self._create(connection, number, due_at)
         connection.close()
 
-    def _create(self, connection: http.client.HTTPConnection, number: int, fire_at: int) -> None:
+    def _create(self, connection: http.client.HTTPConnection, number: int, due_at: int) -> None:
         """Create a job. A server that was killed may have stored it or not, so the request is repeated as it is."""
-        at = datetime.fromtimestamp(fire_at / 1000, UTC).isoformat(timespec="milliseconds")
+        at = datetime.fromtimestamp(due_at / 1000, UTC).isoformat(timespec="milliseconds")
         body = json.dumps({"callback_url": f"{self.url}/{number}", "at": at, "retry": {"max_retries": 10}})
         headers = {"Authorization": f"Bearer {TOKEN}", "Idempotency-Key": f"job-{self.seed}-{number}"}
         while True:
@@ -79,7 +79,7 @@ class Load:
                 time.sleep(0.02)
                 continue
             if response.status == 202:
-                self.acknowledged.append(Acknowledged(number, json.loads(content)["job_id"], fire_at, _now()))
+                self.acknowledged.append(Acknowledged(number, json.loads(content)["job_id"], due_at, _now()))
                 return
             if response.status != 503:
                 self.refused.append(f"{response.status} {content.decode()[:200]}")

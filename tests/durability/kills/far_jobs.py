@@ -26,13 +26,13 @@ def accept_far_jobs(path: Path, url: str, numbers: Sequence[int], seconds: float
         parts = embedded(database, clock, server_deployment(["http"], AllowList(), cpus=1.0, memory_mb=1024))
 
         def accept(number: int) -> Acknowledged:
-            fire_at = now + round(chance.uniform(2, max(seconds, 3)) * 1000)
-            body = {"callback_url": f"{url}/{number}", "at": format_instant(fire_at), "retry": {"max_retries": 10}}
+            due_at = now + round(chance.uniform(2, max(seconds, 3)) * 1000)
+            body = {"callback_url": f"{url}/{number}", "at": format_instant(due_at), "retry": {"max_retries": 10}}
             request = Request("POST", "/v1/jobs", body=json.dumps(body).encode(), principal=LOCAL_USER)
             response = handle(parts.engine, request)
             assert response.status == 202, response.body
             assert response.body["status"] == "PENDING", "this job is near"
-            return Acknowledged(number, response.body["job_id"], fire_at, now)
+            return Acknowledged(number, response.body["job_id"], due_at, now)
 
         accepted = parts.writer.run(lambda: [accept(number) for number in numbers])
         parts.writer.close()

@@ -14,7 +14,7 @@ from tests.durability.kills.harness import Plan, play
 from tests.durability.kills.listener import NotedCall
 from tests.durability.kills.verdict import Kill, Verdict, fault_of
 
-JOB = Acknowledged(number=1, job_id="job_a", fire_at=10_000, acknowledged_at=9_000)
+JOB = Acknowledged(number=1, job_id="job_a", due_at=10_000, acknowledged_at=9_000)
 
 
 @pytest.mark.slow

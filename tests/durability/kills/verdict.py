@@ -41,12 +41,12 @@ class Verdict:
             if not noted:
                 self.faults.append(f"lost: {job}")
                 continue
-            if noted[0].at < job.fire_at:
-                self.faults.append(f"early by {job.fire_at - noted[0].at} ms: {job}")
+            if noted[0].at < job.due_at:
+                self.faults.append(f"early by {job.due_at - noted[0].at} ms: {job}")
             if {call.key for call in noted} != {job.job_id}:
                 self.faults.append(f"other idempotency keys {noted}: {job}")
             self._judge_repeats(job, noted, kills)
-            self.lateness_ms.append(noted[0].at - max(job.fire_at, job.acknowledged_at))
+            self.lateness_ms.append(noted[0].at - max(job.due_at, job.acknowledged_at))
 
     def _judge_repeats(self, job: Acknowledged, noted: list[NotedCall], kills: list[Kill]) -> None:
         for one, other in pairwise(noted):
@@ -79,8 +79,8 @@ def fault_of(job: Acknowledged, run: Record | None, calls: int) -> str | None:
         return None
     if run.status is not Status.SUCCEEDED or run.slot is not None:
         return f"{run.status} in slot {run.slot} (attempt {run.attempt}, {run.losses} lost, {run.reason}): {job}"
-    if run.started_at is not None and run.started_at < job.fire_at:
-        return f"started {job.fire_at - run.started_at} ms early: {job}"
+    if run.started_at is not None and run.started_at < job.due_at:
+        return f"started {job.due_at - run.started_at} ms early: {job}"
     outcomes = [attempt.outcome for attempt in run.attempts]
     processes = {attempt.worker for attempt in run.attempts}
     is_right = outcomes == ["lost"] * run.losses + ["succeeded"] and len(processes) == len(outcomes)

@@ -54,7 +54,7 @@ def test_an_event_makes_one_run_of_each_job_that_it_matches(shop: Eventful) -> N
     for job in (first, second):
         (run,) = shop.runs_of(job)
         assert run.run_id in handled.runs
-        assert (run.status, run.trigger, run.nominal_at) == (Status.SUCCEEDED, "event", NOON - 1_000)
+        assert (run.status, run.trigger, run.fire_time) == (Status.SUCCEEDED, "event", NOON - 1_000)
         assert shop.fired(job) == [run.run_id]
     assert shop.runs_of(other) == []
 

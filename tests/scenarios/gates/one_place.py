@@ -113,7 +113,7 @@ class OnePlace:
     def look(self, faults: Faults = NEVER) -> None:
         """Let time pass until the tick that looks at the gate, and do it."""
         clock = self.simulation.clock
-        due = self.state().fire_at or 0
+        due = self.state().due_at or 0
         clock.sleep_until(max((clock.now() // BUCKET_MS + 1) * BUCKET_MS, due // BUCKET_MS * BUCKET_MS))
         self.simulation.plan_ticks()
         self.simulation.dispatch(faults)

@@ -63,7 +63,7 @@ def test_a_tick_looks_soon_when_the_api_dies_just_after_it_raised_a_limit() -> N
         CHANGES["pause"](gate.simulation.engine(NEVER))
         gate.waits(gate.submit())
         gate.look()
-        assert (gate.state().fire_at or 0) > gate.simulation.clock.now() + 30 * BUCKET_MS
+        assert (gate.state().due_at or 0) > gate.simulation.clock.now() + 30 * BUCKET_MS
         with suppress(Crash):
             CHANGES["raise"](gate.simulation.engine(Faults(0, Fault.CRASH_AFTER, named="put gate")))
         gate.let_all_end()

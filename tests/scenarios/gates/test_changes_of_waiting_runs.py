@@ -120,7 +120,7 @@ def test_a_change_that_moves_nothing_leaves_a_waiting_run_in_its_place(
     run = a_waiting_job(api, simulation)
     assert api.send("PATCH", f"/v1/jobs/{run.run_id}", name="other").status == 200
     now = stored(world, run.run_id)
-    assert (now.slot, now.generation, now.fire_at) == (run.slot, run.generation, run.fire_at)
+    assert (now.slot, now.generation, now.due_at) == (run.slot, run.generation, run.due_at)
 
 
 def test_a_waiting_run_with_another_priority_waits_on_the_list_of_that_priority(
@@ -247,7 +247,7 @@ def test_a_gate_and_its_waiting_runs_are_no_runs_of_the_forecast(
 def lose_flag(world: World) -> None:
     """Behind the scheduler's back."""
     state = world.gates.read(STRIPE)
-    gone = GateChange(equals={"slot": state.slot}, sets={"slot": None, "fire_at": None, "flagged_at": None})
+    gone = GateChange(equals={"slot": state.slot}, sets={"slot": None, "due_at": None, "flagged_at": None})
     assert world.gates.change(STRIPE, gone).done
 
 
@@ -255,7 +255,7 @@ def lose_tick(world: World) -> None:
     """Put the gate into a slot that no tick reads any more."""
     state = world.gates.read(STRIPE)
     assert world.gates.change(
-        STRIPE, GateChange(equals={"slot": state.slot}, sets={"slot": "watch#7#1", "fire_at": NOON})
+        STRIPE, GateChange(equals={"slot": state.slot}, sets={"slot": "watch#7#1", "due_at": NOON})
     ).done
 
 
@@ -284,4 +284,4 @@ def test_a_flag_that_no_tick_sees_is_given_a_slot_by_the_next_run_that_waits(
     a_waiting_job(api, simulation)
     state = world.gates.read(STRIPE)
     assert slot_shard(state.slot or "") < world.deployment.shards
-    assert (state.fire_at or 0) > world.clock.now()
+    assert (state.due_at or 0) > world.clock.now()

@@ -111,7 +111,7 @@ def pause_keys(world: World) -> None:
     keys = [replace(base, key=str(number)) for number in range(10_000)]
     since = world.clock.now() - WEEKS_S * 1000
     flag = GateChange(
-        sets={"slot": keys_slot(base), "fire_at": since, "flagged_at": since}, priorities=frozenset({MEDIUM})
+        sets={"slot": keys_slot(base), "due_at": since, "flagged_at": since}, priorities=frozenset({MEDIUM})
     )
     for key in keys:
         assert world.gates.change(key, flag).done

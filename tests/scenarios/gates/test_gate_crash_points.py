@@ -225,7 +225,7 @@ def test_a_run_that_does_not_use_its_instant_of_a_rate_wakes_the_next_one() -> N
         gate.work(first)
         assert isinstance(gate.start(second), Done)
         gate.waits(third)
-        gate.simulation.clock.sleep_until(gate.simulation.stored(second).fire_at)
+        gate.simulation.clock.sleep_until(gate.simulation.stored(second).due_at)
         gate.receive()
 
         def cancelled() -> None:

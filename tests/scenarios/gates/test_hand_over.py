@@ -156,7 +156,7 @@ def test_priorities_that_share_a_queue_share_its_workers(chain: Chain) -> None:
 
 
 def test_a_run_that_is_not_due_is_not_taken_over(chain: Chain) -> None:
-    assert not offered(chain, fire_at=chain.world.clock.now() + 1)
+    assert not offered(chain, due_at=chain.world.clock.now() + 1)
 
 
 @pytest.mark.parametrize(("left_ms", "taken"), [(60_000 + MARGIN_MS, True), (60_000 + MARGIN_MS - 1, False)])

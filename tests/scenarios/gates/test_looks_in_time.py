@@ -103,7 +103,7 @@ def test_the_repair_of_many_holders_ends_in_time(world: World, monkeypatch: pyte
     began = world.clock.now()
     assert 1 <= look(world)["places_freed"] <= 5
     assert world.clock.now() - began <= 25_000
-    assert (world.gates.read(GATE).fire_at or 0) > world.clock.now(), "the next look goes on"
+    assert (world.gates.read(GATE).due_at or 0) > world.clock.now(), "the next look goes on"
 
 
 def test_a_run_that_looks_again_overtakes_none_that_waits_before_it(world: World) -> None:
@@ -144,7 +144,7 @@ def test_keys_for_which_there_was_no_time_are_visited_by_the_next_tick(
     monkeypatch.setattr(GateStore, "read", slow)
     assert 0 < look(world)["woken"] < len(keys)
     state = world.gates.read(GATE)
-    assert (state.fire_at or 0) // BUCKET_MS == world.clock.now() // BUCKET_MS + 1
+    assert (state.due_at or 0) // BUCKET_MS == world.clock.now() // BUCKET_MS + 1
 
 
 def test_keys_that_fail_go_behind_the_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,4 +49,4 @@ def test_at_a_gate_with_a_rate_they_use_no_instants(world: World) -> None:
     served = let_wait(world, "default", 2, 100)
     wake_free(world.engine, STRIPE, Deadline.after(world.clock.now(), 60_000))
     records = world.store.get_many(served, Deadline.after(world.clock.now(), 60_000)).found
-    assert [records[one].fire_at - world.clock.now() for one in served] == [0, 10_000]
+    assert [records[one].due_at - world.clock.now() for one in served] == [0, 10_000]

@@ -62,7 +62,7 @@ class Checks:
         """Yield all times of healthy tenants' jobs."""
         for job in self.story.accepted.values():
             if job.kind is not Kind.RECURRING:
-                yield Due(job.run_id, job, max(job.nominal_at, job.created_at))
+                yield Due(job.run_id, job, max(job.fire_time, job.created_at))
                 continue
             assert job.recurrence is not None
             for time in fires_between(job.recurrence.schedule, job.created_at, self.story.troubled.clock.now(), 10_000):
@@ -119,7 +119,7 @@ class Checks:
     def _in_skipped_range(self, due: Due) -> bool:
         records = self.story.troubled.world.store.runs_of(due.job.job_id, 10_000).items
         ranges = [record for record in records if record.kind is Kind.SKIPPED_RANGE]
-        return any(one.nominal_at <= due.at <= (one.skipped_until or 0) and one.reason for one in ranges)
+        return any(one.fire_time <= due.at <= (one.skipped_until or 0) and one.reason for one in ranges)
 
     def graphs(self) -> list[str]:
         """Return the jobs of healthy tenants' workflows that have not succeeded."""
@@ -184,7 +184,7 @@ def note_waiting(story: Story) -> None:
     for job in story.accepted.values():
         run = troubled.world.store.get(job.run_id)
         assert run is not None, f"{job.run_id} is lost"
-        if run.status not in TERMINAL and run.fire_at < now - 2 * MINUTE:
+        if run.status not in TERMINAL and run.due_at < now - 2 * MINUTE:
             reasons = explain_job(troubled.world.engine, job.tenant, job.run_id).reasons
             assert reasons, f"{job.run_id} is late without a reason"
             story.waits.update([reasons[0].code])

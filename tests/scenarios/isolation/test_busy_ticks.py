@@ -24,7 +24,7 @@ def test_a_redelivered_tick_that_meets_another_one_sends_its_claims_later_and_in
     assert stormy.counts["busy"] == 1
     stormy.let_pass(140, ticking=False)
     assert stormy.counts["sent_again"] == 1
-    assert stormy.target.times_of(run.run_id) == [run.nominal_at]
+    assert stormy.target.times_of(run.run_id) == [run.fire_time]
     assert stormy.status(run) is Status.SUCCEEDED
 
 
@@ -41,7 +41,7 @@ def test_a_redelivered_tick_sends_the_runs_that_were_claimed_early(monkeypatch: 
         stormy.dispatch()
         assert stormy.counts["sent_again"] == 1
         stormy.let_pass(15 * 60)
-        assert stormy.target.times_of(run.run_id) == [run.nominal_at]
+        assert stormy.target.times_of(run.run_id) == [run.fire_time]
 
 
 def test_a_new_tick_that_meets_another_one_is_not_needed(world: World) -> None:

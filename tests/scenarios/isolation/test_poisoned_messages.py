@@ -26,7 +26,7 @@ def test_a_worker_leaves_the_record_to_the_sweep_and_executes_the_others(
     runs = [simulation.submit(1 + n / 10) for n in range(5)]
     simulation.let_pass(300)
     for run in runs:
-        assert simulation.target.times_of(run.run_id) == [run.nominal_at]
+        assert simulation.target.times_of(run.run_id) == [run.fire_time]
         assert simulation.status(run) is Status.SUCCEEDED
     assert simulation.target.times_of(bad) == []
     assert raw_fields(world, bad)["slot"] == "aside#0"

@@ -26,7 +26,7 @@ def test_a_run_of_a_removed_pool_moves_to_another_one(world: World, simulation: 
     assert simulation.status(run) is Status.SUCCEEDED
     assert simulation.stored(run).pool == "default"
     if delay:
-        assert simulation.target.times_of(run.run_id) == [run.nominal_at]
+        assert simulation.target.times_of(run.run_id) == [run.fire_time]
 
 
 def test_a_run_that_no_pool_can_run_waits_with_that_reason_and_runs_when_one_can() -> None:

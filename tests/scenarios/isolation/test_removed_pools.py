@@ -24,7 +24,7 @@ def a_run_of_a_removed_pool(simulation: Simulation) -> Record:
     job = submit(simulation, cron("0 * * * *"))
     simulation.let_pass(57 * 60 + 1)
     (run,) = world.store.runs_of(job.job_id, 10).items
-    slot = slot_name(SlotKind.FIRE, 0, bucket_of(run.fire_at))
+    slot = slot_name(SlotKind.FIRE, 0, bucket_of(run.due_at))
     change(world, "UPDATE runs SET pool = 'gone', status = 'PENDING', slot = ? WHERE run_id = ?", slot, run.run_id)
     return run
 
@@ -75,7 +75,7 @@ def test_workers_that_cannot_be_read_stop_only_the_runs_that_need_them(world: Wo
     job = submit(stormy, cron("* * * * *"))
     assert job.slot is not None
     definition = Definition(HttpTarget("http://x/"), requirements=Requirements(capabilities=("rare",)))
-    homeless = a_run(world.clock).having(pool="gone", definition=definition, fire_at=job.fire_at)
+    homeless = a_run(world.clock).having(pool="gone", definition=definition, due_at=job.due_at)
     homeless.standing(Status.PENDING, job.slot).stored_in(world.store)
     stormy.outages.fail("registry.workers", seconds=600)
     stormy.let_pass(590)

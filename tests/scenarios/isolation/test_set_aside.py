@@ -113,7 +113,7 @@ def test_a_recurring_job_that_raises_an_error_stops_no_other(
     monkeypatch.undo()
     simulation.let_pass(70 * 60)
     assert simulation.stored(bad).aside_why is None
-    assert simulation.stored(bad).fire_at > world.clock.now()
+    assert simulation.stored(bad).due_at > world.clock.now()
 
 
 def test_a_run_whose_sweep_raises_an_error_stops_no_other(

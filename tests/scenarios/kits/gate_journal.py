@@ -24,7 +24,7 @@ class RunWrite(NamedTuple):
     status: Status
     generation: str
     slot: str | None
-    fire_at: int
+    due_at: int
     gates: tuple[str, ...]
     held: tuple[str, ...]
     attempt: int

@@ -290,7 +290,7 @@ class GatedWorld:
             run_id=run.run_id,
             job_id=run.job_id,
             attempt=run.attempt,
-            nominal_at=run.nominal_at,
+            fire_time=run.fire_time,
             definition=definition,
             payload=b"",
             timeout_ms=600_000,

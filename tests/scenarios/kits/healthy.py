@@ -15,7 +15,7 @@ def healthy(simulation: Simulation) -> list[Record]:
 
 
 def all_on_time(simulation: Simulation, runs: list[Record]) -> bool:
-    return all(simulation.target.times_of(run.run_id) == [run.nominal_at] for run in runs)
+    return all(simulation.target.times_of(run.run_id) == [run.fire_time] for run in runs)
 
 
 def assert_progress_goes_on(world: World) -> None:

@@ -14,19 +14,19 @@ def problems(simulation: Simulation, job: Record, times: Iterable[int]) -> list[
     A range covers times without a run, or whose run was skipped. No two ranges cover one time.
     """
     records = runs_of(simulation, job)
-    runs = {record.nominal_at: record for record in records if is_scheduled(record.run_id)}
+    runs = {record.fire_time: record for record in records if is_scheduled(record.run_id)}
     ranges = [record for record in records if record.kind is Kind.SKIPPED_RANGE]
-    found = [f"{r.run_id} {r.nominal_at} {r.status}: no reason" for r in records if _lacks_reason(r)]
+    found = [f"{r.run_id} {r.fire_time} {r.status}: no reason" for r in records if _lacks_reason(r)]
     for at in times:
-        covering = [r for r in ranges if r.nominal_at <= at <= (r.skipped_until or r.nominal_at)]
+        covering = [r for r in ranges if r.fire_time <= at <= (r.skipped_until or r.fire_time)]
         if at in runs and runs[at].status not in TERMINAL:
             found.append(f"{at}: {runs[at].status} has not ended")
         elif at in runs and covering and runs[at].status is not Status.SKIPPED:
             found.append(
-                f"{at}: {runs[at].status}, and skipped in {[(r.nominal_at, r.skipped_until) for r in covering]}"
+                f"{at}: {runs[at].status}, and skipped in {[(r.fire_time, r.skipped_until) for r in covering]}"
             )
         elif at not in runs and len(covering) != 1:
-            found.append(f"{at}: {len(covering)} outcomes {[(r.nominal_at, r.skipped_until) for r in covering]}")
+            found.append(f"{at}: {len(covering)} outcomes {[(r.fire_time, r.skipped_until) for r in covering]}")
     return found
 
 
@@ -34,7 +34,7 @@ def check_counts(simulation: Simulation, job: Record, times: Iterable[int]) -> N
     """Check that the runs and the counts of the ranges add up to the number of times: none is counted twice."""
     wanted = list(times)
     records = runs_of(simulation, job)
-    runs = sum(is_scheduled(r.run_id) and r.nominal_at in wanted for r in records)
+    runs = sum(is_scheduled(r.run_id) and r.fire_time in wanted for r in records)
     skipped = sum(r.skipped_count or 0 for r in records if r.kind is Kind.SKIPPED_RANGE)
     assert runs + skipped == len(wanted)
 

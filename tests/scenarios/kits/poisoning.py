@@ -11,18 +11,13 @@ from tests.builders import World, a_run
 from tests.poison import poisoned
 
 
-def poison_slot(world: World, kind: str, slot_kind: SlotKind, fire_at: int, *, shard: int, tenant: str = "bad") -> str:
+def poison_slot(world: World, kind: str, slot_kind: SlotKind, due_at: int, *, shard: int, tenant: str = "bad") -> str:
     """Store a record with this kind of poison in the slot of the shard at this minute. Return its id."""
-    fire_at -= fire_at % BUCKET_MS
-    run_id = id_in_shard(f"{kind} {slot_kind} {fire_at}", shard, world.deployment.shards)
-    run = (
-        a_run(world.clock, world.deployment)
-        .called(run_id)
-        .in_tenant(tenant)
-        .having(nominal_at=fire_at, fire_at=fire_at)
-    )
+    due_at -= due_at % BUCKET_MS
+    run_id = id_in_shard(f"{kind} {slot_kind} {due_at}", shard, world.deployment.shards)
+    run = a_run(world.clock, world.deployment).called(run_id).in_tenant(tenant).having(fire_time=due_at, due_at=due_at)
     healthy = run.pending().build() if slot_kind is SlotKind.FIRE else run.dispatched().build()
-    slot = slot_name(slot_kind, shard, bucket_of(fire_at))
+    slot = slot_name(slot_kind, shard, bucket_of(due_at))
     write_raw(world, poisoned({**encode(healthy), "slot": slot}, kind))
     return run_id
 

@@ -59,7 +59,7 @@ def runs_of(simulation: Simulation, job: Record) -> list[Record]:
 
 
 def nominals(simulation: Simulation, job: Record, *statuses: Status) -> list[int]:
-    return [r.nominal_at for r in runs_of(simulation, job) if r.status in statuses and r.kind is Kind.STAMPED]
+    return [r.fire_time for r in runs_of(simulation, job) if r.status in statuses and r.kind is Kind.STAMPED]
 
 
 def skipped_count(simulation: Simulation, job: Record) -> int:

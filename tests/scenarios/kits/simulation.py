@@ -114,7 +114,7 @@ class Simulation:
         queues = self.world.queues
         batch = [one for pool, priority in self._served() for one in self.world.received(priority, pool)]
         # Workers hold messages side by side; one after another, the earliest must come first.
-        for received in sorted(batch, key=lambda one: one.message.fire_at):
+        for received in sorted(batch, key=lambda one: one.message.due_at):
             try:
                 verdict = execute_run(worker, received)
             except Crash:

@@ -38,7 +38,7 @@ def delete(simulation: Simulation, run: Record) -> None:
 
 
 def move_later(simulation: Simulation, run: Record) -> None:
-    later = run.nominal_at + LATER_MS
+    later = run.fire_time + LATER_MS
     change_job(simulation.world.engine, "acme", run.job_id, lambda *_: JobChange(at=later), None)
 
 
@@ -65,7 +65,7 @@ def test_a_change_in_the_middle_of_a_claim_wins_as_a_whole(at: int, what: str) -
         simulation.dispatch(faults)
         simulation.let_pass(FAR + LATER_MS / 1000)
         assert simulation.status(run) is status
-        expected = [] if fires_after is None else [run.nominal_at + fires_after]
+        expected = [] if fires_after is None else [run.fire_time + fires_after]
         assert simulation.target.times_of(run.run_id) == expected
 
 
@@ -79,7 +79,7 @@ def test_a_change_just_before_a_start_wins_as_a_whole(what: str) -> None:
         simulation.work(Faults(0, Fault.MEANWHILE, lambda: act(simulation, run)))
         simulation.let_pass(LATER_MS / 1000 + 60)
         assert simulation.status(run) is status
-        expected = [] if fires_after is None else [run.nominal_at + fires_after]
+        expected = [] if fires_after is None else [run.fire_time + fires_after]
         assert simulation.target.times_of(run.run_id) == expected
 
 

@@ -86,7 +86,7 @@ def test_runs_wait_on_the_list_and_all_run_once_when_the_queue_is_open_again(sto
     assert statuses(storm, runs) == {Status.PENDING: 30}
     stamped = list(storm.world.store.runs_of(job.job_id, 100).items)
     waiting = [run for run in (*map(storm.stored, runs), *stamped) if run.status is Status.PENDING]
-    late = [run for run in waiting if run.fire_at < storm.clock.now() - 2 * BUCKET_MS]
+    late = [run for run in waiting if run.due_at < storm.clock.now() - 2 * BUCKET_MS]
     assert len(late) > 40
     assert {gate_of_slot(run.slot) for run in late} == {GATE}
     assert progress(storm.calm) >= bucket_of(storm.clock.now()) - 1
@@ -172,7 +172,7 @@ def test_other_queues_go_on(storm: StormySimulation) -> None:
     storm.let_pass(10 * MINUTE)
     urgent = a_run(storm.clock).due_in(90).of_priority(Priority.HIGH).pending().stored_in(storm.world.store)
     storm.let_pass(3 * MINUTE)
-    assert storm.target.times_of(urgent.run_id)[0] <= urgent.fire_at + 1_000
+    assert storm.target.times_of(urgent.run_id)[0] <= urgent.due_at + 1_000
 
 
 def test_runs_of_a_pool_that_is_gone_leave_its_list_for_another_pool() -> None:

@@ -52,7 +52,7 @@ def test_a_dispatcher_that_dies_loses_nothing_and_its_redelivered_tick_still_fir
         assert len(faults.seen) > at, "the fault was never reached"
         simulation.let_pass(FAR, ticking=False)  # no other tick helps: only the redelivered one
         for run in runs:
-            assert simulation.target.times_of(run.run_id) == [run.nominal_at]
+            assert simulation.target.times_of(run.run_id) == [run.fire_time]
             assert simulation.status(run) is Status.SUCCEEDED
 
 
@@ -65,7 +65,7 @@ def test_a_dispatcher_that_dies_for_good_loses_nothing(at: int, fault: Fault) ->
         simulation.let_pass(FAR + 300)
         for run in runs:
             assert len(simulation.target.times_of(run.run_id)) == 1
-            assert simulation.target.times_of(run.run_id)[0] >= run.nominal_at
+            assert simulation.target.times_of(run.run_id)[0] >= run.fire_time
             assert simulation.status(run) is Status.SUCCEEDED
 
 
@@ -92,10 +92,10 @@ def test_an_accepted_job_runs_wherever_the_api_died(
     simulation.let_pass(delay + 300)
     times = simulation.target.times_of(run.run_id)
     assert len(times) == 1
-    assert times[0] >= run.nominal_at
+    assert times[0] >= run.fire_time
     assert simulation.status(run) is Status.SUCCEEDED
     if fault is Fault.LOST_REPLY:  # it knew its own write, and sent it
-        assert times == [run.nominal_at]
+        assert times == [run.fire_time]
 
 
 @each_point(EFFECTS_OF_ATTEMPT)

@@ -19,7 +19,7 @@ def test_a_near_job_goes_the_direct_path_and_fires_on_the_dot(simulation: Simula
     run = simulation.submit(3)
     assert run.status is Status.DISPATCHED
     simulation.let_pass(10, ticking=False)
-    assert simulation.target.times_of(run.run_id) == [run.nominal_at]
+    assert simulation.target.times_of(run.run_id) == [run.fire_time]
     assert simulation.status(run) is Status.SUCCEEDED
 
 
@@ -28,7 +28,7 @@ def test_a_far_job_is_claimed_by_a_tick_and_fires_on_the_dot(simulation: Simulat
     run = simulation.submit(delay)
     assert run.status is Status.PENDING
     simulation.let_pass(delay + 5)
-    assert simulation.target.times_of(run.run_id) == [run.nominal_at]
+    assert simulation.target.times_of(run.run_id) == [run.fire_time]
     assert simulation.counts["claimed"] == 1
     assert simulation.counts["sent_again"] == 0
 

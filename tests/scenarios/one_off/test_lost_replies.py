@@ -20,7 +20,7 @@ def test_a_retry_whose_reply_was_lost_is_sent_at_once_and_starts_on_time(world: 
     parked = simulation.stored(run)
     assert simulation.verdicts == [Done("dispatched")]
     simulation.let_pass(30)
-    assert simulation.target.times_of(run.run_id) == [run.nominal_at, parked.fire_at]
+    assert simulation.target.times_of(run.run_id) == [run.fire_time, parked.due_at]
 
 
 def test_an_end_whose_reply_was_lost_is_no_lost_attempt(simulation: Simulation) -> None:

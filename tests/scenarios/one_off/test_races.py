@@ -64,8 +64,8 @@ def test_a_stale_message_that_comes_when_the_retry_is_due_does_not_start_it(worl
     simulation.let_pass(2)
     parked = simulation.stored(run)
     assert parked.status is Status.DISPATCHED
-    world.clock.sleep_until(parked.fire_at + 1_000)
-    stale = RunMessage(run.run_id, run.generation, run.fire_at, "acme", run.priority, run.pool)
+    world.clock.sleep_until(parked.due_at + 1_000)
+    stale = RunMessage(run.run_id, run.generation, run.due_at, "acme", run.priority, run.pool)
     worker = RunExecutor(world.engine, simulation.target, NoLeases(), "w", random.Random(1))
     assert execute_run(worker, Received(stale, "0-0", 1)) == Done("stale")
     assert simulation.stored(run) == parked
@@ -120,7 +120,7 @@ def test_a_worker_whose_lease_was_taken_cannot_finish() -> None:
 
 def test_a_worker_never_starts_a_run_before_its_time(world: World) -> None:
     run = a_run(world.clock).due_in(30).dispatched().stored_in(world.store)
-    early = lifecycle.start(run.run_id, run.generation, now=run.fire_at - 1, worker="a", attempt_token="a")
+    early = lifecycle.start(run.run_id, run.generation, now=run.due_at - 1, worker="a", attempt_token="a")
     assert isinstance(world.store.move(early), Refused)
     message = RunMessage(run.run_id, run.generation, world.clock.now(), "acme", run.priority, run.pool)
     world.queues.send([message], Deadline.after(world.clock.now(), 0))  # a message that lies about its time

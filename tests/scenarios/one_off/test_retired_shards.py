@@ -92,7 +92,7 @@ def test_nothing_is_retired_while_a_record_is_in_an_old_shard() -> None:
         world.clock.advance(DAY + 60)
         found = retire(world)
         assert (found.done, found.left >= 1) == (False, True)
-        assert found.last_due == bucket_of(run.fire_at) * BUCKET_MS
+        assert found.last_due == bucket_of(run.due_at) * BUCKET_MS
         assert world.shards.read().used == MANY.shards
 
 
@@ -149,7 +149,7 @@ def test_a_writer_that_comes_after_the_retirement_is_served_from_its_first_write
         run = in_an_old_shard(before, 400)
         assert world.shards.read().born(MANY.shards - 1) == bucket_of(world.clock.now())
         after.let_pass(600)
-        assert after.target.times_of(run.run_id) == [run.nominal_at]
+        assert after.target.times_of(run.run_id) == [run.fire_time]
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_shards_that_are_used_again_after_days_are_read_from_their_new_first_wri
         assert {slot_shard(slot) for slot in read} == set(range(MANY.shards))
         assert len([slot for slot in read if slot_shard(slot) == MANY.shards - 1]) < 100
         after.let_pass(600)
-        assert after.target.times_of(run.run_id) == [run.nominal_at]
+        assert after.target.times_of(run.run_id) == [run.fire_time]
 
 
 def test_a_record_that_moves_inside_its_shard_past_a_read_is_found() -> None:

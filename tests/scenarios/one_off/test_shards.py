@@ -26,7 +26,7 @@ def submit_many(simulation: Simulation, first_s: int = 400, count: int = 20) -> 
 
 
 def all_on_time(simulation: Simulation, runs: list[Record]) -> bool:
-    return all(simulation.target.times_of(run.run_id) == [run.nominal_at] for run in runs)
+    return all(simulation.target.times_of(run.run_id) == [run.fire_time] for run in runs)
 
 
 def in_old_shards(runs: list[Record]) -> bool:

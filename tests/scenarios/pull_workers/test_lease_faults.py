@@ -101,8 +101,8 @@ def test_a_started_run_does_not_wait_for_one_that_is_due_later(simulation: Simul
     worker = a_worker(simulation)
     now, soon = a_shell_job(simulation), a_shell_job(simulation, 0.9)
     assert worker.lease_one(most=4).run.run_id == now.run_id
-    assert simulation.clock.now() == now.nominal_at
-    assert worker.lease_one(most=4).run.started_at == soon.nominal_at
+    assert simulation.clock.now() == now.fire_time
+    assert worker.lease_one(most=4).run.started_at == soon.fire_time
 
 
 def test_a_run_goes_on_while_only_its_message_cannot_be_reached(world: World, simulation: Simulation) -> None:

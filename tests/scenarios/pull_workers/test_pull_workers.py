@@ -46,7 +46,7 @@ def test_a_run_is_never_leased_before_its_time(simulation: Simulation) -> None:
     assert worker.lease().leases == []
     simulation.clock.advance(1)
     lease = worker.lease_one()  # it came in the second before, and was held
-    assert lease.run.started_at == run.nominal_at
+    assert lease.run.started_at == run.fire_time
 
 
 def test_heartbeats_keep_a_long_run_from_being_taken_back(simulation: Simulation) -> None:
@@ -284,7 +284,7 @@ def test_dead_letters_are_run_again_at_a_bounded_rate(world: World, simulation: 
     assert {simulation.status(run) for run in runs} == {Status.FAILED}
     again = redrive_matching(world.engine, "acme")
     assert (len(again.runs), again.refused, again.left) == (12, [], False)
-    times = sorted(run.fire_at for run in again.runs)
+    times = sorted(run.due_at for run in again.runs)
     assert all(later - earlier == 100 for earlier, later in pairwise(times))
     simulation.clock.advance(2)
     assert len(worker.work_until_idle()) == 12

@@ -170,7 +170,7 @@ def test_a_message_that_was_given_back_often_is_renewed_and_its_copies_vanish(
     world: World, simulation: Simulation
 ) -> None:
     run = a_shell_job(simulation, requirements=GPU)
-    world.queues.send([RunMessage(run.run_id, run.generation, run.fire_at, "acme", run.priority, POOL)] * 3, NEVER)
+    world.queues.send([RunMessage(run.run_id, run.generation, run.due_at, "acme", run.priority, POOL)] * 3, NEVER)
     received_often(world, run)
     worker = a_worker(simulation)
     assert worker.lease(4).leases == []

@@ -81,20 +81,20 @@ def test_a_record_that_was_taken_away_is_a_hole(simulation: Simulation, caplog: 
     simulation.let_pass(3600)
     forgotten = runs_of(simulation, job)[20]
     forget(simulation, forgotten)
-    assert holes(simulation, job) == [forgotten.nominal_at]
+    assert holes(simulation, job) == [forgotten.fire_time]
     assert audit_all(simulation, on_report=audit.log_report)["holes"] == 1
     (logged,) = [vars(record) for record in caplog.records if record.message == "hole"]
-    assert (logged["job"], logged["times"]) == (job.job_id, [forgotten.nominal_at])
+    assert (logged["job"], logged["times"]) == (job.job_id, [forgotten.fire_time])
 
 
 def test_a_hole_of_a_job_with_a_long_history_is_found(simulation: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "RECORDS_AT_ONCE", 100)  # many pages, of which not all are read
     job = submit(simulation, every(1, simulation))
     simulation.let_pass(1500)
-    forgotten = next(r for r in runs_of(simulation, job) if r.nominal_at == simulation.clock.now() - 700_000)
+    forgotten = next(r for r in runs_of(simulation, job) if r.fire_time == simulation.clock.now() - 700_000)
     forget(simulation, forgotten)
     report = audit_recent(simulation.world.engine, simulation.stored(job))
-    assert [hole.time for hole in report.holes] == [forgotten.nominal_at]
+    assert [hole.time for hole in report.holes] == [forgotten.fire_time]
     assert report.expected == 200
 
 
@@ -165,6 +165,6 @@ def test_a_time_that_clocks_jump_over_is_accounted_for(
     assert audit_all(simulation)["holes"] == 0  # not yet recorded, and no hole
     simulation.let_pass(3600)
     report = audit_job(simulation.world.engine, simulation.stored(job), NOON, simulation.clock.now())
-    assert at(2026, 3, 29, 1) in [r.nominal_at for r in runs_of(simulation, job) if r.kind is Kind.SKIPPED_RANGE]
+    assert at(2026, 3, 29, 1) in [r.fire_time for r in runs_of(simulation, job) if r.kind is Kind.SKIPPED_RANGE]
     assert report.expected == len(runs_of(simulation, job))
     assert (report.accounted, report.holes) == (report.expected, ())

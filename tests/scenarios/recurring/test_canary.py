@@ -37,7 +37,7 @@ def test_it_runs_once_a_minute_and_is_measured_like_any_run(world: World) -> Non
     assert (job.tenant, job.kind, job.status, job.pool) == ("onthedot", Kind.RECURRING, Status.ACTIVE, "default")
     runs = [run for run in world.store.runs_of(job.job_id, 100).items if run.status is Status.SUCCEEDED]
     assert len(runs) == 10
-    assert [run.started_at for run in runs] == [run.nominal_at for run in runs], "all started on time"
+    assert [run.started_at for run in runs] == [run.fire_time for run in runs], "all started on time"
 
 
 def test_many_dispatchers_make_one(world: World) -> None:

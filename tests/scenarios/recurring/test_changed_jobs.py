@@ -45,10 +45,10 @@ def test_a_paused_job_fires_nothing_and_goes_on_when_resumed(simulation: Simulat
     resume_job(simulation.world.engine, "acme", job.job_id)
     simulation.let_pass(300)
     records = runs_of(simulation, job)
-    ran = {r.nominal_at for r in records if r.status is Status.SUCCEEDED}
+    ran = {r.fire_time for r in records if r.status is Status.SUCCEEDED}
     assert len(ran) >= count + 9
     for nominal in expected(simulation, schedule):
-        covered = [r for r in records if r.nominal_at <= nominal <= (r.skipped_until or r.nominal_at)]
+        covered = [r for r in records if r.fire_time <= nominal <= (r.skipped_until or r.fire_time)]
         assert covered, f"{nominal} has no outcome"
     assert len(fired(simulation, job)) == len(ran)
 
@@ -104,7 +104,7 @@ def test_a_time_skipped_by_a_pause_is_revived_when_the_policy_wants_it(simulatio
 def test_a_time_that_was_skipped_for_good_is_not_revived(simulation: Simulation) -> None:
     """A dispatcher died after it had stamped the time, and the run was skipped before the job went on."""
     job, world = submit(simulation, cron("10,20 12 * * *")), simulation.world
-    at, now = job.fire_at, simulation.clock.now()
+    at, now = job.due_at, simulation.clock.now()
     stamp = new_run(job, stamped_run_id(job.job_id, at), at, at, now=now, deployment=world.deployment)
     world.store.create(replace(stamp, status=Status.SKIPPED, slot=None, reason="overlap: run x has not ended"))
     simulation.let_pass(1_500)
@@ -128,7 +128,7 @@ def test_a_run_on_demand_leaves_the_schedule_alone(simulation: Simulation) -> No
     job = submit(simulation, schedule)
     run = run_now(simulation.world.engine, "acme", job.job_id)
     simulation.let_pass(300)
-    assert simulation.target.times_of(run.run_id) == [run.nominal_at]
+    assert simulation.target.times_of(run.run_id) == [run.fire_time]
     assert len(fired(simulation, job)) == 1 + len(expected(simulation, schedule))
 
 
@@ -149,7 +149,7 @@ def test_a_backfill_runs_each_time_of_its_window_once_and_paced(simulation: Simu
     again = backfill(engine, "acme", job.job_id, **window, limit=40, priority=job.priority)
     assert (len(again.created), again.existing) == (0, 40)
     simulation.let_pass(30)
-    backfilled = [r for r in runs_of(simulation, job) if r.nominal_at < NOON]
+    backfilled = [r for r in runs_of(simulation, job) if r.fire_time < NOON]
     assert {r.status for r in backfilled} == {Status.SUCCEEDED}
     starts = sorted(r.started_at or 0 for r in backfilled)
     assert starts[-1] - starts[0] >= 39 * 200

@@ -102,7 +102,7 @@ def test_a_pause_of_weeks_is_one_range_with_the_right_count(simulation: Simulati
     runs = [r for r in runs_of(simulation, job) if r.kind is Kind.STAMPED]
     ACTS[what](simulation.world.engine, job)
     (one,) = [r for r in runs_of(simulation, job) if r.kind is Kind.SKIPPED_RANGE]
-    assert (one.nominal_at, one.skipped_until) == (times[len(runs)], times[-1])
+    assert (one.fire_time, one.skipped_until) == (times[len(runs)], times[-1])
     assert one.skipped_count == len(times) - len(runs) > 40_000
 
 

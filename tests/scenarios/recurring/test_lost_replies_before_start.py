@@ -36,7 +36,7 @@ def faults(request: pytest.FixtureRequest) -> Faults:
 def test_a_run_goes_on_the_list_of_runs_that_wait_for_their_turn(simulation: Simulation, faults: Faults) -> None:
     job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.QUEUE)
     first, second = runs_of(simulation, job)[:2]
-    simulation.clock.sleep_until(second.fire_at)
+    simulation.clock.sleep_until(second.due_at)
     assert isinstance(check_before_start(simulation.world.engine, message_for(first)), MayStart)
     started(simulation, first)
     checked = check_before_start(simulation.engine(faults), message_for(second))
@@ -49,7 +49,7 @@ def test_a_run_goes_on_the_list_of_runs_that_wait_for_their_turn(simulation: Sim
 def test_the_turn_of_a_run_is_not_taken_for_another_runs(simulation: Simulation, faults: Faults) -> None:
     job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.QUEUE)
     first = runs_of(simulation, job)[0]
-    simulation.clock.sleep_until(first.fire_at)
+    simulation.clock.sleep_until(first.due_at)
     assert isinstance(check_before_start(simulation.engine(faults), message_for(first)), MayStart)
     assert simulation.stored(job).last_started_run == first.run_id
 
@@ -58,7 +58,7 @@ def test_the_turn_of_a_run_is_not_taken_for_another_runs(simulation: Simulation,
 def test_a_run_whose_job_needs_another_pool_is_sent_there(simulation: Simulation, faults: Faults) -> None:
     job = submit(simulation, every(20, simulation))
     run = runs_of(simulation, job)[0]
-    simulation.clock.sleep_until(run.fire_at)
+    simulation.clock.sleep_until(run.due_at)
     assert job.definition is not None
     longer = JobChange(definition=replace(job.definition, timeout_seconds=600), pool="long")
     change_job(simulation.world.engine, "acme", job.job_id, lambda *_: longer, None)

@@ -20,7 +20,7 @@ def a_run_that_does_not_end(simulation: Simulation, job: Record) -> Record:
     """The job's first run, started by a worker that is at work on it."""
     engine = simulation.world.engine
     run = runs_of(simulation, job)[0]
-    simulation.clock.sleep_until(run.fire_at)
+    simulation.clock.sleep_until(run.due_at)
     assert isinstance(check_before_start(engine, message_for(run)), MayStart)
     now = simulation.clock.now()
     engine.store.move(lifecycle.start(run.run_id, run.generation, now=now, worker="w", attempt_token="t"))
@@ -72,7 +72,7 @@ def test_a_run_that_waits_for_its_retry_has_not_ended(simulation: Simulation) ->
 def test_of_two_runs_that_ask_at_the_same_time_one_takes_the_turn(simulation: Simulation) -> None:
     job = submit(simulation, every(20, simulation), overlap=OverlapPolicy.QUEUE)
     first, second = runs_of(simulation, job)[:2]
-    simulation.clock.sleep_until(second.fire_at)
+    simulation.clock.sleep_until(second.due_at)
     others: list[object] = []
 
     def another_worker() -> None:

@@ -102,7 +102,7 @@ class Life:
                 self.delete,
             ]
             self.act(self.random.choice(acts), self.any_fault() if self.random.random() < 0.5 else Faults())
-        self.log.append(f"{self.now}: {what} -> {self.stored.status} at {self.stored.fire_at}")
+        self.log.append(f"{self.now}: {what} -> {self.stored.status} at {self.stored.due_at}")
 
     def any_fault(self) -> Faults:
         return Faults(self.random.randrange(6), self.random.choice(CRASHES))

@@ -123,8 +123,8 @@ def test_catching_up_does_not_delay_what_is_due_now(simulation: Simulation) -> N
     near = simulation.submit(30)
     far = simulation.submit(400)
     simulation.let_pass(420)
-    assert simulation.target.times_of(near.run_id) == [near.nominal_at]
-    assert simulation.target.times_of(far.run_id) == [far.nominal_at]
+    assert simulation.target.times_of(near.run_id) == [near.fire_time]
+    assert simulation.target.times_of(far.run_id) == [far.fire_time]
 
 
 def test_a_long_gap_of_a_frequent_job_is_one_record(simulation: Simulation) -> None:

@@ -39,7 +39,7 @@ def stamp(world: World, jobs: list[Record], latency: Latency, seconds: float = 8
 
 def positions(world: World, jobs: list[Record]) -> list[int]:
     found = world.store.get_many([job.run_id for job in jobs], Deadline(0)).found
-    return [found[job.run_id].fire_at for job in jobs]
+    return [found[job.run_id].due_at for job in jobs]
 
 
 @pytest.mark.slow

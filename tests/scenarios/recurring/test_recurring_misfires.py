@@ -56,9 +56,9 @@ def check_outcomes(simulation: Simulation, job: Record) -> None:
     ranges = [record for record in records if record.kind is Kind.SKIPPED_RANGE]
     lost = [record for record in records if "another dispatcher" in (record.reason or "")]
     assert all(record.status is Status.SKIPPED and record.attempt == 0 for record in lost)
-    times = [record.nominal_at for record in records if is_scheduled(record.run_id) and record not in lost]
+    times = [record.fire_time for record in records if is_scheduled(record.run_id) and record not in lost]
     for record in ranges:
-        covered = fires_between(MINUTELY, record.nominal_at - 1, (record.skipped_until or 0) + 1, 1_000)
+        covered = fires_between(MINUTELY, record.fire_time - 1, (record.skipped_until or 0) + 1, 1_000)
         assert len(covered) == record.skipped_count
         times += covered
     assert len(times) == len(set(times)), "a time has two outcomes"
@@ -68,7 +68,7 @@ def check_outcomes(simulation: Simulation, job: Record) -> None:
 
 def check_policy(simulation: Simulation, job: Record, policy: MisfirePolicy, missed: list[int]) -> None:
     """Only the runs that the policy wants have run of the times that were missed."""
-    ran = [r.nominal_at for r in runs_of(simulation, job) if r.status is Status.SUCCEEDED and r.nominal_at in missed]
+    ran = [r.fire_time for r in runs_of(simulation, job) if r.status is Status.SUCCEEDED and r.fire_time in missed]
     assert ran == {MisfirePolicy.SKIP: [], MisfirePolicy.RUN_LATEST: missed[-1:], MisfirePolicy.RUN_ALL: missed}[policy]
 
 

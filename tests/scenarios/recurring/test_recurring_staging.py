@@ -41,9 +41,9 @@ def test_a_staged_run_is_sent_at_once_with_a_delay_that_the_queue_can_hold(
 ) -> None:
     simulation, job = staged
     [run] = runs_of(simulation, job)
-    assert (run.status, run.nominal_at) == (Status.DISPATCHED, FIRES)
+    assert (run.status, run.fire_time) == (Status.DISPATCHED, FIRES)
     assert run.slot == slot_name(SlotKind.WATCH, 0, bucket_of(FIRES) + 2)
-    assert simulation.stored(job).fire_at == FIRES + 60 * MINUTE
+    assert simulation.stored(job).due_at == FIRES + 60 * MINUTE
     visible_at = simulation.world.queues.next_visible_at(run.pool, run.priority)
     assert visible_at is not None
     assert FIRES - 1_000 <= visible_at <= FIRES

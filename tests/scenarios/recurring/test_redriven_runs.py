@@ -35,7 +35,7 @@ def start_next(simulation: Simulation, job: Record) -> Record:
     """Start the job's next run, by a worker that is at work on it for long."""
     engine = simulation.world.engine
     run = next(r for r in runs_of(simulation, job) if r.status is Status.DISPATCHED)
-    simulation.clock.sleep_until(run.fire_at)
+    simulation.clock.sleep_until(run.due_at)
     assert isinstance(check_before_start(engine, message_for(run)), MayStart)
     now = simulation.clock.now()
     engine.store.move(lifecycle.start(run.run_id, run.generation, now=now, worker="w", attempt_token="t"))

@@ -59,7 +59,7 @@ def execute_first(simulation: Simulation, target: SlowTarget, faults: Faults = N
     """Execute the first run as a worker does. It may die at an effect."""
     job = target.job
     assert job is not None
-    simulation.clock.sleep_until(runs_of(simulation, job)[0].fire_at)
+    simulation.clock.sleep_until(runs_of(simulation, job)[0].due_at)
     [received] = simulation.world.received()
     worker = RunExecutor(simulation.engine(faults), target, NoLeases(), "worker", random.Random(1))
     try:
@@ -97,7 +97,7 @@ def test_nothing_is_written_or_sent_while_a_run_waits_for_its_turn(simulation: S
 
 def test_a_run_that_comes_while_others_wait_goes_behind_them(simulation: Simulation) -> None:
     job, target = a_slow_job(simulation)
-    simulation.clock.sleep_until(runs_of(simulation, job)[0].fire_at)
+    simulation.clock.sleep_until(runs_of(simulation, job)[0].due_at)
     waits: list[str | None] = []
 
     def second_comes() -> None:
@@ -110,7 +110,7 @@ def test_a_run_that_comes_while_others_wait_goes_behind_them(simulation: Simulat
     execute_first(simulation, target, Faults(0, Fault.CRASH_AFTER, named="move to SUCCEEDED"))
     first, second, third = runs_of(simulation, job)
     assert waits == [f"overlap: waits for run {first.run_id}"]
-    simulation.clock.sleep_until(third.fire_at)
+    simulation.clock.sleep_until(third.due_at)
     simulation.work()
     assert simulation.stored(third).reason == "overlap: other runs wait before it"
     simulation.let_pass(300)

@@ -33,7 +33,7 @@ def statuses(storm: StormySimulation, runs: list[Record]) -> set[Status]:
 def a_message_waits(storm: StormySimulation) -> None:
     """Make a message visible that no worker takes."""
     run = a_run(storm.clock).dispatched().build()
-    message = RunMessage(run.run_id, run.generation, run.fire_at, run.tenant, run.priority, run.pool)
+    message = RunMessage(run.run_id, run.generation, run.due_at, run.tenant, run.priority, run.pool)
     storm.calm.queues.send([message], Deadline.after(storm.clock.now(), 1000))
 
 
@@ -128,7 +128,7 @@ def test_a_queue_that_takes_no_messages_holds_up_no_other(storm: StormySimulatio
     storm.let_pass(7 * MINUTE)
 
     assert statuses(storm, others) == {Status.SUCCEEDED}
-    assert max(storm.target.times_of(run.run_id)[0] - run.nominal_at for run in others) <= 3_000
+    assert max(storm.target.times_of(run.run_id)[0] - run.fire_time for run in others) <= 3_000
     assert Status.SUCCEEDED not in statuses(storm, theirs)
     storm.let_pass(HOUR + HOUR / 4)
     assert statuses(storm, theirs) == {Status.SUCCEEDED}

@@ -30,8 +30,8 @@ class Fated:
         self.calls: list[tuple[int, int, str]] = []
 
     def perform(self, call: Call) -> Answer:
-        chance = random.Random(f"{call.nominal_at}/{call.attempt}/{call.payload!r}")
-        self.calls.append((call.nominal_at, call.attempt, call.payload.decode()))
+        chance = random.Random(f"{call.fire_time}/{call.attempt}/{call.payload!r}")
+        self.calls.append((call.fire_time, call.attempt, call.payload.decode()))
         if chance.random() < 0.1:
             raise self.death
         if chance.random() < 0.3:
@@ -64,7 +64,7 @@ def outcomes(engine: Engine, jobs: list[Record]) -> list[Any]:
             *([stored] if stored and job.recurrence is None else []),
         ]
         found.append(
-            sorted((r.nominal_at, str(r.status), [a.outcome for a in r.attempts]) for r in records if r.attempts)
+            sorted((r.fire_time, str(r.status), [a.outcome for a in r.attempts]) for r in records if r.attempts)
         )
     return found
 

@@ -35,7 +35,7 @@ def statuses(storm: StormySimulation, runs: list[Record]) -> set[Status]:
 
 def lateness(storm: StormySimulation, runs: list[Record]) -> float:
     """The largest lateness of the runs in seconds. Every one of them has started."""
-    return max(storm.target.times_of(run.run_id)[0] - run.nominal_at for run in runs) / 1000
+    return max(storm.target.times_of(run.run_id)[0] - run.fire_time for run in runs) / 1000
 
 
 def test_limits_that_cannot_be_read_stop_no_claims(storm: StormySimulation) -> None:

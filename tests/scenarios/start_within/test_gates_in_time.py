@@ -75,7 +75,7 @@ def test_a_run_that_is_woken_in_time_and_started_late_is_skipped_and_the_next_on
     simulation: Simulation,
 ) -> None:
     late, free = waiting(simulation, WITHIN, None)
-    simulation.clock.sleep_until(late.fire_at + WITHIN * 1000)
+    simulation.clock.sleep_until(late.due_at + WITHIN * 1000)
     put(simulation, GateLimits(in_flight=1))
     wake_waiting(simulation.world.engine, STRIPE, Deadline.after(simulation.clock.now(), 10_000))
     assert simulation.status(late) is Status.DISPATCHED

@@ -54,7 +54,7 @@ def test_a_stamped_run_starts_at_the_last_instant_and_not_after_it(simulation: S
     simulation.work()
     first, second = runs_of(simulation, job)[:2]
     assert simulation.status(first) is Status.SUCCEEDED
-    simulation.clock.sleep_until(second.fire_at + WITHIN * 1000 + 1)
+    simulation.clock.sleep_until(second.due_at + WITHIN * 1000 + 1)
     simulation.work()
     assert_skipped(simulation, second)
     assert_audited(simulation, job)
@@ -65,17 +65,17 @@ def test_a_stamped_run_starts_at_the_last_instant_and_not_after_it(simulation: S
 def test_the_time_counts_from_the_fire_time_with_its_jitter(simulation: Simulation) -> None:
     job = recurring(simulation, every(100, simulation, jitter_seconds=90))
     for run in runs_of(simulation, job):
-        assert run.start_by == run.fire_at + WITHIN * 1000
+        assert run.start_by == run.due_at + WITHIN * 1000
 
 
 def test_a_run_that_waits_for_its_turn_too_long_is_skipped(simulation: Simulation) -> None:
     job = recurring(simulation, every(100, simulation), overlap=OverlapPolicy.QUEUE)
     first, second = runs_of(simulation, job)[:2]
-    simulation.clock.sleep_until(first.fire_at)
+    simulation.clock.sleep_until(first.due_at)
     now = simulation.clock.now()
     simulation.world.store.move(lifecycle.name_last_started(simulation.stored(job), first.run_id))
     simulation.world.store.move(lifecycle.start(first.run_id, first.generation, now=now, worker="w", attempt_token="t"))
-    while simulation.clock.now() <= second.fire_at + WITHIN * 1000 + 60_000:
+    while simulation.clock.now() <= second.due_at + WITHIN * 1000 + 60_000:
         simulation.world.store.move(lifecycle.extend_lease(simulation.stored(first), simulation.clock.now()))
         simulation.let_pass(10)
     ended = lifecycle.succeed(simulation.stored(first), simulation.clock.now(), None, simulation.world.deployment)
@@ -108,9 +108,7 @@ def test_a_missed_time_that_is_not_too_late_runs(simulation: Simulation) -> None
     job = recurring(simulation, every(600, simulation), within=400)
     simulation.clock.advance(3 * 600 + 300)
     simulation.let_pass(60)
-    assert [run.nominal_at for run in runs_of(simulation, job) if run.status is Status.SUCCEEDED] == [
-        NOON + 3 * 600_000
-    ]
+    assert [run.fire_time for run in runs_of(simulation, job) if run.status is Status.SUCCEEDED] == [NOON + 3 * 600_000]
 
 
 def test_a_run_that_is_revived_after_a_pause_has_the_limit_that_its_job_has_then(simulation: Simulation) -> None:
@@ -126,7 +124,7 @@ def test_a_run_that_is_revived_after_a_pause_has_the_limit_that_its_job_has_then
     simulation.clock.advance(20)
     resume_job(engine, "acme", job.job_id)
     revived = simulation.stored(run)
-    assert (revived.start_within_seconds, revived.start_by) == (30, run.fire_at + 30_000)
+    assert (revived.start_within_seconds, revived.start_by) == (30, run.due_at + 30_000)
     simulation.work()
     assert simulation.status(run) is Status.SUCCEEDED
 
@@ -195,9 +193,9 @@ def test_a_backfilled_run_counts_from_its_paced_fire_time_and_not_from_its_old_t
     assert len(result.created) > 5
     for number, run in enumerate(result.created[:3]):
         assert run.start_by is not None
-        assert run.start_by - WITHIN * 1000 == run.fire_at >= now + number * BACKFILL_PACE_MS
+        assert run.start_by - WITHIN * 1000 == run.due_at >= now + number * BACKFILL_PACE_MS
     last = result.created[-1]
-    simulation.clock.sleep_until(result.created[0].fire_at + WITHIN * 1000)
+    simulation.clock.sleep_until(result.created[0].due_at + WITHIN * 1000)
     simulation.work()
     simulation.work()
     assert simulation.status(result.created[0]) is Status.SUCCEEDED
@@ -226,7 +224,7 @@ def test_the_run_of_an_event_counts_from_its_arrival(world: World, seconds: floa
     world.clock.advance(300)
     shop.tell(an_event())  # sent at noon, arrived five minutes later
     (run,) = shop.runs_of(job)
-    assert run.nominal_at < run.fire_at
+    assert run.fire_time < run.due_at
     world.clock.advance(seconds)
     shop.work()
     if seconds == WITHIN:

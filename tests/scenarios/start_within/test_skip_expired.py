@@ -37,7 +37,7 @@ def wake(simulation: Simulation, run: Record) -> None:
     now, deployment = simulation.clock.now(), simulation.world.deployment
     simulation.world.store.move(
         lifecycle.wake(
-            run.run_id, run.generation, LIST, fire_at=run.fire_at, now=now, deployment=deployment, woken="stripe"
+            run.run_id, run.generation, LIST, due_at=run.due_at, now=now, deployment=deployment, woken="stripe"
         )
     )
 

@@ -31,7 +31,7 @@ def test_a_child_waits_outside_every_slot_and_runs_when_its_parent_has_ended(wor
     family.let_pass(29)
     assert family.status(child) is Status.WAITING
     family.let_pass(2)
-    assert family.fates.started[child.run_id][0] <= parent.nominal_at + 1000, "at the next look"
+    assert family.fates.started[child.run_id][0] <= parent.fire_time + 1000, "at the next look"
     family.check_promises([parent, child])
 
 
@@ -111,7 +111,7 @@ def test_a_child_has_its_own_time_too(world: World) -> None:
     parent = family.job(delay_s=5)
     child = family.job(parent, delay_s=600)
     family.let_pass(700)
-    assert family.fates.started[child.run_id] == [child.nominal_at]
+    assert family.fates.started[child.run_id] == [child.fire_time]
 
 
 def test_a_child_that_is_cancelled_deleted_or_changed_while_it_waits(world: World) -> None:

@@ -84,7 +84,7 @@ def test_a_job_of_a_workflow_has_its_own_time_too() -> None:
         clan.let_pass(800)
         jobs = clan.jobs_of(workflow, members)
         for key, seconds in (("b", 600), ("c", 700)):
-            assert clan.fates.started[jobs[key].run_id] == [workflow.nominal_at + seconds * 1000]
+            assert clan.fates.started[jobs[key].run_id] == [workflow.fire_time + seconds * 1000]
 
 
 def test_a_recurring_workflow_makes_a_new_graph_each_time(world: World) -> None:

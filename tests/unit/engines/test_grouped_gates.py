@@ -126,7 +126,7 @@ def test_more_than_a_page_has_room_for(store: SlowItems) -> None:
 
 
 def test_newcomers_are_refused_together_by_a_flag(store: SlowItems) -> None:
-    plain(store).change(GATE, GateChange(sets={"slot": "watch#0#1", "fire_at": 1, "flagged_at": 1}))
+    plain(store).change(GATE, GateChange(sets={"slot": "watch#0#1", "due_at": 1, "flagged_at": 1}))
     gates = GroupedGates(store, VirtualClock())
     answers = side_by_side(gates, store, takes(gates, 5, room=8))
     assert not any(answer.done for answer in answers)

@@ -282,7 +282,7 @@ def test_the_limits_of_a_tenant_and_of_a_gate(world: World) -> None:
 def test_a_page_of_holders_costs_one_unit(world: World) -> None:
     """Unless the names of tenant, gate and key are long: then a place costs two."""
     gate = GateId.of("acme-corporation", "customer:42")
-    values = {"slot": keys_slot(gate), **dict.fromkeys(("fire_at", "flagged_at"), FAR_AHEAD), "parts": 16}
+    values = {"slot": keys_slot(gate), **dict.fromkeys(("due_at", "flagged_at"), FAR_AHEAD), "parts": 16}
     rates = {"next_start": 1_000 * FAR_AHEAD, "next_instant": 1_000 * FAR_AHEAD, "capacity": 1_000}
     assert {*values, *rates} == CHANGEABLE, "the state has every value"
     table = Table()
@@ -301,7 +301,7 @@ def test_the_largest_state_of_a_gate(world: World) -> None:
     gate = GateId(TENANT, "n" * 64, WIDE * MOST_KEY_CHARACTERS)
     table = Table()
     store = GateStore(table.on_items(world.clock), world.clock)
-    store.change(gate, GateChange(sets={"slot": keys_slot(gate), "fire_at": 1}))
+    store.change(gate, GateChange(sets={"slot": keys_slot(gate), "due_at": 1}))
     for number in range(PAGE):
         holder = Holder("t" * 12, "g" * 12, number, event_run_id(fresh_job_id(), 1, "e"))
         store.take(gate, 0, holder, room=PAGE, newcomer=False, capacity=None)

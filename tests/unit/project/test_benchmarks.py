@@ -32,9 +32,9 @@ def test_the_stored_jobs_are_jobs_that_are_not_due() -> None:
         assert len(copies) == 500 + 2
         assert sum(copy.kind is Kind.RECURRING for copy in copies) == 100 + 1
         for copy in copies:
-            assert copy.fire_at >= horizon(world.clock.now(), world.deployment.lookahead)
+            assert copy.due_at >= horizon(world.clock.now(), world.deployment.lookahead)
             shards = range(world.deployment.shards)
-            assert copy.slot in [slot_name(SlotKind.FIRE, shard, bucket_of(copy.fire_at)) for shard in shards]
+            assert copy.slot in [slot_name(SlotKind.FIRE, shard, bucket_of(copy.due_at)) for shard in shards]
 
 
 def test_the_lean_client_signs_as_boto_does() -> None:

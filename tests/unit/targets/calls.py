@@ -22,7 +22,7 @@ def a_call_of(
         run_id="run-7",
         job_id="job-3",
         attempt=2,
-        nominal_at=NOW,
+        fire_time=NOW,
         definition=Definition(target=target),
         payload=payload,
         timeout_ms=timeout_ms,

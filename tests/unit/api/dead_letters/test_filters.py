@@ -245,7 +245,7 @@ def test_runs_that_are_stamped_ahead_do_not_hide_successes(api: Api, world: Worl
     job_id = api.job(every=1)
     Simulation(world, [Answer(ok=False, error="boom", retryable=False)]).let_pass(30)
     first, *ahead = world.store.runs_of(job_id, 101).items
-    assert min(first.nominal_at, ahead[-1].nominal_at) > world.clock.now(), "the latest 100 runs are to come"
+    assert min(first.fire_time, ahead[-1].fire_time) > world.clock.now(), "the latest 100 runs are to come"
     for found in (causes(api), api.get("/v1/overview").body):
         (cause,) = found["causes"]
         assert cause["successes_since"] >= 20

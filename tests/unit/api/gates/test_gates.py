@@ -370,7 +370,7 @@ def test_a_gate_is_flagged_before_its_limits_change(api: Api, world: World, fail
     response = troubled(world, "PUT", "/v1/gates/stripe", b'{"in_flight": 1}', fails=fails)
     assert response.status == 503
     is_written = shown(api, "stripe")["in_flight"] == 1
-    look_at = world.engine.gates.read(GateId("acme", "stripe")).fire_at or 0
+    look_at = world.engine.gates.read(GateId("acme", "stripe")).due_at or 0
     assert not is_written
     assert (0 < look_at - world.clock.now() <= 120_000) is (fails == "put")
 

@@ -197,7 +197,7 @@ def _the_whole_story(job_id: str, trace_id: str) -> dict[str, Any]:
 
 def test_a_run_that_failed_without_an_attempt_shows_its_reason_as_error(world: World) -> None:
     run = replace(a_run(VirtualClock()).build(), status=Status.FAILED, reason="undeliverable")
-    assert execution_view(run, short_result(world.blobs, run), run.fire_at)["error"] == "undeliverable"
+    assert execution_view(run, short_result(world.blobs, run), run.due_at)["error"] == "undeliverable"
     assert status_view(run, Outlook(None, run))["next_run"] is None
 
 
@@ -205,7 +205,7 @@ def test_lateness_is_unknown_when_the_first_attempt_is_no_longer_kept() -> None:
     kept = Attempt(2, "w", NOON + 9, NOON + 10, "failed", "x")
     run = replace(a_run(VirtualClock()).build(), attempt=2, started_at=NOON + 9, attempts=(kept,))
     assert lateness_ms(run) is None
-    assert shown_status(run, run.fire_at) == "RETRYING"
+    assert shown_status(run, run.due_at) == "RETRYING"
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs/{}", "/v1/jobs/{}/status", "/v1/jobs/{}/executions", "/v1/executions/{}"])

@@ -100,7 +100,7 @@ def test_defaults_are_shown_and_a_one_off_job_shows_no_schedule(api: Api) -> Non
 
 def test_the_next_fire_time_is_the_next_fire_and_not_where_stamping_has_come_to(api: Api, world: World) -> None:
     job_id = api.job(every=10)
-    assert stored(world, job_id).fire_at > NOON + 200_000
+    assert stored(world, job_id).due_at > NOON + 200_000
     assert api.get(f"/v1/jobs/{job_id}").body["next_fire_time"] == "2026-03-01T12:00:10.000Z"
     world.clock.advance(12)
     assert api.get(f"/v1/jobs/{job_id}/status").body["next_run"] == "2026-03-01T12:00:20.000Z"

@@ -54,7 +54,7 @@ def test_a_gate_at_which_runs_wait_is_no_run(api: Api, world: World) -> None:
     for shard in range(world.deployment.shards):
         for bucket in range(5):
             slot = slot_name(SlotKind.WATCH, shard, bucket_of(world.clock.now()) + bucket)
-            flag = {"slot": slot, "fire_at": world.clock.now() + 60_000, "flagged_at": 1}
+            flag = {"slot": slot, "due_at": world.clock.now() + 60_000, "flagged_at": 1}
             world.gates.change(GateId("acme", "customer", f"{shard}-{bucket}"), GateChange(sets=flag))
     api.job(delay=420)
     assert runs(api) == [0, 0, 0, 0, 0, 0, 0, 1, 0, 0]

@@ -37,14 +37,14 @@ def a_job(schedule: Schedule | None = None, max_runs: int | None = None, **field
     """Created at noon, fires every minute, has come to one o'clock."""
     recurrence = Recurrence(schedule or Schedule(EverySchedule(60, NOON + MINUTE)), max_runs=max_runs)
     job = a_run(VirtualClock(NOON)).called("job_a").build()
-    job = replace(job, kind=Kind.RECURRING, status=Status.ACTIVE, recurrence=recurrence, fire_at=NOW)
+    job = replace(job, kind=Kind.RECURRING, status=Status.ACTIVE, recurrence=recurrence, due_at=NOW)
     return replace(job, **{"scheduled_since": NOON + MINUTE, **fields})
 
 
 def a_stamp(nominal: int, status: Status = Status.SUCCEEDED, **fields: Any) -> Record:
     run = a_run(VirtualClock(nominal - 3 * MINUTE)).build()
     run_id = stamped_run_id("job_a", nominal)
-    run = replace(run, run_id=run_id, job_id="job_a", kind=Kind.STAMPED, nominal_at=nominal, fire_at=nominal)
+    run = replace(run, run_id=run_id, job_id="job_a", kind=Kind.STAMPED, fire_time=nominal, due_at=nominal)
     return replace(run, status=status, **fields)
 
 
@@ -76,7 +76,7 @@ def test_a_skipped_range_accounts_for_all_times_in_it_and_no_other() -> None:
 def test_a_time_that_clocks_jump_over_is_expected_and_its_record_accounts_for_it() -> None:
     skip = CronSchedule("30 2 * * *", "Europe/Berlin", DstPolicy(gap=Gap.SKIP))
     gap = NOON + 27 * DAY + 13 * HOUR  # 2026-03-29T01:00Z
-    job = a_job(Schedule(skip), fire_at=gap + DAY, accounted_until=gap)
+    job = a_job(Schedule(skip), due_at=gap + DAY, accounted_until=gap)
     times = audited_times(job, gap - HOUR, gap + HOUR)
     assert times == (gap,)
     assert [hole.time for hole in audit(job, times, [], gap + HOUR).holes] == [gap]
@@ -86,7 +86,7 @@ def test_a_time_that_clocks_jump_over_is_expected_and_its_record_accounts_for_it
 def test_a_time_that_clocks_jump_over_is_recorded_with_the_next_fire_and_no_hole_until_then() -> None:
     skip = CronSchedule("30 2 * * *", "Europe/Berlin", DstPolicy(gap=Gap.SKIP))
     gap = NOON + 27 * DAY + 13 * HOUR
-    job = a_job(Schedule(skip), fire_at=gap + DAY - HOUR // 2, accounted_until=gap - DAY)
+    job = a_job(Schedule(skip), due_at=gap + DAY - HOUR // 2, accounted_until=gap - DAY)
     assert audit(job, [gap], [], gap + DAY - HOUR) == Report(1, 1)
     cancelled = replace(job, status=Status.CANCELLED)
     assert audited_times(cancelled, gap - HOUR, gap + HOUR) == ()
@@ -106,7 +106,7 @@ def test_a_run_that_waits_is_late_only_after_the_patience(status: Status) -> Non
 
 
 def test_a_retry_or_a_jittered_run_is_late_by_its_own_time() -> None:
-    retrying = [a_stamp(TIMES[0], Status.PENDING, fire_at=NOW, attempt=2)]
+    retrying = [a_stamp(TIMES[0], Status.PENDING, due_at=NOW, attempt=2)]
     assert audit(a_job(), TIMES[:1], retrying, NOW) == Report(1, 1)
 
 
@@ -118,7 +118,7 @@ def test_a_long_run_is_not_late_while_its_lease_lives() -> None:
 
 
 def test_what_the_job_has_not_come_to_yet_is_late_and_no_hole() -> None:
-    behind = a_job(fire_at=TIMES[2])
+    behind = a_job(due_at=TIMES[2])
     report = audit(behind, TIMES, [a_stamp(TIMES[0])], NOW)
     assert [hole.time for hole in report.holes] == [TIMES[1]]
     assert report.late == tuple(Finding(time, "not stamped yet") for time in TIMES[2:])
@@ -139,12 +139,12 @@ def test_nothing_is_expected_of_a_paused_job() -> None:
 
 @pytest.mark.parametrize("status", [Status.CANCELLED, Status.DELETED, Status.COMPLETED])
 def test_a_stopped_job_expects_what_it_had_come_to(status: Status) -> None:
-    assert audited_times(a_job(status=status, fire_at=TIMES[2]), NOON, NOW) == TIMES[:2]
+    assert audited_times(a_job(status=status, due_at=TIMES[2]), NOON, NOW) == TIMES[:2]
 
 
 def test_a_job_that_made_its_last_run_expects_no_more() -> None:
     # The limit was lowered when it had come to the fifth time.
-    done = a_job(max_runs=3, status=Status.COMPLETED, stamped=3, fire_at=TIMES[4] + 1)
+    done = a_job(max_runs=3, status=Status.COMPLETED, stamped=3, due_at=TIMES[4] + 1)
     times = audited_times(done, NOON, NOW)
     assert times == TIMES
     assert audit(done, times, [a_stamp(time) for time in TIMES[:3]], NOW) == Report(3, 3)

@@ -37,7 +37,7 @@ def a_record(status: Status, **fields: Any) -> Record:
 
 def a_job(status: Status = Status.ACTIVE, **fields: Any) -> Record:
     recurrence = Recurrence(Schedule(EverySchedule(60, NOON)))
-    return a_record(status, **{"kind": Kind.RECURRING, "recurrence": recurrence, "fire_at": NOON + 60_000, **fields})
+    return a_record(status, **{"kind": Kind.RECURRING, "recurrence": recurrence, "due_at": NOON + 60_000, **fields})
 
 
 def said(record: Record, backlog: QueueState | None = None, latest: Record | None = None) -> list[tuple[str, str]]:
@@ -45,22 +45,22 @@ def said(record: Record, backlog: QueueState | None = None, latest: Record | Non
 
 
 RUNS: list[tuple[Record, list[tuple[str, str]]]] = [
-    (a_record(Status.PENDING, fire_at=NOON + 1), [("not_due", "not due until 2026-03-01T12:00:00.001Z")]),
+    (a_record(Status.PENDING, due_at=NOON + 1), [("not_due", "not due until 2026-03-01T12:00:00.001Z")]),
     (
-        a_record(Status.DISPATCHED, fire_at=NOON + 1),
+        a_record(Status.DISPATCHED, due_at=NOON + 1),
         [("not_due", "sent, not due until 2026-03-01T12:00:00.001Z")],
     ),
     (a_record(Status.PENDING), [("overdue", "due since 2026-03-01T12:00:00.000Z, and waits for the next tick")]),
     (a_record(Status.PAUSED), [("paused", "the job is paused; resume it")]),
     (
-        a_record(Status.PENDING, attempt=1, fire_at=NOON + 9, reason="boom"),
+        a_record(Status.PENDING, attempt=1, due_at=NOON + 9, reason="boom"),
         [
             ("retrying", "retry at 2026-03-01T12:00:00.009Z after: boom"),
             ("not_due", "not due until 2026-03-01T12:00:00.009Z"),
         ],
     ),
     (
-        a_record(Status.DISPATCHED, fire_at=NOON + 9, reason="overlap: waits for run x"),
+        a_record(Status.DISPATCHED, due_at=NOON + 9, reason="overlap: waits for run x"),
         [
             ("held_back", "overlap: waits for run x"),
             ("not_due", "sent, not due until 2026-03-01T12:00:00.009Z"),
@@ -115,7 +115,7 @@ def test_a_paused_job_says_who_paused_it_and_when(kind: Kind, by: str | None, wo
     ],
 )
 def test_a_retry_whose_time_is_over_is_due_since_then(at: int, words: str) -> None:
-    (code, message), _ = said(a_record(Status.DISPATCHED, attempt=1, fire_at=at, reason="boom"))
+    (code, message), _ = said(a_record(Status.DISPATCHED, attempt=1, due_at=at, reason="boom"))
     assert (code, message) == ("retrying", words)
 
 
@@ -123,7 +123,7 @@ def test_a_retry_whose_time_is_over_is_due_since_then(at: int, words: str) -> No
     ("job", "code", "words"),
     [
         (a_job(), "not_due", "2026-03-01T12:01:00.000Z"),
-        (a_job(fire_at=NOON - 1), "overdue", "due since"),
+        (a_job(due_at=NOON - 1), "overdue", "due since"),
         (a_job(Status.PAUSED), "paused", "resume"),
         (a_job(Status.COMPLETED, stamped=7), "completed", "7 runs"),
         (a_job(Status.CANCELLED, reason="cancelled"), "cancelled", "cancelled"),
@@ -394,6 +394,6 @@ def test_workers_are_looked_at_only_where_they_explain_something(
 )
 def test_a_range_of_skipped_times_says_how_many(number: int, said: str) -> None:
     until = NOON + (number - 1) * 60_000
-    run = a_run(VirtualClock()).having(nominal_at=NOON, skipped_count=number, skipped_until=until, reason="misfire")
+    run = a_run(VirtualClock()).having(fire_time=NOON, skipped_count=number, skipped_until=until, reason="misfire")
     skipped = replace(run.build(), kind=Kind.SKIPPED_RANGE, status=Status.SKIPPED)
     assert explain(skipped, NOON, None, None) == [Reason("skipped", said)]

@@ -61,7 +61,7 @@ def a_holder(world: World, gate: GateId, *, since_s: float, limit: int) -> Recor
     taken = world.gates.take(gate, 0, holder, room=limit, newcomer=False, capacity=None)
     assert taken.done
     start = lifecycle.start(
-        run.run_id, run.generation, now=max(at, run.fire_at), worker="w", attempt_token=holder.token, held=("0#stripe",)
+        run.run_id, run.generation, now=max(at, run.due_at), worker="w", attempt_token=holder.token, held=("0#stripe",)
     )
     world.store.move(start)
     return run

@@ -77,7 +77,7 @@ def test_runs_that_wait_for_any_worker_are_counted_and_others_are_named() -> Non
         run, "train", Reason("no_worker", "the only live worker of pool pull cannot run it: w lacks x"), 3
     )
     assert unable.message == "the only live worker of pool pull cannot run train: w lacks x"
-    assert (unable.pool, unable.runs, unable.since) == ("pull", 3, run.fire_at)
+    assert (unable.pool, unable.runs, unable.since) == ("pull", 3, run.due_at)
 
 
 def test_a_queue_is_a_hold_up_when_its_oldest_run_waits_for_more_than_a_minute() -> None:

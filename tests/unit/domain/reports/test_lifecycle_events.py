@@ -34,8 +34,8 @@ ONE_OFF = Record(
     priority=Priority.MEDIUM,
     pool="default",
     created_at=NOON,
-    nominal_at=NOON,
-    fire_at=NOON,
+    fire_time=NOON,
+    due_at=NOON,
     status=Status.PENDING,
     generation="g",
     version=1,
@@ -139,7 +139,7 @@ def test_contents_are_told_only_where_the_stage_asks_for_them() -> None:
 def test_what_changes_no_state_is_not_told() -> None:
     running = replace(RAN, status=S.RUNNING)
     assert heard(running, replace(running, lease_until=NOON, revision=3)) is None
-    advanced = replace(RECURRING, fire_at=NOON + 60_000, stamped=1, revision=2)
+    advanced = replace(RECURRING, due_at=NOON + 60_000, stamped=1, revision=2)
     assert heard(RECURRING, advanced) is None
     ended = replace(RAN, status=S.SUCCEEDED, notify_pending=1)
     assert heard(ended, replace(ended, notify_pending=None)) is None

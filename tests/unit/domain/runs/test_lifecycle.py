@@ -78,7 +78,7 @@ def test_a_run_that_another_sweep_has_moved_refuses_this_one(moved: dict[str, ob
         assert not move.expect.is_met_by(replace(run, **moved))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("moved", [{"version": 7}, {"generation": "another"}, {"fire_at": LATER}], ids=str)
+@pytest.mark.parametrize("moved", [{"version": 7}, {"generation": "another"}, {"due_at": LATER}], ids=str)
 def test_a_job_that_was_changed_claimed_or_advanced_meanwhile_refuses_a_change(moved: dict[str, object]) -> None:
     job = a_run(VirtualClock()).due_in(600).pending().build()
     for move in (
@@ -166,7 +166,7 @@ def waiting() -> Record:
 def woken(at: int | None = None) -> Move:
     run = waiting()
     return lifecycle.wake(
-        run.run_id, run.generation, LIST, fire_at=run.fire_at, now=LATER, deployment=DEPLOYMENT, woken="stripe", at=at
+        run.run_id, run.generation, LIST, due_at=run.due_at, now=LATER, deployment=DEPLOYMENT, woken="stripe", at=at
     )
 
 

@@ -57,7 +57,7 @@ def test_an_expectation_of_an_unknown_field_is_refused(expect: Expect, why: str)
         Move("r", expect, Status.DISPATCHED, {})
 
 
-@pytest.mark.parametrize("name", ["atempt", "reason", "fire_at", "revision"])
+@pytest.mark.parametrize("name", ["atempt", "reason", "due_at", "revision"])
 def test_only_counters_can_be_incremented(name: str) -> None:
     with pytest.raises(IllegalMove, match=f"'{name}' is no counter of Record"):
         Move("r", PENDING, Status.DISPATCHED, {}, increments={name: 1})

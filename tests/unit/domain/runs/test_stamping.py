@@ -32,7 +32,7 @@ def a_job(rule: CronSchedule | EverySchedule, misfire: Misfire, max_runs: int | 
     assert first is not None
     recurrence = Recurrence(schedule, misfire, max_runs=max_runs)
     built = a_run(VirtualClock()).having(kind=Kind.RECURRING, recurrence=recurrence, schedule_version=1, stamped=0)
-    return replace(built.build(), status=Status.ACTIVE, fire_at=first, nominal_at=first)
+    return replace(built.build(), status=Status.ACTIVE, due_at=first, fire_time=first)
 
 
 class Passes:
@@ -52,10 +52,10 @@ class Passes:
         )
         if planned is None:
             return False
-        self.ran += [run.nominal_at for run in planned.runs]
-        self.skipped += [(r.nominal_at, r.skipped_until or 0, r.skipped_count or 0) for r in planned.skipped]
+        self.ran += [run.fire_time for run in planned.runs]
+        self.skipped += [(r.fire_time, r.skipped_until or 0, r.skipped_count or 0) for r in planned.skipped]
         moved = applied(self.job, planned.advance)
-        assert moved.status is Status.COMPLETED or moved.fire_at > self.job.fire_at
+        assert moved.status is Status.COMPLETED or moved.due_at > self.job.due_at
         self.job = moved
         return True
 
@@ -122,7 +122,7 @@ def test_nothing_is_stamped_beyond_the_horizon() -> None:
     job = a_job(EverySchedule(1, NOON), Misfire())
     planned = plan_stamps(job, now=NOON + 500, claim_token="t", deployment=DEPLOYMENT)
     assert planned is not None
-    assert max(run.nominal_at for run in planned.runs) < horizon(NOON + 500, DEPLOYMENT.lookahead)
+    assert max(run.fire_time for run in planned.runs) < horizon(NOON + 500, DEPLOYMENT.lookahead)
     assert len(planned.runs) <= stamping.STAMPS_PER_PASS
 
 
@@ -130,9 +130,9 @@ def test_nothing_is_stamped_beyond_the_horizon() -> None:
 def test_a_job_whose_fire_time_was_moved_by_new_data_of_its_zone_goes_on(policy: MisfirePolicy) -> None:
     """Its position was computed with older data of the zone, and is no fire time any more."""
     job = a_job(CronSchedule("0 18 * * *", "Europe/Berlin"), Misfire(policy, 60))
-    passes = Passes(replace(job, fire_at=job.fire_at - 3_600_000))
-    assert passes.tick(job.fire_at - 3_600_000 - BUCKET_MS)
-    assert (passes.job.status, passes.job.fire_at, passes.ran) == (Status.ACTIVE, job.fire_at, [])
+    passes = Passes(replace(job, due_at=job.due_at - 3_600_000))
+    assert passes.tick(job.due_at - 3_600_000 - BUCKET_MS)
+    assert (passes.job.status, passes.job.due_at, passes.ran) == (Status.ACTIVE, job.due_at, [])
 
 
 @pytest.mark.parametrize("seconds", [5, 65, 600])

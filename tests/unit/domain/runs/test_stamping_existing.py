@@ -45,7 +45,7 @@ def test_passes_that_die_before_the_advance_settle_every_time_once(
 ) -> None:
     job, now, stored = a_job(rule, misfire), NOON, dict[str, Record]()
     for gap in gaps:
-        now = max(now, job.fire_at - 60_000) + gap * 1000
+        now = max(now, job.due_at - 60_000) + gap * 1000
         plan = planned(job, now, list(stored.values()))
         writes = [*plan.skipped, *plan.runs]
         for record in data.draw(st.lists(st.sampled_from(writes), unique=True, max_size=40)) if writes else []:
@@ -54,7 +54,7 @@ def test_passes_that_die_before_the_advance_settle_every_time_once(
             stored.setdefault(run.run_id, run)
     now += data.draw(st.integers(0, DAY))
     for _ in range(3_000):
-        if job.status is not Status.ACTIVE or job.fire_at >= horizon(now, DEPLOYMENT.lookahead):
+        if job.status is not Status.ACTIVE or job.due_at >= horizon(now, DEPLOYMENT.lookahead):
             break
         plan = planned(job, now, list(stored.values()))
         carried_out(plan, stored)
@@ -62,13 +62,13 @@ def test_passes_that_die_before_the_advance_settle_every_time_once(
     assert job.recurrence is not None
     first = next_fire(job.recurrence.schedule, NOON)
     expected = expected_times(job.recurrence.schedule, (first or 0) - 1, horizon(now, DEPLOYMENT.lookahead), 10**6)
-    runs = [record.nominal_at for record in stored.values() if record.skipped_until is None]
-    ranges = [(r.nominal_at, r.skipped_until) for r in stored.values() if r.skipped_until is not None]
+    runs = [record.fire_time for record in stored.values() if record.skipped_until is None]
+    ranges = [(r.fire_time, r.skipped_until) for r in stored.values() if r.skipped_until is not None]
     covered = [at for begin, end in ranges for at in fires_between(job.recurrence.schedule, begin - 1, end + 1, 10**6)]
     assert sorted([*runs, *covered]) == expected
     waiting = {Status.DISPATCHED, Status.PENDING}
     missed_before = now - misfire.grace_seconds * 1000
-    waits = [r.nominal_at for r in stored.values() if r.status in waiting and r.nominal_at < missed_before]
+    waits = [r.fire_time for r in stored.values() if r.status in waiting and r.fire_time < missed_before]
     if misfire.policy is MisfirePolicy.SKIP:
         assert waits == []
     if misfire.policy is MisfirePolicy.RUN_LATEST:
@@ -86,7 +86,7 @@ def test_a_record_that_cannot_be_read_is_not_part_of_a_skipped_range() -> None:
         unreadable=[stamped_run_id(job.job_id, at), "job_x.000000000000001-skipped"],
     )
     assert plan is not None
-    ranges = [(record.nominal_at, record.skipped_until) for record in plan.skipped]
+    ranges = [(record.fire_time, record.skipped_until) for record in plan.skipped]
     assert ranges == [(NOON + 60_000, at - 60_000), (at + 60_000, NOON + 780_000)]
 
 
@@ -105,7 +105,7 @@ def test_a_run_that_another_plan_skips_is_ended_unless_it_has_started(attempt: i
     now = NOON + 600_000
     plan = planned(job, now, [])
     run = replace(plan.runs[0], attempt=attempt, status=Status.DISPATCHED)
-    others = skipped_range(job, [run.nominal_at, run.nominal_at], "misfire", now, DEPLOYMENT)
+    others = skipped_range(job, [run.fire_time, run.fire_time], "misfire", now, DEPLOYMENT)
     ended = [move.run_id for move in repair(job, plan, [run, others], now, DEPLOYMENT).moves]
     assert ended == ([] if attempt else [run.run_id])
 

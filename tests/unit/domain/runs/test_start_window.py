@@ -130,7 +130,7 @@ def test_a_new_time_or_a_new_limit_counts_at_once_and_makes_earlier_messages_voi
 def test_a_new_limit_counts_from_where_the_old_one_did() -> None:
     resumed = limited(start_by=NOON + 10 * MINUTE)
     assert changed(resumed, JobChange(record={"start_within_seconds": 120})).start_by == NOON + 11 * MINUTE
-    unlimited = limited(start_by=None, start_within_seconds=None, fire_at=NOON + 5 * MINUTE)
+    unlimited = limited(start_by=None, start_within_seconds=None, due_at=NOON + 5 * MINUTE)
     assert changed(unlimited, JobChange(record={"start_within_seconds": 120})).start_by == NOON + 2 * MINUTE
 
 

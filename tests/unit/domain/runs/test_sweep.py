@@ -16,7 +16,7 @@ def decided(run: Record, *, late_ms: int = PATIENCE_MS, backlogged: bool | None 
     decision = decide(
         run,
         given.pop("slot", run.slot),
-        now=run.fire_at + late_ms,
+        now=run.due_at + late_ms,
         backlogged=backlogged,
         claim_token="t",
         generation="g",
@@ -96,11 +96,11 @@ def test_an_attempt_is_judged_only_when_its_lease_is_over(late_ms: int, never_be
 
 def test_an_hour_is_long_in_a_pull_pool_and_ten_minutes_in_a_push_pool() -> None:
     run = waiting("default")
-    assert not waits_long(run, run.fire_at + PATIENCE_MS, DEPLOYMENT)
-    assert waits_long(run, run.fire_at + PATIENCE_MS + 1, DEPLOYMENT)
+    assert not waits_long(run, run.due_at + PATIENCE_MS, DEPLOYMENT)
+    assert waits_long(run, run.due_at + PATIENCE_MS + 1, DEPLOYMENT)
     pulled = replace(run, pool="pull")
-    assert not waits_long(pulled, run.fire_at + LONG_WAIT_MS, DEPLOYMENT)
-    assert waits_long(pulled, run.fire_at + LONG_WAIT_MS + 1, DEPLOYMENT)
+    assert not waits_long(pulled, run.due_at + LONG_WAIT_MS, DEPLOYMENT)
+    assert waits_long(pulled, run.due_at + LONG_WAIT_MS + 1, DEPLOYMENT)
     assert not waits_long(running(), NOON + 10 * LONG_WAIT_MS, DEPLOYMENT)
 
 
@@ -110,9 +110,9 @@ def test_a_run_whose_time_to_start_is_over_ends_and_is_not_sent(
     pool: str, resends: int, backlogged: bool | None
 ) -> None:
     run = replace(waiting(pool, resends), start_within_seconds=60)
-    late = replace(run, start_by=run.fire_at + PATIENCE_MS - 1)
+    late = replace(run, start_by=run.due_at + PATIENCE_MS - 1)
     assert decided(late, backlogged=backlogged) == "expired"
-    in_time = replace(run, start_by=run.fire_at + PATIENCE_MS)
+    in_time = replace(run, start_by=run.due_at + PATIENCE_MS)
     assert decided(in_time, backlogged=backlogged) == decided(waiting(pool, resends), backlogged=backlogged)
     retried = replace(late, attempt=1)
     assert decided(retried, backlogged=backlogged) != "expired"

@@ -28,13 +28,13 @@ def shard(record: Record) -> int:
 def test_a_run_that_has_not_started_is_pending_in_its_own_fire_slot(status: Status, slot: str) -> None:
     run = a_record(status=status, slot=slot, claim_token="t/1", resends=3, woken="g", aside_from="fire#0#1")
     moved = as_imported(run, NOON, MANY)
-    assert (moved.status, moved.slot) == (Status.PENDING, fire_slot(shard(run), run.fire_at, NOON))
+    assert (moved.status, moved.slot) == (Status.PENDING, fire_slot(shard(run), run.due_at, NOON))
     assert (moved.claim_token, moved.resends, moved.woken, moved.aside_from) == (None, 0, None, None)
-    assert (moved.run_id, moved.fire_at, moved.attempt) == (run.run_id, run.fire_at, run.attempt)
+    assert (moved.run_id, moved.due_at, moved.attempt) == (run.run_id, run.due_at, run.attempt)
 
 
 def test_a_run_that_was_due_meanwhile_is_in_a_slot_that_is_read() -> None:
-    run = a_record(status=Status.PENDING, slot="fire#0#1", fire_at=NOON - DAY)
+    run = a_record(status=Status.PENDING, slot="fire#0#1", due_at=NOON - DAY)
     assert as_imported(run, NOON, MANY).slot == fire_slot(shard(run), NOON, NOON)
 
 
@@ -83,7 +83,7 @@ def test_a_record_with_an_unfinished_step_is_in_a_watch_slot(fields: dict[str, A
 
 def test_a_recurring_job_is_in_the_fire_slot_of_its_position() -> None:
     job = a_record(status=Status.ACTIVE, kind=Kind.RECURRING, slot="fire#0#1")
-    assert as_imported(job, NOON, MANY).slot == fire_slot(shard(job), job.fire_at, NOON)
+    assert as_imported(job, NOON, MANY).slot == fire_slot(shard(job), job.due_at, NOON)
 
 
 @pytest.mark.parametrize("status", [Status.SUCCEEDED, Status.PENDING, Status.WAITING, Status.RUNNING])

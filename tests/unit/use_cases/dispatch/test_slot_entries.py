@@ -25,7 +25,7 @@ def world() -> Iterator[World]:
 
 
 def flag(world: World, gate: GateId, slot: str) -> None:
-    sets = {"slot": slot, "fire_at": world.clock.now(), "flagged_at": 1}
+    sets = {"slot": slot, "due_at": world.clock.now(), "flagged_at": 1}
     assert world.gates.change(gate, GateChange(sets=sets)).done
 
 

@@ -54,4 +54,4 @@ def test_each_job_of_a_batch_is_accepted_or_refused_on_its_own_and_in_order(worl
     assert isinstance(repeated, Record)
     assert repeated.job_id == first.job_id
     assert isinstance(stored, Record)
-    assert stored.fire_at == NOON + TWO_DAYS_MS
+    assert stored.due_at == NOON + TWO_DAYS_MS

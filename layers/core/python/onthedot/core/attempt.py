@@ -44,7 +44,7 @@ def call_for(
         run_id=run.run_id,
         job_id=run.job_id,
         attempt=run.attempt,
-        nominal_at=run.nominal_at,
+        fire_time=run.fire_time,
         definition=definition,
         payload=payload,
         timeout_ms=definition.timeout_seconds * 1000,
@@ -131,7 +131,7 @@ class NextRun:
     def _fits(self, message: RunMessage) -> bool:
         now = self.engine.clock.now()
         pool = self.engine.deployment.pools.get(message.pool)
-        if pool is None or message.pool != self.first.pool or message.fire_at > now:
+        if pool is None or message.pool != self.first.pool or message.due_at > now:
             return False
         if pool.queues > 1 and message.priority is not self.first.priority:
             return False  # each priority has its share of the workers
@@ -157,7 +157,7 @@ class NextRun:
 def send_later(engine: Engine, message: RunMessage, after_ms: int) -> None:
     """Send a run that has no message, for later. If that fails, the sweep finds the run."""
     now = engine.clock.now()
-    later = replace(message, fire_at=max(message.fire_at, now + after_ms))
+    later = replace(message, due_at=max(message.due_at, now + after_ms))
     engine.queues.send([later], Deadline.after(now, patience.SEND_MS))
 
 
@@ -219,10 +219,10 @@ def _execute_next(executor: RunExecutor, message: RunMessage, following: NextRun
 
 def _execute(executor: RunExecutor, message: RunMessage, receive_count: int, following: NextRun) -> Verdict:
     engine = executor.engine
-    early = message.fire_at - engine.clock.now()
+    early = message.due_at - engine.clock.now()
     if early > LONGEST_WAIT_MS:
         return Redeliver(early, "early")
-    engine.clock.sleep_until(message.fire_at)
+    engine.clock.sleep_until(message.due_at)
     try:
         started = start_run(engine, message, executor.worker_id)
         return _carry_out(executor, started, following) if isinstance(started, Started) else started

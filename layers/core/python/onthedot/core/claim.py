@@ -158,7 +158,7 @@ def _claim(work: Pass, entries: Sequence[SlotEntry]) -> tuple[list[SlotEntry], b
     """Claim the runs. Return the claimed ones, and whether none was left in the slot."""
     now, token = work.engine.clock.now(), work.claim_token
     moves = [
-        lifecycle.claim(entry.run_id, entry.slot, entry.generation, entry.fire_at, now=now, claim_token=token)
+        lifecycle.claim(entry.run_id, entry.slot, entry.generation, entry.due_at, now=now, claim_token=token)
         for entry in entries
     ]
     deadline = work.deadline.at_most(now + DECISION_MS)

@@ -24,11 +24,18 @@ _SHORT: Final = 2_000
 """Characters of a definition that is remembered."""
 MOST_WHY: Final = 300
 """Characters of a fault that are stored and shown."""
+_STORED_AS: Final = {"fire_time": "nominal_at", "due_at": "fire_at"}
+"""The stored names of fields that had these names first. Older tables and running older versions know them."""
 Scalar = str | int | bool
 Stored = Scalar | frozenset[str]
 
 _HTTP: Final[Mapping[str, Any]] = {"method": "POST", "headers": {}}
 _EMPTY: Final[tuple[Any, ...]] = ((), frozenset())
+
+
+def stored_name(field: str) -> str:
+    """Return the name of a field's column, attribute or key."""
+    return _STORED_AS.get(field, field)
 
 
 def encode_field(name: str, value: Any) -> Stored:
@@ -66,8 +73,8 @@ def decode(record: Mapping[str, Any]) -> Record:
         refuse_newer(record)
         values = {
             name: _DECODERS[name](stored) if name in _DECODERS else stored
-            for name, stored in record.items()
-            if stored is not None and name in _KNOWN
+            for key, stored in record.items()
+            if stored is not None and (name := _FIELD_OF.get(key))
         }
         values.setdefault("definition", None)
         return _whole(Record(**values))
@@ -99,13 +106,14 @@ def unreadable(record: Mapping[str, Any], error: Exception) -> Unreadable:
 
 def _faults(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each field that is missing or has a wrong value."""
-    yield from (f"it has no {name}" for name in _REQUIRED if record.get(name) is None)
+    yield from (f"it has no {key}" for key in map(stored_name, _REQUIRED) if record.get(key) is None)
     for name, decoder in _DECODERS.items():
-        if record.get(name) is not None:
+        key = stored_name(name)
+        if record.get(key) is not None:
             try:
-                decoder(record[name])
+                decoder(record[key])
             except Exception as error:  # noqa: BLE001 - as in `decode`
-                yield f"its {name} cannot be read: {type(error).__name__}: {error}"
+                yield f"its {key} cannot be read: {type(error).__name__}: {error}"
 
 
 def _dump(value: Any) -> str:
@@ -209,7 +217,7 @@ _WORDS: Final[Mapping[str, type[StrEnum]]] = {
     if isinstance(one.type, type) and issubclass(one.type, StrEnum)
 }
 _LISTS: Final = tuple(one.name for one in dataclasses.fields(Record) if one.type == tuple[str, ...])
-_KNOWN: Final = frozenset(FIELDS)
+_FIELD_OF: Final = {stored_name(name): name for name in FIELDS}
 _ATTEMPT_VALUES: Final = attrgetter(*Attempt.__slots__)
 _REQUIRED: Final = tuple(
     field.name
@@ -226,7 +234,7 @@ _ENCODERS: Final[Mapping[str, Callable[[Any], Stored]]] = {
     "progress": lambda value: _dump(_progress(value)),
     **dict.fromkeys(_WORDS, str),
 }
-_FIELD_ENCODERS: Final = tuple((name, _ENCODERS.get(name)) for name in FIELDS)
+_FIELD_ENCODERS: Final = tuple((stored_name(name), _ENCODERS.get(name)) for name in FIELDS)
 _VALUES: Final = attrgetter(*FIELDS)
 _DECODERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(INTEGERS, int),

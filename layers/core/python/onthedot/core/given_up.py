@@ -83,8 +83,8 @@ def given_up_range(job: Record, now: int, deployment: Deployment) -> Record:
 def range_is_stored(job: Record, now: int, deployment: Deployment) -> Move:
     """Take the given-up times out of the job, because their range is stored, and put the job where it belongs."""
     shard = shard_of(job.job_id, deployment.shards)
-    slot = fire_slot(shard, job.fire_at, now) if job.status is Status.ACTIVE else None
-    expect = Expect(frozenset({job.status}), {"given_up": job.given_up, "fire_at": job.fire_at})
+    slot = fire_slot(shard, job.due_at, now) if job.status is Status.ACTIVE else None
+    expect = Expect(frozenset({job.status}), {"given_up": job.given_up, "due_at": job.due_at})
     return Move(job.run_id, expect, job.status, {"given_up": None, "slot": slot})
 
 
@@ -94,7 +94,7 @@ def settled_until(job: Record) -> int:
     Clocks may jump over times between this one and the next fire time. Such times are recorded together with that fire
     time.
     """
-    return job.fire_at - 1 if job.accounted_until is None else min(job.fire_at - 1, job.accounted_until)
+    return job.due_at - 1 if job.accounted_until is None else min(job.due_at - 1, job.accounted_until)
 
 
 def _given_up(job: Record, recorded: Sequence[Record], now: int) -> GivenUp | None:
@@ -102,8 +102,8 @@ def _given_up(job: Record, recorded: Sequence[Record], now: int) -> GivenUp | No
         return None
     schedule, until = job.recurrence.schedule, now + 1
     times = expected_times(schedule, settled_until(job), until, MISSED_PER_PASS)
-    runs = {r.nominal_at for r in recorded if is_scheduled(r.run_id) and r.nominal_at < until}
-    ranges = [(r.nominal_at, r.skipped_until or r.nominal_at) for r in recorded if r.kind is Kind.SKIPPED_RANGE]
+    runs = {r.fire_time for r in recorded if is_scheduled(r.run_id) and r.fire_time < until}
+    ranges = [(r.fire_time, r.skipped_until or r.fire_time) for r in recorded if r.kind is Kind.SKIPPED_RANGE]
     left = [at for at in times if at not in runs and not any(first <= at <= last for first, last in ranges)]
     if not left:
         return None

@@ -34,7 +34,7 @@ def keep_jobs(engine: Engine, jobs: Iterable[Record], deadline: Deadline) -> Non
 def keep_jobs_of(engine: Engine, runs: Sequence[Record], deadline: Deadline) -> None:
     """Extend the expiry of the jobs of runs that have waited for long."""
     now = engine.clock.now()
-    job_ids = {run.job_id for run in runs if run.kind is Kind.STAMPED and now - run.fire_at > WAITED_MS}
+    job_ids = {run.job_id for run in runs if run.kind is Kind.STAMPED and now - run.due_at > WAITED_MS}
     if job_ids:
         with suppress(Unavailable):
             keep_jobs(engine, engine.store.get_many(sorted(job_ids), deadline).found.values(), deadline)

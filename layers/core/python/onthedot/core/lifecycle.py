@@ -80,7 +80,7 @@ def start(
         begun["timeout_seconds"] = timeout_seconds
     return Move(
         run_id,
-        Expect(frozenset({Status.DISPATCHED}), {"generation": generation}, {"fire_at": now}),
+        Expect(frozenset({Status.DISPATCHED}), {"generation": generation}, {"due_at": now}),
         Status.RUNNING,
         {
             "worker": worker,
@@ -245,13 +245,13 @@ LONGEST_LOOK_MS: Final = 60 * BUCKET_MS
 """The longest time between two checks of the sweep on a run that no worker has started."""
 
 
-def claim(run_id: str, slot: str, generation: str, fire_at: int, *, now: int, claim_token: str) -> Move:
+def claim(run_id: str, slot: str, generation: str, due_at: int, *, now: int, claim_token: str) -> Move:
     """Move a PENDING run from its fire slot to a watch slot. The dispatcher with this claim token sends it."""
     return Move(
         run_id,
         Expect(frozenset({Status.PENDING}), {"generation": generation}),
         Status.DISPATCHED,
-        {"slot": watch_slot(slot_shard(slot), fire_at, now), "claim_token": claim_token},
+        {"slot": watch_slot(slot_shard(slot), due_at, now), "claim_token": claim_token},
     )
 
 
@@ -285,7 +285,7 @@ def look_later(run: Record, now: int, deployment: Deployment, part: int = 1) -> 
 
     The sweep checks the run again after as long as it has waited so far, or a `part` of it, at most after an hour.
     """
-    wait = min(max((now - run.fire_at) // part, WATCH_DISTANCE * BUCKET_MS), LONGEST_LOOK_MS)
+    wait = min(max((now - run.due_at) // part, WATCH_DISTANCE * BUCKET_MS), LONGEST_LOOK_MS)
     slot = _watch_slot_after(run, now, wait, deployment)
     return Move(run.run_id, _not_started(run), Status.DISPATCHED, {"slot": slot})
 
@@ -401,7 +401,7 @@ def wake(
     generation: str,
     slot: str,
     *,
-    fire_at: int,
+    due_at: int,
     now: int,
     deployment: Deployment,
     woken: str | None,
@@ -409,14 +409,14 @@ def wake(
     claim_token: str | None = None,
 ) -> Move:
     """Take a run off a waiting list, to send it: now, or for the instant `at`."""
-    due = max(fire_at, now) if at is None else at
+    due = max(due_at, now) if at is None else at
     changes: dict[str, Any] = {
         "slot": watch_slot(shard_of(job_id_of(run_id), deployment.shards), due, now),
         "woken": woken,
         "claim_token": claim_token,
     }
     if at is not None:
-        changes["fire_at"] = at
+        changes["due_at"] = at
     expect = Expect(frozenset({Status.PENDING}), {"generation": generation, "slot": slot})
     return Move(run_id, expect, Status.DISPATCHED, changes)
 
@@ -436,7 +436,7 @@ def reserve(
 
 def fence(run: Record, now: int, *, fresh_generation: str, deployment: Deployment) -> Move:
     """Give a run that got a place and never started a new generation, so that its place can be taken back."""
-    slot = watch_slot(shard_of(run.job_id, deployment.shards), run.fire_at, now)
+    slot = watch_slot(shard_of(run.job_id, deployment.shards), run.due_at, now)
     changes = {"slot": slot, "generation": fresh_generation, "claim_token": None, "resends": 0, "woken": None}
     return Move(run.run_id, _sent_by(run.generation), Status.DISPATCHED, changes)
 
@@ -444,7 +444,7 @@ def fence(run: Record, now: int, *, fresh_generation: str, deployment: Deploymen
 def release(run: Record, now: int, *, fresh_generation: str, deployment: Deployment) -> Move:
     """Take a run off the waiting list of a gate that its job no longer names, to send it as a newcomer."""
     changes = {
-        "slot": watch_slot(shard_of(run.job_id, deployment.shards), max(run.fire_at, now), now),
+        "slot": watch_slot(shard_of(run.job_id, deployment.shards), max(run.due_at, now), now),
         "generation": fresh_generation,
         "claim_token": None,
         "resends": 0,
@@ -521,13 +521,13 @@ def revive(run: Record, stamp: Record, now: int, *, generation: str, deployment:
 
     `stamp` is the run as the job makes it now: it has the fire time, and the time for the first start.
     """
-    placed = place(run.job_id, stamp.fire_at, now, deployment)
+    placed = place(run.job_id, stamp.due_at, now, deployment)
     return Move(
         run.run_id,
         Expect(frozenset({Status.SKIPPED}), {"generation": run.generation}),
         placed.status,
         {
-            **rescheduled(stamp.fire_at, generation, placed),
+            **rescheduled(stamp.due_at, generation, placed),
             "start_within_seconds": stamp.start_within_seconds,
             "start_by": stamp.start_by,
             "reason": None,
@@ -548,7 +548,7 @@ def delete(run: Record, now: int, generation: str, deployment: Deployment) -> Mo
 
     A recurring job must be as it was read, because its position says which times it gives up.
     """
-    as_read = {} if run.recurrence is None else {"version": run.version, "fire_at": run.fire_at}
+    as_read = {} if run.recurrence is None else {"version": run.version, "due_at": run.due_at}
     tombstone = {"slot": None, "expires_at": tombstone_expiry(now)}
     return Move(
         run.run_id,
@@ -583,7 +583,7 @@ def put_back(run: Record, now: int, deployment: Deployment) -> Move:
 def _proper_slot(run: Record, now: int, deployment: Deployment) -> str | None:
     shard = shard_of(run.job_id, deployment.shards)
     if run.status in _IN_FIRE_SLOTS:
-        return fire_slot(shard, run.fire_at, now)
+        return fire_slot(shard, run.due_at, now)
     is_done = run.status in _IN_NO_SLOT and run.notify_pending is None and run.given_up is None
     return None if is_done else watch_slot(shard, now, now)
 
@@ -599,8 +599,8 @@ def wait_for_pool(run: Record, now: int, why: str, deployment: Deployment) -> Mo
 
     The claim pass tries again after as long as the run has waited so far, at most after an hour.
     """
-    wait = min(max(now - run.fire_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_WAIT_MS)
-    slot = fire_slot(shard_of(run.job_id, deployment.shards), run.fire_at, now + wait)
+    wait = min(max(now - run.due_at, WATCH_DISTANCE * BUCKET_MS), LONGEST_WAIT_MS)
+    slot = fire_slot(shard_of(run.job_id, deployment.shards), run.due_at, now + wait)
     return Move(run.run_id, _as_read(run), run.status, {"slot": slot, "reason": why})
 
 

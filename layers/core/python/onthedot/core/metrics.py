@@ -53,7 +53,7 @@ def is_start(move: Move) -> bool:
 
 def lateness_of(run: Record) -> int:
     """Return how many milliseconds after its fire time the present attempt of a run started."""
-    return max(0, (run.started_at or run.fire_at) - run.fire_at)
+    return max(0, (run.started_at or run.due_at) - run.due_at)
 
 
 def outcome_of(move: Move) -> int | None:

@@ -50,7 +50,7 @@ class SlotEntry:
 
     run_id: str
     slot: str
-    fire_at: int
+    due_at: int
     generation: str
     tenant: str
     priority: Priority
@@ -296,7 +296,7 @@ class Call:
     run_id: str
     job_id: str
     attempt: int
-    nominal_at: int
+    fire_time: int
     definition: Definition
     payload: bytes
     timeout_ms: int
@@ -357,7 +357,7 @@ class RunMessage:
 
     run_id: str
     generation: str
-    fire_at: int
+    due_at: int
     tenant: str
     priority: Priority
     pool: str

@@ -63,9 +63,7 @@ class QueueStates(RunQueues):
         visible = self._ask(run.pool, run.priority)
         if isinstance(visible, Unavailable) or (run.pool, run.priority) in self._closed:
             return None
-        return is_backlogged(
-            now - run.fire_at, visible, self.oldest_age_ms(run.pool, run.priority) if visible else None
-        )
+        return is_backlogged(now - run.due_at, visible, self.oldest_age_ms(run.pool, run.priority) if visible else None)
 
     def send(self, messages: Sequence[RunMessage], deadline: Deadline) -> Sequence[RunMessage]:
         """Send the messages. Close the queues that took none."""

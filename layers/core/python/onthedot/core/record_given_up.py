@@ -39,8 +39,8 @@ def _recorded(engine: Engine, job_id: str, first: int) -> list[Record]:
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
         page = engine.store.runs_of(job_id, _PAGE, cursor)
-        records += [record for record in page.items if (record.skipped_until or record.nominal_at) >= first]
+        records += [record for record in page.items if (record.skipped_until or record.fire_time) >= first]
         cursor = page.cursor
-        if cursor is None or any(record.nominal_at < first for record in page.items):
+        if cursor is None or any(record.fire_time < first for record in page.items):
             break
     return records

@@ -144,9 +144,9 @@ class Record:
 
     # State, and position in the due index
     status: Status
-    nominal_at: int
+    fire_time: int
     """The time that the user asked for. A retry does not change it."""
-    fire_at: int
+    due_at: int
     """The time when the next attempt is due: the nominal time at first, later the time of a retry.
 
     For a recurring job it is its position: the first fire time that is not stamped yet."""
@@ -206,7 +206,7 @@ class Record:
 
     # Skipped range
     skipped_until: int | None = None
-    """The last fire time of the range. The first one is `nominal_at`."""
+    """The last fire time of the range. The first one is `fire_time`."""
     skipped_count: int | None = None
     """Number of fire times in the range."""
 

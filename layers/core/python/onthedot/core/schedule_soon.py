@@ -44,7 +44,7 @@ def schedule_all_soon(engine: Engine, jobs: Sequence[Record], patience_ms: int) 
     waiting = [job for job in jobs if job.status is Status.WAITING]
     until = horizon(now, engine.deployment.lookahead)
     active = (job for job in jobs if job.kind is Kind.RECURRING and job.status is Status.ACTIVE)
-    recurring = [job.run_id for job in active if job.fire_at < until]
+    recurring = [job.run_id for job in active if job.due_at < until]
     if near:
         with _left_to_a_pass(near[0].run_id):
             send_runs(engine, near, deadline)

@@ -11,7 +11,7 @@ def message_for(run: Record | SlotEntry) -> RunMessage:
     return RunMessage(
         run_id=run.run_id,
         generation=run.generation,
-        fire_at=run.fire_at,
+        due_at=run.due_at,
         tenant=run.tenant,
         priority=run.priority,
         pool=run.pool,

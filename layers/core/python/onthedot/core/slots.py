@@ -75,14 +75,14 @@ def horizon(now: int, lookahead: int) -> int:
     return (bucket_of(now) + lookahead + 1) * BUCKET_MS
 
 
-def is_near(fire_at: int, now: int, lookahead: int) -> bool:
+def is_near(due_at: int, now: int, lookahead: int) -> bool:
     """Return whether a run that is created now is sent directly, without waiting for the claim pass."""
-    return fire_at < horizon(now, lookahead) + DIRECT_MARGIN * BUCKET_MS
+    return due_at < horizon(now, lookahead) + DIRECT_MARGIN * BUCKET_MS
 
 
-def fire_slot(shard: int, fire_at: int, now: int) -> str:
+def fire_slot(shard: int, due_at: int, now: int) -> str:
     """Return the slot where a PENDING run waits for the claim pass: never a past slot, which passes seldom read."""
-    return slot_name(SlotKind.FIRE, shard, bucket_of(max(fire_at, now)))
+    return slot_name(SlotKind.FIRE, shard, bucket_of(max(due_at, now)))
 
 
 def watch_slot(shard: int, due: int, now: int) -> str:
@@ -143,18 +143,18 @@ class Placement:
     slot: str
 
 
-def place(job_id: str, fire_at: int, now: int, deployment: Deployment, until: int | None = None) -> Placement:
+def place(job_id: str, due_at: int, now: int, deployment: Deployment, until: int | None = None) -> Placement:
     """Choose the direct path for a run that is near, else its fire slot.
 
     The caller sends a run on the direct path at once. A run in a fire slot waits for the claim pass. With `until`, the
     end of a slot that is claimed early, a run that is due before it goes the direct path too.
     """
     shard = shard_of(job_id, deployment.shards)
-    if is_near(fire_at, now, deployment.lookahead) or fire_at < (until or 0):
-        return Placement(Status.DISPATCHED, watch_slot(shard, fire_at, now))
-    return Placement(Status.PENDING, fire_slot(shard, fire_at, now))
+    if is_near(due_at, now, deployment.lookahead) or due_at < (until or 0):
+        return Placement(Status.DISPATCHED, watch_slot(shard, due_at, now))
+    return Placement(Status.PENDING, fire_slot(shard, due_at, now))
 
 
 def rescheduled(at: int, generation: str, placed: Placement) -> dict[str, Any]:
     """Return the fields of a run that is scheduled again: a new generation makes all earlier messages void."""
-    return {"fire_at": at, "generation": generation, "slot": placed.slot, "claim_token": None, "resends": 0}
+    return {"due_at": at, "generation": generation, "slot": placed.slot, "claim_token": None, "resends": 0}

@@ -65,7 +65,7 @@ def records_since(engine: Engine, job: Record, deadline: Deadline) -> Page[Recor
         records += page.items
         unreadable += page.unreadable
         cursor = page.cursor
-        if cursor is None or (records and records[-1].nominal_at < job.fire_at):
+        if cursor is None or (records and records[-1].fire_time < job.due_at):
             return Page(records, None, unreadable)
     raise Unavailable(f"the records of {job.run_id} were not read in time")
 
@@ -165,7 +165,7 @@ def _is_past(current: Record, plan: Stamping) -> bool:
     """Return whether the job is past these times under the same schedule, by this dispatcher or by another one."""
     if current.schedule_version != plan.advance.expect.equals["schedule_version"]:
         return False
-    passed = current.fire_at > plan.advance.expect.equals["fire_at"]
+    passed = current.due_at > plan.advance.expect.equals["due_at"]
     return (current.status is Status.ACTIVE and passed) or current.status is Status.COMPLETED
 
 
@@ -341,5 +341,5 @@ def _with_slot(work: _Work, run: Record, now: int) -> Record:
     """Return the run as it is placed: a run whose queue is not open, or whose pool is gone, waits in a fire slot."""
     if run.status is not Status.DISPATCHED or (has_pool(work.engine, run) and work.is_open(run)):
         return run
-    slot = fire_slot(shard_of(run.job_id, work.engine.deployment.shards), run.fire_at, now)
+    slot = fire_slot(shard_of(run.job_id, work.engine.deployment.shards), run.due_at, now)
     return replace(run, status=Status.PENDING, slot=slot, claim_token=None)

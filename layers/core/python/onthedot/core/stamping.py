@@ -58,7 +58,7 @@ class Stamping:
 
 def has_missed(job: Record, now: int) -> bool:
     """Return whether the job has missed times. Then `plan_stamps` needs the records that exist."""
-    return job.recurrence is not None and job.fire_at < _missed_before(job.recurrence, now)
+    return job.recurrence is not None and job.due_at < _missed_before(job.recurrence, now)
 
 
 def plan_stamps(
@@ -78,11 +78,11 @@ def plan_stamps(
     """
     recurrence = _recurrence(job)
     until = max(until or 0, horizon(now, deployment.lookahead))
-    if job.fire_at >= until:
+    if job.due_at >= until:
         return None
     runs, recorded = _recorded(job, existing, unreadable)
-    missed = settle_missed(recurrence, job.fire_at, _missed_before(recurrence, now), recorded)
-    due = _due(recurrence.schedule, job.fire_at, until, missed)
+    missed = settle_missed(recurrence, job.due_at, _missed_before(recurrence, now), recorded)
+    due = _due(recurrence.schedule, job.due_at, until, missed)
     kept, ended = _not_planned(runs, missed)
     left = None if recurrence.max_runs is None else max(0, recurrence.max_runs - (job.stamped or 0) - kept)
     times = (*missed.run, *(at for at in due if recorded.skipped_until(at) is None))[:left]
@@ -125,7 +125,7 @@ def repair(job: Record, plan: Stamping, records: Sequence[Record], now: int, dep
     others = Recorded(ranges=tuple(_bounds(record) for record in ranges if record.generation not in own))
     runs = [record for record in records if is_scheduled(record.run_id) and record.status is not Status.SKIPPED]
     planned = {run.run_id for run in plan.runs}
-    lost = [run for run in runs if run.run_id in planned and others.skipped_until(run.nominal_at) is not None]
+    lost = [run for run in runs if run.run_id in planned and others.skipped_until(run.fire_time) is not None]
     ends = [lifecycle.skip_missed(run, now, _OTHER_PLAN, deployment) for run in lost if not run.attempt]
     cuts = [cut for record in mine if (cut := _cut(job, record, runs, others, now, deployment)) is not None]
     return Repair(tuple(put for puts, _ in cuts for put in puts), (*ends, *(move for _, move in cuts)))
@@ -136,7 +136,7 @@ def _cut(  # noqa: PLR0917
 ) -> tuple[list[Record], Move] | None:
     """Return new ranges and the move that makes this one smaller, so that none covers a run. None: it covers none."""
     first, last = _bounds(record)
-    inside = [(run.nominal_at, run.nominal_at) for run in runs if first <= run.nominal_at <= last]
+    inside = [(run.fire_time, run.fire_time) for run in runs if first <= run.fire_time <= last]
     if not inside:
         return None
     spans = spans_without(_recurrence(job).schedule, first, last, [*inside, *others.ranges])
@@ -147,7 +147,7 @@ def _cut(  # noqa: PLR0917
 
 
 def _bounds(record: Record) -> tuple[int, int]:
-    return record.nominal_at, record.skipped_until or 0
+    return record.fire_time, record.skipped_until or 0
 
 
 def _missed_before(recurrence: Recurrence, now: int) -> int:
@@ -158,8 +158,8 @@ def _recorded(job: Record, existing: Sequence[Record], unreadable: Sequence[str]
     """Return the job's runs by time, and all recorded times, from the job's position on."""
     schedule = _recurrence(job).schedule
     ranges = tuple(_bounds(record) for record in existing if record.kind is Kind.SKIPPED_RANGE)
-    own = (r for r in existing if is_scheduled(r.run_id) and r.nominal_at >= job.fire_at)
-    runs = {run.nominal_at: run for run in own if contains(schedule, run.nominal_at)}
+    own = (r for r in existing if is_scheduled(r.run_id) and r.fire_time >= job.due_at)
+    runs = {run.fire_time: run for run in own if contains(schedule, run.fire_time)}
     others = (nominal_of(run_id) for run_id in unreadable if is_scheduled(run_id))
     return runs, Recorded(frozenset({*runs, *others}), ranges)
 
@@ -182,12 +182,12 @@ def _not_planned(runs: Mapping[int, Record], missed: Settled) -> tuple[int, list
 
 
 def _stamp(job: Record, nominal: int, *, now: int, claim_token: str, deployment: Deployment, until: int) -> Record:
-    fire_at = jittered(job.job_id, nominal, _recurrence(job).schedule.jitter_seconds)
+    due_at = jittered(job.job_id, nominal, _recurrence(job).schedule.jitter_seconds)
     return new_run(
         job,
         stamped_run_id(job.job_id, nominal),
         nominal,
-        fire_at,
+        due_at,
         now=now,
         claim_token=claim_token,
         deployment=deployment,
@@ -199,7 +199,7 @@ def new_run(
     job: Record,
     run_id: str,
     nominal: int,
-    fire_at: int,
+    due_at: int,
     *,
     now: int,
     deployment: Deployment,
@@ -209,7 +209,7 @@ def new_run(
     trace: str | None = None,
 ) -> Record:
     """Return a new run of a recurring job or an event job, placed as any run is."""
-    placed = place(job.job_id, fire_at, now, deployment, until)
+    placed = place(job.job_id, due_at, now, deployment, until)
     return Record(
         run_id=run_id,
         job_id=job.job_id,
@@ -218,8 +218,8 @@ def new_run(
         priority=job.priority,
         pool=job.pool,
         created_at=now,
-        nominal_at=nominal,
-        fire_at=fire_at,
+        fire_time=nominal,
+        due_at=due_at,
         status=placed.status,
         slot=placed.slot,
         generation=fresh_generation(),
@@ -229,14 +229,14 @@ def new_run(
         trace=trace,
         workflow=run_id if job.workflow is not None and job.workflow == job.run_id else None,
         start_within_seconds=job.start_within_seconds,
-        start_by=last_start(fire_at, job.start_within_seconds),
+        start_by=last_start(due_at, job.start_within_seconds),
     )
 
 
 def _jumped_over(job: Record, last: int, now: int, deployment: Deployment) -> list[Record]:
     """Return the records of the times that clocks jump over, each with the reason."""
     schedule = _recurrence(job).schedule
-    after = job.fire_at - 1 if job.accounted_until is None else job.accounted_until
+    after = job.due_at - 1 if job.accounted_until is None else job.accounted_until
     why = "dst: clocks jumped over this time (policy skip)"
     times = skipped_between(schedule, after, last + 1, STAMPS_PER_PASS)
     return [skipped_range(job, [nominal], why, now, deployment) for nominal in times]
@@ -254,8 +254,8 @@ def skipped_range(  # noqa: PLR0917
         priority=job.priority,
         pool=job.pool,
         created_at=now,
-        nominal_at=fires[0],
-        fire_at=fires[0],
+        fire_time=fires[0],
+        due_at=fires[0],
         status=Status.SKIPPED,
         generation=fresh_generation(),
         kind=Kind.SKIPPED_RANGE,
@@ -274,14 +274,14 @@ def _advance(  # noqa: PLR0917
 
     The move expects the position and the schedule for which the stamps were planned.
     """
-    expect = Expect(frozenset({Status.ACTIVE}), {"fire_at": job.fire_at, "schedule_version": job.schedule_version})
+    expect = Expect(frozenset({Status.ACTIVE}), {"due_at": job.due_at, "schedule_version": job.schedule_version})
     count = {"stamped": (job.stamped or 0) + stamped, "accounted_until": last or job.accounted_until}
     if following is None:
-        behind_the_last = job.fire_at if last is None else last + 1
-        changes = {**count, **completed(now, deployment), "fire_at": behind_the_last}
+        behind_the_last = job.due_at if last is None else last + 1
+        changes = {**count, **completed(now, deployment), "due_at": behind_the_last}
         return Move(job.run_id, expect, Status.COMPLETED, changes)
     slot = fire_slot(shard_of(job.job_id, deployment.shards), following, now)
-    return Move(job.run_id, expect, Status.ACTIVE, {**count, "fire_at": following, "slot": slot})
+    return Move(job.run_id, expect, Status.ACTIVE, {**count, "due_at": following, "slot": slot})
 
 
 def expected_times(schedule: Schedule, after: int, until: int, limit: int) -> list[int]:

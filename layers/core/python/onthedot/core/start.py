@@ -198,7 +198,7 @@ def _settle(engine: Engine, message: RunMessage, current: Record | None, now: in
         left = (current.lease_until or now) + lifecycle.CLOCK_MARGIN_MS - now
         return Redeliver(left + 1000, "another attempt is alive")
     if current.status is Status.DISPATCHED:
-        return Redeliver(current.fire_at - now, "early")
+        return Redeliver(current.due_at - now, "early")
     return Done(f"already {current.status}")
 
 

@@ -10,9 +10,9 @@ from onthedot.core.records import Record
 from onthedot.gates.names import GateId, where
 
 
-def last_start(fire_at: int, seconds: int | None) -> int | None:
-    """Return the latest instant at which a run that is due at `fire_at` may start. None: there is none."""
-    return None if seconds is None else fire_at + seconds * 1000
+def last_start(due_at: int, seconds: int | None) -> int | None:
+    """Return the latest instant at which a run that is due at `due_at` may start. None: there is none."""
+    return None if seconds is None else due_at + seconds * 1000
 
 
 def is_over(start_by: int | None, now: int) -> bool:
@@ -52,5 +52,5 @@ def changed(run: Record, at: int | None, seconds: int | None) -> dict[str, Any]:
 
 def _counted_from(run: Record) -> int:
     if run.start_by is None or run.start_within_seconds is None:
-        return run.nominal_at
+        return run.fire_time
     return run.start_by - run.start_within_seconds * 1000

@@ -198,7 +198,7 @@ def _notify(sweep: Sweep, run: Record) -> None:
         sweep.whole = False
         if has_graph(run):
             # The dispatcher cannot read blobs, which hold large graphs. A worker can, when it gets the message again.
-            send_runs(sweep.engine, [replace(run, fire_at=sweep.engine.clock.now())], sweep.deadline)
+            send_runs(sweep.engine, [replace(run, due_at=sweep.engine.clock.now())], sweep.deadline)
 
 
 def _apply(sweep: Sweep, acts: Sequence[tuple[Record, Act]], deadline: Deadline) -> None:

@@ -74,7 +74,7 @@ def _look_after_message(
         return Act(
             lifecycle.look_later(run, now, deployment, lifecycle.QUEUE_AWAY_PART), "queue_unavailable", send=False
         )
-    if backlogged and now - run.fire_at < PATIENCE_MS:
+    if backlogged and now - run.due_at < PATIENCE_MS:
         return Leave("its queue is backlogged")
     if backlogged:
         # Perhaps no worker serves the pool for days. If the run stayed in this slot, every tick would read it again.
@@ -87,7 +87,7 @@ def _look_after_message(
 def waits_long(run: Record, now: int, deployment: Deployment) -> bool:
     """Return whether the run has waited for a worker for so long that a person should know."""
     most = PATIENCE_MS if _is_pushed(run, deployment) else LONG_WAIT_MS
-    return run.status is Status.DISPATCHED and now - run.fire_at > most
+    return run.status is Status.DISPATCHED and now - run.due_at > most
 
 
 def _is_pushed(run: Record, deployment: Deployment) -> bool:

@@ -21,7 +21,7 @@ def slot_entry(record: Mapping[str, Any]) -> SlotEntry:
         return SlotEntry(
             run_id=record["run_id"],
             slot=record["slot"],
-            fire_at=int(record["fire_at"]),
+            due_at=int(record["fire_at"]),
             generation=_text(record, "generation"),
             tenant=_text(record, "tenant"),
             priority=Priority(record["priority"]),
@@ -35,13 +35,13 @@ def slot_entry(record: Mapping[str, Any]) -> SlotEntry:
         raise UnreadableRecord(_entry_fault(record, error)) from error
 
 
-def gate_entry(gate: str, slot: str, fire_at: int) -> SlotEntry:
+def gate_entry(gate: str, slot: str, due_at: int) -> SlotEntry:
     """Return the entry of a flagged gate, from the gate's text. Raise UnreadableRecord."""
     try:
         tenant = GateId.read(gate).tenant
     except ValueError as error:
         raise UnreadableRecord(Unreadable(gate, f"it is no gate: {error}", kind=Kind.GATE, slot=slot)) from error
-    return SlotEntry(gate, slot, fire_at, "", tenant, Priority.MEDIUM, "", Kind.GATE)
+    return SlotEntry(gate, slot, due_at, "", tenant, Priority.MEDIUM, "", Kind.GATE)
 
 
 def read_each(stored: Iterable[Stored], read: Callable[[Stored], Item]) -> tuple[list[Item], list[Unreadable]]:

@@ -117,9 +117,9 @@ def _detail(old: Record | None, new: Record, at: int) -> dict[str, Any]:
         "workflow_id": new.workflow,
     }
     if new.kind is Kind.SKIPPED_RANGE:
-        until = new.nominal_at if new.skipped_until is None else new.skipped_until
+        until = new.fire_time if new.skipped_until is None else new.skipped_until
         detail["skipped"] = {
-            "from": format_instant(new.nominal_at),
+            "from": format_instant(new.fire_time),
             "until": format_instant(until),
             "count": new.skipped_count or 1,
         }

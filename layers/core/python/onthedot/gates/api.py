@@ -143,7 +143,7 @@ def gate_details_view(details: GateDetails, now: int) -> GateDetailsView:
                 "execution_id": run.run_id,
                 "job_id": run.job_id,
                 "name": run.name,
-                "fire_time": format_instant(run.fire_at),
+                "fire_time": format_instant(run.due_at),
             }
             for run in details.waiting
         ],

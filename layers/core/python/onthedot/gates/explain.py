@@ -45,8 +45,8 @@ def explain_at_gate(run: Record, facts: GateFacts | None, now: int) -> Reason | 
     gate = gate_of_slot(run.slot)
     if run.status is Status.PENDING and gate is not None:
         return waits_at(gate, run.priority, facts, now)
-    if run.status in SCHEDULED and run.woken is not None and run.fire_at > now:
-        return has_instant_at(GateId.of(run.tenant, run.woken), run.fire_at)
+    if run.status in SCHEDULED and run.woken is not None and run.due_at > now:
+        return has_instant_at(GateId.of(run.tenant, run.woken), run.due_at)
     return None
 
 
@@ -81,7 +81,7 @@ def _count_before(engine: Engine, gate: GateId, state: GateState, run: Record) -
         cursor: str | None = None
         while count <= MOST_COUNTED:
             page = engine.store.read_slot(slot, cursor, MOST_COUNTED + 1 - count)
-            before = sum(is_before(entry, run.fire_at, run.run_id) for entry in page.items)
+            before = sum(is_before(entry, run.due_at, run.run_id) for entry in page.items)
             count += before
             cursor = page.cursor
             if cursor is None or before < len(page.items):
@@ -100,7 +100,7 @@ def _freed_at(engine: Engine, holders: Sequence[Holder], now: int) -> list[int]:
     return [
         holder.at
         for holder, run in runs
-        if run is not None and run.attempt_token == holder.token and holder.at >= run.fire_at + WAITED_MS
+        if run is not None and run.attempt_token == holder.token and holder.at >= run.due_at + WAITED_MS
     ]
 
 

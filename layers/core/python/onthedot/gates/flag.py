@@ -46,7 +46,7 @@ def is_in_time(state: GateState, now: int) -> bool:
 def next_look(gate: GateId, now: int, buckets: int, shards: int) -> dict[str, str | int]:
     """Return the fields of a state that have the gate looked at after this number of buckets."""
     at = now // BUCKET_MS * BUCKET_MS + buckets * BUCKET_MS
-    return {"slot": keys_slot(gate) if gate.is_key else look_slot(gate, at, shards), "fire_at": at}
+    return {"slot": keys_slot(gate) if gate.is_key else look_slot(gate, at, shards), "due_at": at}
 
 
 def _is_fresh(state: GateState, priority: Priority, now: int) -> bool:
@@ -60,4 +60,4 @@ def _flag(engine: Engine, gate: GateId, state: GateState, priority: Priority, no
 
 
 def _needs_slot(state: GateState, now: int) -> bool:
-    return state.slot is None or (state.fire_at or 0) < now - OVERDUE_MS
+    return state.slot is None or (state.due_at or 0) < now - OVERDUE_MS

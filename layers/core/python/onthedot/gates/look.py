@@ -83,7 +83,7 @@ def _visit_keys(engine: Engine, gate: GateId, deadline: Deadline, counts: Counte
     while True:
         page = engine.store.read_slot(keys_slot(gate), cursor)
         found = Keys.WAIT if page.items else found
-        due = [entry for entry in page.items if entry.fire_at <= engine.clock.now()]
+        due = [entry for entry in page.items if entry.due_at <= engine.clock.now()]
         if not _visit_some(engine, [GateId.read(entry.run_id) for entry in due], deadline, counts):
             return Keys.LEFT
         cursor = page.cursor
@@ -202,7 +202,7 @@ def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int, counts: 
     """Move the gate to the slot of its next look, unless another process has moved it."""
     count_waiting(engine, seen, buckets, counts)
     look = next_look(seen.gate, now, buckets, engine.deployment.shards)
-    as_read = {"slot": seen.state.slot, "fire_at": seen.state.fire_at}
+    as_read = {"slot": seen.state.slot, "due_at": seen.state.due_at}
     engine.gates.change(seen.gate, GateChange(equals=as_read, sets=look))
     return True
 
@@ -210,7 +210,7 @@ def _look_later(engine: Engine, seen: SeenGate, now: int, buckets: int, counts: 
 def _leave(engine: Engine, seen: SeenGate) -> bool:
     """Take the flag away, unless a run may be on its way to the list or the limits are being changed."""
     as_read = {"slot": seen.state.slot, "flagged_at": seen.state.flagged_at, "capacity": seen.state.capacity}
-    gone: dict[str, Any] = {"slot": None, "fire_at": None, "flagged_at": None, "parts": None}
+    gone: dict[str, Any] = {"slot": None, "due_at": None, "flagged_at": None, "parts": None}
     change = GateChange(equals=as_read, sets={**gone, **_settled(engine, seen)}, forget_priorities=True)
     return engine.gates.change(seen.gate, change).done
 
@@ -298,7 +298,7 @@ def look_at_queue(look: QueueLook, gate: GateId, slot: str) -> None:
 
 def _leave_queue(look: QueueLook, gate: GateId, state: GateState) -> bool:
     """Take the flag away, unless the gate was flagged again since it was read."""
-    none = dict.fromkeys(("slot", "fire_at", "flagged_at", "parts"))
+    none = dict.fromkeys(("slot", "due_at", "flagged_at", "parts"))
     change = GateChange(equals={"flagged_at": state.flagged_at}, sets=none, forget_priorities=True)
     return look.engine.gates.change(gate, change).done
 
@@ -329,7 +329,7 @@ def _waking(look: QueueLook) -> Callable[[SlotEntry], Move]:
         entry.run_id,
         entry.generation,
         entry.slot,
-        fire_at=entry.fire_at,
+        due_at=entry.due_at,
         now=now,
         deployment=deployment,
         woken=None,
@@ -342,7 +342,7 @@ def _give_to_claim_pass(look: QueueLook, gate: GateId, state: GateState, priorit
     entries = _waiting(look, gate, state, priority)
     while look.has_time() and (some := list(islice(entries, AT_ONCE))):
         now, shards = look.engine.clock.now(), look.engine.deployment.shards
-        slots = {e.run_id: fire_slot(shard_of(job_id_of(e.run_id), shards), e.fire_at, now) for e in some}
+        slots = {e.run_id: fire_slot(shard_of(job_id_of(e.run_id), shards), e.due_at, now) for e in some}
         moved = _take_off(
             look,
             some,
@@ -384,7 +384,7 @@ def _take_off(
 def _waiting(look: QueueLook, gate: GateId, state: GateState, priority: Priority) -> Iterator[SlotEntry]:
     """Yield the runs that wait, the earliest first."""
     slots = [waiting_slot(gate, priority, part) for part in range(state.parts or 1)]
-    for entry in heapq.merge(*(_part(look, slot) for slot in slots), key=lambda entry: (entry.fire_at, entry.run_id)):
+    for entry in heapq.merge(*(_part(look, slot) for slot in slots), key=lambda entry: (entry.due_at, entry.run_id)):
         look.read += 1
         yield entry
 

@@ -103,7 +103,7 @@ class ShownWaiting:
     """A run that waits at a gate."""
 
     run_id: str
-    fire_at: int
+    due_at: int
     job_id: str | None
     """None: the run could not be read."""
     name: str | None
@@ -197,11 +197,11 @@ def _use(engine: Engine, gate: GateId, state: GateState, in_use: int) -> GateUse
     parts = range(state.parts or 1)
     slots = [waiting_slot(gate, priority, part) for priority in sorted(state.priorities) for part in parts]
     first_pages = {slot: engine.store.read_slot(slot) for slot in slots}
-    first = sorted((entry for page in first_pages.values() for entry in page.items), key=lambda entry: entry.fire_at)
+    first = sorted((entry for page in first_pages.values() for entry in page.items), key=lambda entry: entry.due_at)
     number = sum(len(page.items) for page in first_pages.values())
     for slot, page in first_pages.items():
         number += len(_more_entries(engine, slot, page, MOST_COUNTED + 1 - number))
-    return GateUse(in_use, _count(number), first[0].fire_at if first else None, first[:MOST_WAITING])
+    return GateUse(in_use, _count(number), first[0].due_at if first else None, first[:MOST_WAITING])
 
 
 def _waiting_keys(engine: Engine, gate: GateId) -> tuple[list[str], Count]:
@@ -234,4 +234,4 @@ def _shown_holder(holder: Holder, named: NamedRuns) -> ShownHolder:
 
 
 def _shown_waiting(entry: SlotEntry, named: NamedRuns) -> ShownWaiting:
-    return ShownWaiting(entry.run_id, entry.fire_at, named.job_id(entry.run_id), named.name(entry.run_id))
+    return ShownWaiting(entry.run_id, entry.due_at, named.job_id(entry.run_id), named.name(entry.run_id))

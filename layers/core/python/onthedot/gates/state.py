@@ -63,7 +63,7 @@ class GateState:
     """The limit for which the pages are laid out. None: page 0 is the only one."""
     slot: str | None = None
     """The watch slot in which a tick looks at the gate, or the slot of the gate's keys. None: no run waits."""
-    fire_at: int | None = None
+    due_at: int | None = None
     """The time of the next look. The due index orders by it."""
     flagged_at: int | None = None
     """The time of the last flag."""

@@ -43,7 +43,7 @@ NEXT_START: Final = "s"
 _NAMES: Final = {
     "slot": DUE.partition_key,
     "capacity": "c",
-    "fire_at": DUE.sort_key,
+    "due_at": DUE.sort_key,
     "flagged_at": "f",
     "parts": "n",
     "next_start": NEXT_START,

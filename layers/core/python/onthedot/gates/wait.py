@@ -51,7 +51,7 @@ def wait_for_rate(engine: Engine, message: RunMessage, refused: TooSoon) -> Reco
     current = current_record(outcome)
     if current is None or current.generation != generation:
         return current
-    sent = replace(message, generation=generation, fire_at=refused.instant, woken=gate.named)
+    sent = replace(message, generation=generation, due_at=refused.instant, woken=gate.named)
     engine.queues.send([sent], Deadline.after(now, patience.SEND_MS))
     pass_on(engine, message, gate)
     return None
@@ -115,7 +115,7 @@ def look_again(engine: Engine, gate: GateId, run: Record) -> None:
     if not free_places(engine, seen):
         return
     first = first_waiting(engine, seen, run.priority, 1)
-    if first and is_before(first[0], run.fire_at, run.run_id):
+    if first and is_before(first[0], run.due_at, run.run_id):
         return
     at = None
     if seen.limits is not None and seen.limits.per_second:
@@ -129,7 +129,7 @@ def look_again(engine: Engine, gate: GateId, run: Record) -> None:
         run.run_id,
         run.generation,
         run.slot or "",
-        fire_at=run.fire_at,
+        due_at=run.due_at,
         now=now,
         deployment=engine.deployment,
         woken=gate.named,

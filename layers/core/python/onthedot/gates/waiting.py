@@ -38,7 +38,7 @@ def note_oldest(engine: Engine, seen: SeenGate, counts: Counter[str]) -> bool:
     """Note the age of the oldest waiting run for the metrics. Return whether the index shows any."""
     firsts = [entry for priority in seen.state.priorities for entry in first_waiting(engine, seen, priority, 1)]
     for entry in firsts:
-        counts[OLDEST] = max(counts[OLDEST], (engine.clock.now() - entry.fire_at) // 1000)
+        counts[OLDEST] = max(counts[OLDEST], (engine.clock.now() - entry.due_at) // 1000)
     return bool(firsts)
 
 
@@ -72,9 +72,9 @@ def is_list_empty(engine: Engine, seen: SeenGate) -> bool:
     return not any(first_waiting(engine, seen, priority, 1) for priority in seen.state.priorities)
 
 
-def is_before(entry: SlotEntry, fire_at: int, run_id: str) -> bool:
+def is_before(entry: SlotEntry, due_at: int, run_id: str) -> bool:
     """Return whether the entry is before this run in their list."""
-    return _order(entry) < (fire_at, run_id)
+    return _order(entry) < (due_at, run_id)
 
 
 def _parts(engine: Engine, seen: SeenGate, priority: Priority, limit: int) -> list[Sequence[SlotEntry]]:
@@ -89,7 +89,7 @@ def _parts(engine: Engine, seen: SeenGate, priority: Priority, limit: int) -> li
 
 
 def _order(entry: SlotEntry) -> tuple[int, str]:
-    return entry.fire_at, entry.run_id
+    return entry.due_at, entry.run_id
 
 
 _LOG: Final = logging.getLogger(__name__)

@@ -310,7 +310,7 @@ def _take_off(
             entry.run_id,
             entry.generation,
             entry.slot,
-            fire_at=entry.fire_at,
+            due_at=entry.due_at,
             now=now,
             deployment=engine.deployment,
             woken=seen.gate.named,
@@ -325,7 +325,7 @@ def _take_off(
         if (why := fault_of(outcome, move) or misplaced(entry, outcome)) is not None:
             _set_aside(engine, entry, why)
     return [
-        Woken(entry, _message(entry, seen.gate, instants.get(entry.run_id, entry.fire_at)))
+        Woken(entry, _message(entry, seen.gate, instants.get(entry.run_id, entry.due_at)))
         for entry, outcome in zip(entries, outcomes, strict=True)
         if is_written(outcome, lambda current: current.claim_token == token)
     ]
@@ -336,11 +336,11 @@ def _set_aside(engine: Engine, entry: SlotEntry, why: str) -> None:
     set_aside(engine, Counter(), entry.slot, {entry.run_id: why}, deadline)
 
 
-def _message(entry: SlotEntry, gate: GateId, fire_at: int) -> RunMessage:
+def _message(entry: SlotEntry, gate: GateId, due_at: int) -> RunMessage:
     return RunMessage(
         run_id=entry.run_id,
         generation=entry.generation,
-        fire_at=fire_at,
+        due_at=due_at,
         tenant=entry.tenant,
         priority=entry.priority,
         pool=entry.pool,

@@ -181,7 +181,7 @@ _MAYBE_STORED: Final = "may be stored or not; send it again, with the same idemp
 
 
 def accepted_view(job: Record, next_at: int | None) -> AcceptedView:
-    fire_time = next_at if job.kind in STAMPING else job.nominal_at
+    fire_time = next_at if job.kind in STAMPING else job.fire_time
     return {
         "job_id": job.job_id,
         "status": shown_status(job, next_at),

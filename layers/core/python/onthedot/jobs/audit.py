@@ -100,8 +100,8 @@ def audit(
 
     A run that waits at a gate is not late, unless the gate is among the `unwatched` ones, at which no tick looks.
     """
-    runs = {record.nominal_at: record for record in records if is_scheduled(record.run_id)}
-    ranges = [(r.nominal_at, r.skipped_until or r.nominal_at) for r in records if r.kind is Kind.SKIPPED_RANGE]
+    runs = {record.fire_time: record for record in records if is_scheduled(record.run_id)}
+    ranges = [(r.fire_time, r.skipped_until or r.fire_time) for r in records if r.kind is Kind.SKIPPED_RANGE]
     expected = [time for time in times if time <= _last_of_all(job, runs, times)]
     holes: list[Finding] = []
     late: list[Finding] = []
@@ -111,7 +111,7 @@ def audit(
         elif any(first <= time <= last for first, last in ranges):
             why = None
         elif job.status is Status.ACTIVE and time > settled_until(job):
-            why = "not stamped yet" if time >= job.fire_at and now - time > PATIENCE_MS else None
+            why = "not stamped yet" if time >= job.due_at and now - time > PATIENCE_MS else None
         else:
             holes.append(Finding(time, _NO_RECORD))
             continue
@@ -128,7 +128,7 @@ def no_range_reaches(records: Sequence[Record], time: int) -> bool:
     dispatcher crashed before the job advanced. One pass stamps at most `STAMPS_PER_PASS` runs. When more such runs lie
     before the time, the job advanced between two of them, so a range that began before all of them has ended.
     """
-    return sum(_stamped_ahead(record) and record.nominal_at < time for record in records) > STAMPS_PER_PASS
+    return sum(_stamped_ahead(record) and record.fire_time < time for record in records) > STAMPS_PER_PASS
 
 
 def _stamped_ahead(record: Record) -> bool:
@@ -137,18 +137,18 @@ def _stamped_ahead(record: Record) -> bool:
     A run that catches up on a missed time, and a backfilled run, are stamped after their time and may lie inside a
     range.
     """
-    return is_scheduled(record.run_id) and record.created_at <= record.nominal_at
+    return is_scheduled(record.run_id) and record.created_at <= record.fire_time
 
 
 def waits_long_at(run: Record, now: int) -> GateId | None:
     """Return the gate at which the run waits, if it has waited there for long enough to be seen in every index."""
     gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
-    return gate if gate is not None and now - run.fire_at > PATIENCE_MS else None
+    return gate if gate is not None and now - run.due_at > PATIENCE_MS else None
 
 
 def is_watched(state: GateState, now: int, *, is_key: bool) -> bool:
     """Return whether a tick looks at a gate in this state. The keys of a gate are visited when their turn comes."""
-    return state.is_flagged and (is_key or (state.fire_at or 0) > now - PATIENCE_MS)
+    return state.is_flagged and (is_key or (state.due_at or 0) > now - PATIENCE_MS)
 
 
 def _why_late(run: Record, now: int, unwatched: Collection[GateId]) -> str | None:
@@ -161,7 +161,7 @@ def _why_late(run: Record, now: int, unwatched: Collection[GateId]) -> str | Non
     gate = gate_of_slot(run.slot) if run.status is Status.PENDING else None
     if gate is not None:
         return f"waits at {name_of(gate)}, at which no tick looks" if gate in unwatched else None
-    moves_at = run.fire_at if run.lease_until is None else run.lease_until
+    moves_at = run.due_at if run.lease_until is None else run.lease_until
     if now - moves_at <= PATIENCE_MS:
         return None
     return f"{run.status} for {(now - moves_at) // _MINUTE_MS} min after it was due to move"
@@ -176,7 +176,7 @@ def _last_of_all(job: Record, runs: dict[int, Record], times: Sequence[int]) -> 
     last = times[-1] if times else 0
     limit = job.recurrence.max_runs if job.recurrence else None
     if job.status is Status.COMPLETED and limit is not None and (job.stamped or 0) >= limit:
-        return min(last, max(runs, default=job.fire_at - 1))
+        return min(last, max(runs, default=job.due_at - 1))
     return last
 
 

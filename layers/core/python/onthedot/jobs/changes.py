@@ -67,11 +67,11 @@ def resume(job: Record, now: int, deployment: Deployment) -> Move | None:
     if job.status is not Status.PAUSED:
         raise JobConflict(f"a job that is {job.status} cannot be resumed")
     if job.kind is Kind.RECURRING:
-        slot = fire_slot(shard_of(job.job_id, deployment.shards), job.fire_at, now)
+        slot = fire_slot(shard_of(job.job_id, deployment.shards), job.due_at, now)
         return Move(job.run_id, _as_read(job), Status.ACTIVE, {**_touched(job), "slot": slot})
     if job.kind is Kind.EVENT:
         return Move(job.run_id, _as_read(job), Status.ACTIVE, _touched(job))
-    placed = place(job.job_id, job.fire_at, now, deployment)
+    placed = place(job.job_id, job.due_at, now, deployment)
     changes = {**_touched(job), **_placed_anew(placed), **start_window.counted_from_now(job, now)}
     return Move(job.run_id, _as_read(job), placed.status, changes)
 
@@ -110,7 +110,7 @@ def assign(job: Record, pool: str, now: int, deployment: Deployment) -> Move:
     """Make a waiting one-off job due now, for a worker of this pool. Its earlier messages become void."""
     placed = place(job.job_id, now, now, deployment)
     changes = {**_touched(job), **_placed_anew(placed), **start_window.counted_from_now(job, now)}
-    changes |= {"fire_at": now, "pool": pool}
+    changes |= {"due_at": now, "pool": pool}
     return Move(job.run_id, _as_read(job), placed.status, changes)
 
 
@@ -129,7 +129,7 @@ def _change_recurring(job: Record, patch: JobChange, changes: dict[str, Any], no
         **_moved_back(job, now),
         "recurrence": patch.recurrence,
         "schedule_version": (job.schedule_version or 1) + 1,
-        "fire_at": first,
+        "due_at": first,
         "scheduled_since": first,
         "accounted_until": now,
     }
@@ -162,7 +162,7 @@ def _has_runs_ahead(job: Record, now: int) -> bool:
     if job.status is not Status.COMPLETED or job.recurrence is None:
         return False
     following = next_fire(job.recurrence.schedule, now)
-    return following is not None and following < job.fire_at
+    return following is not None and following < job.due_at
 
 
 def _moved_back(job: Record, now: int) -> dict[str, Any]:
@@ -172,10 +172,10 @@ def _moved_back(job: Record, now: int) -> dict[str, Any]:
     """
     if job.recurrence is None:
         return {}
-    ahead = fires_between(job.recurrence.schedule, now, job.fire_at, MOST_STAMPED_AHEAD)
-    first = ahead[0] if ahead else job.fire_at
+    ahead = fires_between(job.recurrence.schedule, now, job.due_at, MOST_STAMPED_AHEAD)
+    first = ahead[0] if ahead else job.due_at
     return {
-        "fire_at": first,
+        "due_at": first,
         "stamped": max(0, (job.stamped or 0) - len(ahead)),
         "accounted_until": min(now, job.accounted_until or now),
     }
@@ -184,9 +184,9 @@ def _moved_back(job: Record, now: int) -> dict[str, Any]:
 def _change_one_off(job: Record, patch: JobChange, changes: dict[str, Any], now: int, deployment: Deployment) -> Move:
     if job.status not in (*SCHEDULED, Status.PAUSED, Status.WAITING):
         raise JobConflict(f"a job that is {job.status} cannot be changed")
-    at = job.fire_at if patch.at is None else patch.at
+    at = job.due_at if patch.at is None else patch.at
     if patch.at is not None:
-        changes |= {"fire_at": at, "nominal_at": at}
+        changes |= {"due_at": at, "fire_time": at}
     changes |= _start_window(job, patch)
     if job.status in (Status.PAUSED, Status.WAITING):
         return Move(job.run_id, _as_read(job), job.status, changes)
@@ -209,7 +209,7 @@ def _start_window(job: Record, patch: JobChange) -> dict[str, Any]:
 
 def _as_read(job: Record, **more: Any) -> Expect:
     """Expect that the job is as it was read: no change, no claim, no start and no advance since then."""
-    seen = {"version": job.version, "generation": job.generation, "fire_at": job.fire_at, **more}
+    seen = {"version": job.version, "generation": job.generation, "due_at": job.due_at, **more}
     return Expect(frozenset({job.status}), seen)
 
 

@@ -181,6 +181,6 @@ def _add_successes(engine: Engine, result: Causes, deadline: Deadline, most_jobs
 def _count_since(runs: Sequence[Record], cause: Cause, result: Causes) -> int:
     since = cause.latest.finished_at or 0
     successes = [run for run in runs if run.status is Status.SUCCEEDED and (run.finished_at or 0) > since]
-    if len(runs) == MOST_RUNS and runs[-1].nominal_at > since:
+    if len(runs) == MOST_RUNS and runs[-1].fire_time > since:
         result.truncated = True
     return len(successes)

@@ -255,7 +255,7 @@ def _run_view(run: Record, job: Record | None) -> RedriveRunView:
         "execution_id": run.run_id,
         "job_id": run.job_id,
         "name": name_of(job),
-        "fire_time": format_instant(run.nominal_at),
+        "fire_time": format_instant(run.fire_time),
         "error": error_of(run),
         "cause": cause_of(run),
     }

@@ -173,8 +173,8 @@ def execution_view(run: Record, result: ShownResult, now: int, definition: Defin
         "trigger": run.trigger or "schedule",
         "priority": run.priority.value,
         "pool": run.pool,
-        "fire_time": format_instant(run.nominal_at),
-        "next_fire_time": format_instant(run.fire_at) if run.status in SCHEDULED else None,
+        "fire_time": format_instant(run.fire_time),
+        "next_fire_time": format_instant(run.due_at) if run.status in SCHEDULED else None,
         "started_at": show_time(run.started_at),
         "finished_at": show_time(run.finished_at),
         "lateness_ms": lateness_ms(run),
@@ -200,8 +200,8 @@ def skipped_view(run: Record, definition: Definition | None = None) -> SkippedVi
         "name": None if definition is None else definition.name,
         "target": None if definition is None else one_line(definition.target),
         "status": run.status.value,
-        "fire_time": format_instant(run.nominal_at),
-        "until": format_instant(run.nominal_at if run.skipped_until is None else run.skipped_until),
+        "fire_time": format_instant(run.fire_time),
+        "until": format_instant(run.fire_time if run.skipped_until is None else run.skipped_until),
         "count": run.skipped_count or 1,
         "reason": run.reason,
     }
@@ -220,7 +220,7 @@ def last_outcome_view(ended: Sequence[Record]) -> OutcomeView | None:
     return {
         "execution_id": run.run_id,
         "status": run.status.value,
-        "fire_time": format_instant(run.nominal_at),
+        "fire_time": format_instant(run.fire_time),
         "finished_at": show_time(run.finished_at),
         "lateness_ms": lateness_ms(run),
         "reason": run.reason,
@@ -245,7 +245,7 @@ def lateness_ms(run: Record) -> int | None:
     first = run.attempts[0].started_at if run.attempts and run.attempts[0].number == 1 else None
     if first is None and run.attempt == 1:
         first = run.started_at
-    return None if first is None else first - run.nominal_at
+    return None if first is None else first - run.fire_time
 
 
 def running_ms(run: Record, now: int) -> int | None:

@@ -104,7 +104,7 @@ def _of_job(job: Record, now: int) -> Reason:
         return _ended(job)
     if job.kind is Kind.EVENT:
         return Reason("waits_for_events", "waits for events that match")
-    at = coming_fire(job, now) or job.fire_at
+    at = coming_fire(job, now) or job.due_at
     if at > now:
         return Reason("not_due", f"not due until {format_instant(at)}")
     return Reason("overdue", f"due since {format_instant(at)}, and waits for the next tick")
@@ -151,8 +151,8 @@ def _waiting_for(parents: Sequence[str], record: Record, now: int) -> list[Reaso
     more = len(parents) - MOST_NAMED
     named = ", ".join([*parents[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
     reasons = [Reason("waiting_for_parents", f"waits for the end of {named or 'its parents'}")]
-    if record.kind is Kind.ONE_OFF and record.nominal_at > now:
-        reasons.append(Reason("not_due", f"not due until {format_instant(record.nominal_at)}"))
+    if record.kind is Kind.ONE_OFF and record.fire_time > now:
+        reasons.append(Reason("not_due", f"not due until {format_instant(record.fire_time)}"))
     return reasons
 
 
@@ -180,20 +180,20 @@ def _running(run: Record) -> list[Reason]:
 def _why_again(run: Record, now: int) -> list[Reason]:
     """Say why a run waits again: an attempt failed, or its turn has not come."""
     if run.attempt:
-        at = format_instant(run.fire_at)
-        retry = f"retry at {at} after" if run.fire_at > now else f"the retry is due since {at}, after"
+        at = format_instant(run.due_at)
+        retry = f"retry at {at} after" if run.due_at > now else f"the retry is due since {at}, after"
         return [Reason("retrying", f"{retry}: {run.reason or 'a lost attempt'}")]
     return [] if run.reason is None else [Reason("held_back", run.reason)]
 
 
 def _waiting(run: Record, now: int, backlog: QueueState | None) -> Reason:
-    if run.fire_at > now:
+    if run.due_at > now:
         where = "sent, " if run.status is Status.DISPATCHED else ""
-        return Reason("not_due", f"{where}not due until {format_instant(run.fire_at)}")
+        return Reason("not_due", f"{where}not due until {format_instant(run.due_at)}")
     if run.status is Status.PENDING:
-        return Reason("overdue", f"due since {format_instant(run.fire_at)}, and waits for the next tick")
+        return Reason("overdue", f"due since {format_instant(run.due_at)}, and waits for the next tick")
     queue = queue_key(run.pool, run.priority)
-    return Reason("queued", f"sent, due since {format_instant(run.fire_at)}, waits in queue {queue}{_behind(backlog)}")
+    return Reason("queued", f"sent, due since {format_instant(run.due_at)}, waits in queue {queue}{_behind(backlog)}")
 
 
 def _behind(backlog: QueueState | None) -> str:
@@ -208,8 +208,8 @@ def _behind(backlog: QueueState | None) -> str:
 def _ended(run: Record) -> Reason:
     at = "" if run.finished_at is None else f" at {format_instant(run.finished_at)}"
     if run.kind is Kind.SKIPPED_RANGE:
-        until = format_instant(run.skipped_until if run.skipped_until is not None else run.nominal_at)
-        first = format_instant(run.nominal_at)
+        until = format_instant(run.skipped_until if run.skipped_until is not None else run.fire_time)
+        first = format_instant(run.fire_time)
         if (number := run.skipped_count or 1) == 1:
             return Reason("skipped", f"the fire time at {first} was skipped: {run.reason}")
         return Reason("skipped", f"{number:,} fire times from {first} to {until} were skipped: {run.reason}")

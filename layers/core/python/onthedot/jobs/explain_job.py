@@ -145,7 +145,7 @@ def _latest_due(engine: Engine, job: Record, now: int) -> _DueRuns:
     """Return the latest due run, however many runs are stamped ahead, and the runs of the same read."""
     found: list[Record] = []
     for number, run in enumerate(recent_runs(engine, job), 1):
-        if run.status not in SCHEDULED or run.attempt or run.fire_at <= now:
+        if run.status not in SCHEDULED or run.attempt or run.due_at <= now:
             found.append(run)
         if found and number >= FEW_RUNS:
             return _DueRuns(found, more=True)
@@ -202,4 +202,4 @@ def _waiting_behind(engine: Engine, run: Record) -> list[Reason]:
 
 
 def _waits_in_queue(run: Record, now: int) -> bool:
-    return run.status is Status.DISPATCHED and run.fire_at <= now
+    return run.status is Status.DISPATCHED and run.due_at <= now

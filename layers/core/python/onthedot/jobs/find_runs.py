@@ -105,7 +105,7 @@ class _Search:
 
     def may_run(self, entry: SlotEntry) -> bool:
         """Return whether the run may have started: it is the tenant's, and its time has come."""
-        return entry.tenant == self.tenant and entry.kind is not Kind.GATE and entry.fire_at <= self.now
+        return entry.tenant == self.tenant and entry.kind is not Kind.GATE and entry.due_at <= self.now
 
 
 def _chunk(search: _Search, place: str | None) -> Chunk:
@@ -130,7 +130,7 @@ def _take(search: _Search, wave: Sequence[_Slot], keys: dict[str, Key]) -> str |
         pages = list(readers.map(search.read, wave))
     for number, (slot, page) in enumerate(zip(wave, pages, strict=True)):
         for entry in filter(search.may_run, page.items):
-            keys.setdefault(entry.run_id, (slot.bucket, slot.shard, entry.fire_at, entry.run_id))
+            keys.setdefault(entry.run_id, (slot.bucket, slot.shard, entry.due_at, entry.run_id))
         if page.cursor is not None:
             return _Slot(slot.bucket, slot.shard, page.cursor).place
         if len(keys) >= CHUNK and number + 1 < len(wave):
@@ -236,7 +236,7 @@ def job_runs(engine: Engine, job: Record, wanted: RunFilter, limit: int, cursor:
 
 def _chunk_of_job(engine: Engine, job: Record, size: int, place: str | None) -> Chunk:
     page = list_runs(engine, job, size, place)
-    items = [((-run.nominal_at, run.run_id), run) for run in page.items]
+    items = [((-run.fire_time, run.run_id), run) for run in page.items]
     return Chunk(items, page.cursor, page.unreadable)
 
 

@@ -79,7 +79,7 @@ def list_runs(engine: Engine, job: Record, limit: int, cursor: str | None) -> Pa
     others = _stamped(engine, job, max(limit - 1, 1), None)
     if limit == 1:
         return Page([job], START if others.items else None)
-    runs = sorted([job, *others.items], key=lambda run: run.nominal_at, reverse=True)
+    runs = sorted([job, *others.items], key=lambda run: run.fire_time, reverse=True)
     return Page(runs, others.cursor, others.unreadable)
 
 
@@ -143,7 +143,7 @@ def _last_ones(job: Record, seen: Sequence[Record], next_at: int | None, now: in
     if job.status is not Status.COMPLETED:
         return next_at
     ahead = next_stamped(job, now)
-    waiting = [run.fire_at for run in seen if _waits_for_first_start(run)]
+    waiting = [run.due_at for run in seen if _waits_for_first_start(run)]
     return min([*waiting, *([] if ahead is None else [ahead])], default=next_at)
 
 

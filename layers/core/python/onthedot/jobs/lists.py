@@ -238,7 +238,7 @@ def listed_job_view(listed: ListedJob, ended: Sequence[Record]) -> ListedJobView
         "last_outcome": last_outcome_view(ended),
     }
     if job.kind not in STAMPING:
-        return {**view, "at": format_instant(job.nominal_at)}
+        return {**view, "at": format_instant(job.fire_time)}
     return _with_rule(listed, {**view, "outcomes": outcome_words(ended)})
 
 

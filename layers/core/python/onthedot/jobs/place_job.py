@@ -60,12 +60,12 @@ def smallest_pool(engine: Engine, tenant: str, definition: Definition) -> str:
     raise InvalidRequest(*(Problem(lack.field, f"{lack.message}; {_ADVICE[lack.field]}") for lack in chosen))
 
 
-def place_run(engine: Engine, job_id: str, fire_at: int, now: int, *, pool: str, priority: Priority) -> Placement:
+def place_run(engine: Engine, job_id: str, due_at: int, now: int, *, pool: str, priority: Priority) -> Placement:
     """Choose the slot of a new run: a watch slot when it is near, so that it is sent at once, else its fire slot.
 
     A near run goes on the waiting list of its queue while the queue is closed.
     """
-    placed = place(job_id, fire_at, now, engine.deployment)
+    placed = place(job_id, due_at, now, engine.deployment)
     return place_near(engine, job_id, placed, now, pool=pool, priority=priority)
 
 

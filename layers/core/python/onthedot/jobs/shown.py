@@ -34,11 +34,11 @@ def coming_fire(record: Record, now: int) -> int | None:
     earlier of the two.
     """
     if record.status in SCHEDULED:
-        return record.fire_at
+        return record.due_at
     if record.status is not Status.ACTIVE or record.recurrence is None:
         return None
     following = next_fire(record.recurrence.schedule, now)
-    return record.fire_at if following is None else min(record.fire_at, following)
+    return record.due_at if following is None else min(record.due_at, following)
 
 
 _MOST_JITTERED: Final = 1_000
@@ -54,7 +54,7 @@ def runs_ahead(job: Record, now: int) -> int:
     """Return the number of runs that are stamped and whose time is to come."""
     if job.recurrence is None or job.status not in (Status.ACTIVE, Status.COMPLETED):
         return 0
-    return count_fires(job.recurrence.schedule, now, job.fire_at) + len(_held_by_jitter(job, now))
+    return count_fires(job.recurrence.schedule, now, job.due_at) + len(_held_by_jitter(job, now))
 
 
 def next_stamped(job: Record, now: int) -> int | None:
@@ -63,7 +63,7 @@ def next_stamped(job: Record, now: int) -> int | None:
         return None
     schedule = job.recurrence.schedule
     following = next_fire(schedule, now)
-    ahead = [] if following is None or following >= job.fire_at else [following]
+    ahead = [] if following is None or following >= job.due_at else [following]
     times = [jittered(job.job_id, nominal, schedule.jitter_seconds) for nominal in ahead]
     return min((*times, *_held_by_jitter(job, now)), default=None)
 
@@ -76,6 +76,6 @@ def _held_by_jitter(job: Record, now: int) -> list[int]:
     jitter_ms = schedule.jitter_seconds * 1000
     # Fire times before the job are no fire times of it.
     after = max(now - jitter_ms - 1, (job.scheduled_since or 0) - 1)
-    nominals = fires_between(schedule, after, min(now + 1, job.fire_at), _MOST_JITTERED)
+    nominals = fires_between(schedule, after, min(now + 1, job.due_at), _MOST_JITTERED)
     moved = (jittered(job.job_id, nominal, schedule.jitter_seconds) for nominal in nominals)
     return [at for at in moved if at > now]

@@ -155,22 +155,22 @@ def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, no
     """Return the first slot and status: a recurring job is in the fire slot of its first time, an event job in none."""
     if request.pattern is not None:
         return {
-            "nominal_at": now,
-            "fire_at": now,
+            "fire_time": now,
+            "due_at": now,
             "status": Status.ACTIVE,
             "kind": Kind.EVENT,
             "pattern": request.pattern,
             "pattern_entry": fresh_generation(),
         }
     if request.recurrence is None:
-        fire_at = request.at if request.at is not None else now + (request.delay_ms or 0)
-        placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=request.priority)
+        due_at = request.at if request.at is not None else now + (request.delay_ms or 0)
+        placed = place_run(engine, job_id, due_at, now, pool=pool, priority=request.priority)
         return {
-            "nominal_at": fire_at,
-            "fire_at": fire_at,
+            "fire_time": due_at,
+            "due_at": due_at,
             "status": placed.status,
             "slot": placed.slot,
-            "start_by": last_start(fire_at, request.record.get("start_within_seconds")),
+            "start_by": last_start(due_at, request.record.get("start_within_seconds")),
         }
     recurrence = request.recurrence
     if request.cron_with_h is not None:
@@ -179,8 +179,8 @@ def _position(engine: Engine, job_id: str, request: JobRequest, *, pool: str, no
     if first is None:
         raise InvalidRequest(no_fire_problem(recurrence.schedule, now))
     return {
-        "nominal_at": first,
-        "fire_at": first,
+        "fire_time": first,
+        "due_at": first,
         "status": Status.ACTIVE,
         "slot": fire_slot(shard_of(job_id, engine.deployment.shards), first, now),
         "kind": Kind.RECURRING,

@@ -45,7 +45,7 @@ def timeline(job: Record, run: Record | None, now: int, present: Reason | None) 
 
 
 def _waits(run: Record, now: int) -> bool:
-    return run.status in SCHEDULED and run.fire_at <= now
+    return run.status in SCHEDULED and run.due_at <= now
 
 
 def _notes(job: Record) -> Iterator[Moment]:
@@ -63,7 +63,7 @@ def _of_run(run: Record) -> Iterator[Moment]:
         return
     if run.kind is Kind.ONE_OFF:
         yield Moment(run.created_at, "submitted")
-    yield Moment(run.nominal_at, "due")
+    yield Moment(run.fire_time, "due")
     if run.waited_at is not None and run.waited_since is not None:
         why = "" if run.waited_why is None else f": {run.waited_why}"
         yield Moment(run.waited_since, f"began to wait {where(GateId.of(run.tenant, run.waited_at))}{why}")
@@ -82,7 +82,7 @@ def _of_present(run: Record) -> Iterator[Moment]:
     if run.cancel_requested is not None:
         yield Moment(run.cancel_requested, "asked to stop")
     if run.status in SCHEDULED and run.attempt:
-        yield Moment(run.fire_at, "next attempt is due")
+        yield Moment(run.due_at, "next attempt is due")
     if run.aside_since is not None:
         yield Moment(run.aside_since, f"set aside: {run.aside_why}")
 
@@ -94,10 +94,10 @@ def _of_attempt(attempt: Attempt) -> Iterator[Moment]:
 
 
 def _of_range(run: Record) -> Iterator[Moment]:
-    until = run.nominal_at if run.skipped_until is None else run.skipped_until
+    until = run.fire_time if run.skipped_until is None else run.skipped_until
     number = run.skipped_count or 1
     times = "this fire time" if number == 1 else f"{number:,} fire times up to {format_instant(until)}"
-    yield Moment(run.nominal_at, f"{times} skipped: {run.reason}")
+    yield Moment(run.fire_time, f"{times} skipped: {run.reason}")
 
 
 def runs_fail(latest: Sequence[Record], *, more: bool) -> Reason | None:
@@ -110,7 +110,7 @@ def runs_fail(latest: Sequence[Record], *, more: bool) -> Reason | None:
     if len(failed) < 2:
         return None
     is_cut = more and len(failed) == len(ended)
-    first = failed[-1].finished_at or failed[-1].nominal_at
+    first = failed[-1].finished_at or failed[-1].fire_time
     number = f"{'at least ' if is_cut else ''}its last {len(failed)} runs failed"
     since = f"since {format_instant(first)}{' or before' if is_cut else ''}"
     causes = [cause_of(run) for run in failed]

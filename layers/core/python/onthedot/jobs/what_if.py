@@ -56,10 +56,10 @@ def resumed(
     if job.kind is Kind.EVENT:
         return WhatIf("resume", "Resumed now, it would run for the events that come from then on.")
     if job.kind is not Kind.RECURRING or job.recurrence is None:
-        when = "start at once" if active.fire_at <= now else f"run at {format_instant(active.fire_at)}"
+        when = "start at once" if active.due_at <= now else f"run at {format_instant(active.due_at)}"
         return WhatIf("resume", f"Resumed now, it would {when}.")
     following = next_fire(job.recurrence.schedule, now)
-    missed = _missed(active, now, deployment, existing, unreadable) if job.fire_at <= now else ""
+    missed = _missed(active, now, deployment, existing, unreadable) if job.due_at <= now else ""
     if missed:
         then = "no fire time is left" if following is None else f"the next is at {format_instant(following)}"
         return WhatIf("resume", f"Resumed now: {missed}; {then}.")
@@ -77,14 +77,14 @@ def _missed(
     if plan is None:
         return ""
     begun = {record.run_id for record in existing if record.attempt}
-    runs = [run for run in plan.runs if run.nominal_at <= now and run.run_id not in begun]
+    runs = [run for run in plan.runs if run.fire_time <= now and run.run_id not in begun]
     policy = job.recurrence.misfire.policy
     said = []
     if runs and policy is MisfirePolicy.RUN_ALL:
-        number = max(len(runs), count_fires(job.recurrence.schedule, job.fire_at - 1, now + 1))
-        said.append(_all_run(number, format_instant(runs[0].nominal_at)))
+        number = max(len(runs), count_fires(job.recurrence.schedule, job.due_at - 1, now + 1))
+        said.append(_all_run(number, format_instant(runs[0].fire_time)))
     elif runs:
-        said.append(_latest_run([run.nominal_at for run in runs]))
+        said.append(_latest_run([run.fire_time for run in runs]))
     if skipped := _skipped(job, plan, existing, now):
         older = "1 older one is" if skipped == 1 else f"{skipped:,} older ones are"
         missed = "1 missed fire time is" if skipped == 1 else f"{skipped:,} missed fire times are"
@@ -111,10 +111,10 @@ def _skipped(job: Record, plan: Stamping, existing: Sequence[Record], now: int) 
     ended = [
         record
         for record in existing
-        if record.status is Status.SKIPPED and record.nominal_at >= job.fire_at and record.run_id not in planned
+        if record.status is Status.SKIPPED and record.fire_time >= job.due_at and record.run_id not in planned
     ]
     times = [*plan.skipped, *ended]
-    return len(plan.ends) + sum(one.skipped_count or 1 for one in times if one.nominal_at <= now)
+    return len(plan.ends) + sum(one.skipped_count or 1 for one in times if one.fire_time <= now)
 
 
 def lifted(gate: GateId, priority: Priority, facts: GateFacts | None, now: int) -> WhatIf | None:
@@ -281,7 +281,7 @@ def _resume(engine: Engine, case: Situation) -> list[WhatIf]:
         return []
     records: Sequence[Record] = ()
     unreadable: list[str] = []
-    if job.kind is Kind.RECURRING and job.fire_at <= now:
+    if job.kind is Kind.RECURRING and job.due_at <= now:
         try:
             page = records_since(engine, job, Deadline.after(now, patience.READ_MS))
         except Unavailable:
@@ -317,7 +317,7 @@ def _again(engine: Engine, case: Situation) -> list[WhatIf | None]:
         missing = _no_worker(engine, case)
         again = redriven(run, retry, queue_state(engine, run), _failed_parents(engine, run), missing)
         return [again, *([] if missing is None else [_worker(case)])]
-    is_waiting = job.status in SCHEDULED and job.fire_at > now
+    is_waiting = job.status in SCHEDULED and job.due_at > now
     is_recurring = job.kind is Kind.RECURRING and job.status is Status.ACTIVE and run.status not in SCHEDULED
     if (is_waiting and not job.attempt) or is_recurring or (job.kind is Kind.RECURRING and run is job):
         return [] if job.status is Status.PAUSED else [run_now(job, now, queue_state(engine, job))]

@@ -144,7 +144,7 @@ class EmbeddedWorker:
 
     def _start(self, received: Received) -> Started | Verdict:
         """Start one run. An error here concerns this run only."""
-        early = received.message.fire_at - self._engine.clock.now()
+        early = received.message.due_at - self._engine.clock.now()
         if early > 0:
             return Redeliver(early, "early")
         try:

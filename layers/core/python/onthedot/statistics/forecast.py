@@ -177,7 +177,7 @@ def _groups(jobs: Iterable[Record]) -> Iterator[list[_Expected]]:
         if job.recurrence is None or job.status is not Status.ACTIVE:
             continue
         one = _Expected(
-            job.job_id, job.recurrence.schedule, job.fire_at, _left(job, job.recurrence), job.recurrence.misfire.policy
+            job.job_id, job.recurrence.schedule, job.due_at, _left(job, job.recurrence), job.recurrence.misfire.policy
         )
         groups[one.pattern].append(one)
     yield from groups.values()
@@ -264,7 +264,7 @@ def count_waiting(survey: Survey, buckets: Sequence[int]) -> list[str]:
         if entry.kind is Kind.RECURRING:
             recurring.append(entry.run_id)
         else:
-            survey.tally.add(entry.fire_at, job_id_of(entry.run_id))
+            survey.tally.add(entry.due_at, job_id_of(entry.run_id))
     return recurring
 
 
@@ -272,8 +272,8 @@ def count_sent(survey: Survey, buckets: Sequence[int]) -> None:
     """Count runs in watch slots that are sent, and whose time is to come."""
     for entry in _entries(survey, SlotKind.WATCH, [bucket + WATCH_DISTANCE for bucket in buckets]):
         # Running runs are in these slots too, but no run starts before its time. And so are gates.
-        if entry.fire_at > survey.now and entry.kind is not Kind.GATE:
-            survey.tally.add(entry.fire_at, job_id_of(entry.run_id))
+        if entry.due_at > survey.now and entry.kind is not Kind.GATE:
+            survey.tally.add(entry.due_at, job_id_of(entry.run_id))
 
 
 @dataclass(slots=True)

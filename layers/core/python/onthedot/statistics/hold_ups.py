@@ -73,7 +73,7 @@ def at_workers(run: Record, name: str | None, why: Reason, runs: int) -> HoldUp:
     message = why.message.replace("run it", f"run {name or run.job_id}", 1)
     if message == why.message:  # it names no run
         message = f"{_number(runs)}: {message}"
-    return HoldUp(why.code, message, run.fire_at, None, run.pool, runs, run.job_id, name)
+    return HoldUp(why.code, message, run.due_at, None, run.pool, runs, run.job_id, name)
 
 
 def in_queue(  # noqa: PLR0917 - the facts of a queue
@@ -124,7 +124,7 @@ def sent_hold_ups(
     """Return why sent runs of the tenant do not start. `workers` is None when they are unknown. Raise Unavailable."""
     now = engine.clock.now()
     page = running_runs(engine, tenant, LOOKED_AT, status=Status.DISPATCHED)
-    waiting = sorted((run for run in page.items if run.fire_at <= now - PATIENT_MS), key=lambda run: run.fire_at)
+    waiting = sorted((run for run in page.items if run.due_at <= now - PATIENT_MS), key=lambda run: run.due_at)
     pulled = [] if workers is None else [run for run in waiting if _is_pulled(engine, run)]
     jobs = jobs_of(engine, pulled)
     found: dict[Reason, list[Record]] = {}
@@ -163,7 +163,7 @@ def _in_queues(runs: Sequence[Record], queues: Sequence[QueueReport], now: int, 
         own = [run for run in runs if run.pool == report.pool and report.priority in (None, run.priority)]
         if own:
             # A run that waited at a gate before is younger in its queue than its fire time says.
-            age = min(now - own[0].fire_at, report.oldest_age_ms or 0)
+            age = min(now - own[0].due_at, report.oldest_age_ms or 0)
             priority = None if report.priority is None else report.priority.value
             hold_up = in_queue(report.pool, priority, len(own), age, now, more)
             yield from [] if hold_up is None else [hold_up]
@@ -198,7 +198,7 @@ def _needs(run: Record, jobs: Mapping[str, Record]) -> Needs:
 
 def _lacking(run: Record, needs: Needs, workers: Sequence[WorkerRecord], now: int) -> Reason | None:
     reason = why_no_worker(run.pool, run.tenant, needs, workers, now, alone=run.losses > 0, say_ago=True)
-    is_old = run.fire_at <= now - OLD_MS  # a full worker takes such a run when it has room: that is usual for a while
+    is_old = run.due_at <= now - OLD_MS  # a full worker takes such a run when it has room: that is usual for a while
     return reason if reason is not None and (reason.code == UNABLE or is_old) else None
 
 

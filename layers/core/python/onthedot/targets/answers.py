@@ -16,7 +16,7 @@ def attempt_facts(call: Call) -> Mapping[str, str]:
         "job": call.job_id,
         "run": call.run_id,
         "attempt": str(call.attempt),
-        "fire_time": format_instant(call.nominal_at),
+        "fire_time": format_instant(call.fire_time),
         "idempotency_key": call.run_id,
     }
     return {**facts, "traceparent": call.traceparent} if call.traceparent else facts

@@ -108,7 +108,7 @@ def task_from(view: Mapping[str, Any], begun_at: float) -> Task:
         run_id=view["execution_id"],
         job_id=view["job_id"],
         attempt=int(view["attempt"]),
-        nominal_at=parse_instant(view["fire_time"]),
+        fire_time=parse_instant(view["fire_time"]),
         definition=definition,
         # Byte by byte the text that the API signed.
         payload=json_text.to_bytes(view["payload"]),

@@ -266,7 +266,7 @@ def lease_view(lease: LeasedRun, call: Call) -> LeaseView:
         "attempt": run.attempt,
         "priority": run.priority.value,
         "pool": run.pool,
-        "fire_time": format_instant(run.nominal_at),
+        "fire_time": format_instant(run.fire_time),
         "started_at": format_instant(call.started_at),
         "lease_until": format_instant(run.lease_until or 0),
         "lease_seconds": LEASE_SECONDS,

@@ -124,7 +124,7 @@ def assign_to_worker(engine: Engine, tenant: str, job_id: str, worker_id: str, b
 def _stored(engine: Engine, job: Record, worker: WorkerRecord, by: str | None) -> Record | None:
     """Store the run for the worker. None: the job changed meanwhile."""
     now = engine.clock.now()
-    if job.kind is Kind.ONE_OFF and job.status in SCHEDULED and job.fire_at <= now:
+    if job.kind is Kind.ONE_OFF and job.status in SCHEDULED and job.due_at <= now:
         move = noted(job, assign(job, worker.pool, now, engine.deployment), ChangeNote(now, ChangeAction.ASSIGN, by))
         return applied(job, move) if isinstance(engine.store.move(move), Moved) else None
     run_id = extra_run_id(job.job_id, now, f"manual-{fresh_generation()}")
@@ -190,7 +190,7 @@ def _renew(engine: Engine, message: RunMessage) -> bool:
     now = engine.clock.now()
     move = lifecycle.renew(run, fresh_generation())
     renewed = applied(run, move)
-    sent = replace(message_for(renewed), fire_at=now + RENEWED_DELAY_MS)
+    sent = replace(message_for(renewed), due_at=now + RENEWED_DELAY_MS)
     unsent = engine.queues.send([sent], Deadline.after(now, patience.SEND_MS))
     if unsent or engine.clock.now() > now + RENEWED_DELAY_MS // 2:
         return False

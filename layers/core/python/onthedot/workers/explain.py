@@ -224,4 +224,4 @@ def _places(worker: WorkerRecord, named: NamedRuns, tenant: str) -> WorkerPlaces
 
 
 def _since(run: Record) -> int:
-    return run.started_at or run.fire_at
+    return run.started_at or run.due_at

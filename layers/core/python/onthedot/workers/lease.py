@@ -165,7 +165,7 @@ def _lease_from(batch: LeaseBatch, priority: Priority, wait_ms: int) -> None:
     """
     received = _receive(batch, priority, min(batch.most - len(batch.leases), MOST_RECEIVED), wait_ms)
     for _ in range(MOST_ROUNDS):
-        passed = [_lease(batch, one) for one in sorted(received, key=lambda each: each.message.fire_at)]
+        passed = [_lease(batch, one) for one in sorted(received, key=lambda each: each.message.due_at)]
         if batch.leases or not any(passed) or batch.engine.clock.now() >= batch.search_until:
             return
         received = _receive(batch, priority, MOST_RECEIVED, 0)
@@ -208,14 +208,14 @@ def _hand_over(batch: LeaseBatch, received: Received, verdict: ForOtherWorker) -
 
 def _try_to_start(batch: LeaseBatch, message: RunMessage, *, assigned: bool = False) -> Started | Verdict:
     clock = batch.engine.clock
-    early = message.fire_at - clock.now()
+    early = message.due_at - clock.now()
     if batch.worker.tenant not in (None, message.tenant):
         return ForOtherWorker(HIDE_MS, "it is another tenant's")
     if batch.full:
         return Redeliver(0, "no room for it now")
     if early > (WAIT_BESIDE_MS if batch.leases else LONGEST_WAIT_MS):
         return Redeliver(early, "early")
-    clock.sleep_until(message.fire_at)
+    clock.sleep_until(message.due_at)
     try:
         return start_run(
             batch.engine,

@@ -149,13 +149,13 @@ def schedule(child: Record, now: int, *, generation: str, deployment: Deployment
         return _begin_schedule(child, expect, now, deployment)
     if child.kind is Kind.EVENT:
         return Move(child.run_id, expect, Status.ACTIVE, {"slot": None})
-    at = max(child.nominal_at, now)
+    at = max(child.fire_time, now)
     placed = place(child.job_id, at, now, deployment)
     changes = {
         "slot": placed.slot,
         "generation": generation,
-        "nominal_at": at,
-        "fire_at": at,
+        "fire_time": at,
+        "due_at": at,
         "start_by": last_start(at, child.start_within_seconds),
         "reason": None,
     }
@@ -169,8 +169,8 @@ def _begin_schedule(child: Record, expect: Expect, now: int, deployment: Deploym
         return Move(child.run_id, expect, Status.SKIPPED, {**concluded(child, now, deployment), "reason": why})
     changes: dict[str, Any] = {
         "slot": fire_slot(shard_of(child.job_id, deployment.shards), first, now),
-        "nominal_at": first,
-        "fire_at": first,
+        "fire_time": first,
+        "due_at": first,
         "scheduled_since": first,
         "accounted_until": now,
     }

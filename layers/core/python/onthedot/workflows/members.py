@@ -99,7 +99,7 @@ def _record(
     engine: Engine, workflow: Workflow, run: Record, member: Member, *, ids: dict[str, str], now: int
 ) -> Record:
     job_id, pool = ids[member.key], member.pool or run.pool
-    fire_at = member.at if member.at is not None else now + (member.delay_ms or 0)
+    due_at = member.at if member.at is not None else now + (member.delay_ms or 0)
     record = Record(
         run_id=job_id,
         job_id=job_id,
@@ -108,8 +108,8 @@ def _record(
         priority=member.priority,
         pool=pool,
         created_at=now,
-        nominal_at=fire_at,
-        fire_at=fire_at,
+        fire_time=due_at,
+        due_at=due_at,
         status=Status.WAITING,
         generation=fresh_generation(),
         version=1,
@@ -125,8 +125,8 @@ def _record(
         policy = member.on_parent_failure
         asked = None if policy is OnParentFailure.FAIL else policy.value
         return replace(record, parents=parents, waits_for=frozenset(parents), on_parent_failure=asked)
-    placed = place_run(engine, job_id, fire_at, now, pool=pool, priority=member.priority)
-    start_by = last_start(fire_at, record.start_within_seconds)
+    placed = place_run(engine, job_id, due_at, now, pool=pool, priority=member.priority)
+    start_by = last_start(due_at, record.start_within_seconds)
     return replace(record, status=placed.status, slot=placed.slot, start_by=start_by)
 
 

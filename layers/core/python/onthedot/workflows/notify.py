@@ -184,7 +184,7 @@ def schedule_child(engine: Engine, child: Record) -> Record | None:
     deadline = Deadline.after(now, patience.NOTIFY_MS)
     if scheduled.status is Status.DISPATCHED:
         send_runs(engine, [scheduled], deadline)
-    if scheduled.status is Status.ACTIVE and scheduled.fire_at < horizon(now, engine.deployment.lookahead):
+    if scheduled.status is Status.ACTIVE and scheduled.due_at < horizon(now, engine.deployment.lookahead):
         stamp_jobs(engine, [scheduled.run_id], f"release/{fresh_generation()}", deadline)
     return _if_pending(scheduled)
 

@@ -78,12 +78,12 @@ class Arrival:
     job_id: str | None
     run_id: str | None
     attempt: int | None
-    fire_at: int | None
+    due_at: int | None
     body: bytes
 
     @property
     def lateness_ms(self) -> int | None:
-        return None if self.fire_at is None else self.at - self.fire_at
+        return None if self.due_at is None else self.at - self.due_at
 
     @property
     def payload(self) -> Any:
@@ -103,7 +103,7 @@ def as_document(arrival: Arrival) -> dict[str, Any]:
         "job_id": arrival.job_id,
         "run_id": arrival.run_id,
         "attempt": arrival.attempt,
-        "fire_time": None if arrival.fire_at is None else format_instant(arrival.fire_at),
+        "fire_time": None if arrival.due_at is None else format_instant(arrival.due_at),
         "lateness_ms": arrival.lateness_ms,
         "payload": arrival.payload,
     }
@@ -219,8 +219,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
         job, run = self.headers.get("X-Onthedot-Job"), self.headers.get("X-Onthedot-Run")
         attempt = _number(self.headers.get("X-Onthedot-Attempt"))
-        fire_at = _instant(self.headers.get("X-Onthedot-Fire-Time"))
-        self.server.arrivals.put(Arrival(at, self.command, self.path, job, run, attempt, fire_at, body))
+        due_at = _instant(self.headers.get("X-Onthedot-Fire-Time"))
+        self.server.arrivals.put(Arrival(at, self.command, self.path, job, run, attempt, due_at, body))
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _receive  # noqa: N815 - names of http.server
 

@@ -179,7 +179,7 @@ class LiveQueues:
         now = self._clock.now()
         with self._lock:
             letters = self._queue(pool, priority).letters()
-            ages = (now - letter.message.fire_at for letter in letters if letter.visible_at <= now)
+            ages = (now - letter.message.due_at for letter in letters if letter.visible_at <= now)
             return max(ages, default=None)
 
     def next_visible_at(self, pool: str, priority: Priority) -> int | None:
@@ -209,9 +209,9 @@ class LiveQueues:
                 queue = self._queue(message.pool, message.priority)
                 if self._waits(queue, message):
                     continue
-                letter = _Letter(message, f"{self._process}{next(self._numbers):x}", message.fire_at)
+                letter = _Letter(message, f"{self._process}{next(self._numbers):x}", message.due_at)
                 queue.latest[_scheduling(message)] = letter
-                self._post(queue, letter, message.fire_at)
+                self._post(queue, letter, message.due_at)
             for pool in {message.pool for message in messages}:
                 self._notify(pool)
 
@@ -220,7 +220,7 @@ class LiveQueues:
         known = queue.latest.get(_scheduling(message))
         if known is None or known.receives >= self._max_receives:
             return False
-        return known.visible_at <= max(message.fire_at, self._clock.now())
+        return known.visible_at <= max(message.due_at, self._clock.now())
 
     def _post(self, queue: _Queue, letter: _Letter, visible_at: int) -> None:
         letter.visible_at, letter.place = visible_at, next(self._numbers)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from onthedot.core.choices import Priority
+from onthedot.core.codec import stored_name
 from onthedot.core.ports import Clock, Deadline, QueueCounts, Received, RunMessage, Tick
 from onthedot.core.slots import queue_key
 from onthedot.engines.message_format import FORMAT, FORMAT_FIELD, refuse_newer_message
@@ -132,8 +133,8 @@ def _letter(message: RunMessage, now: int) -> Letter:
 
     SQS delays by whole seconds, so the delay is rounded down.
     """
-    seconds = min(max((message.fire_at - now) // 1000, 0), MAX_DELAY_SECONDS)
-    body = {name: value for name, value in dataclasses.asdict(message).items() if value not in (None, ())}
+    seconds = min(max((message.due_at - now) // 1000, 0), MAX_DELAY_SECONDS)
+    body = {stored_name(name): value for name, value in dataclasses.asdict(message).items() if value not in (None, ())}
     return Letter(json.dumps({FORMAT_FIELD: FORMAT, **body}), message.tenant, seconds * 1000)
 
 
@@ -141,7 +142,7 @@ def _received(delivery: Delivery) -> Received | None:
     try:
         fields = json.loads(delivery.body)
         refuse_newer_message(fields)
-        known = {name: value for name, value in fields.items() if name in RunMessage.__slots__}
+        known = {name: fields[key] for name in RunMessage.__slots__ if (key := stored_name(name)) in fields}
         priority = Priority(fields["priority"])
         message = RunMessage(**{**known, "priority": priority, "gates": tuple(fields.get("gates", ()))})
     except (ValueError, KeyError, TypeError, AttributeError) as error:

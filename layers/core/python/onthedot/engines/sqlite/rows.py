@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from onthedot.core.codec import Scalar, Stored, decode, decoder_of, encode, encode_field, unreadable
+from onthedot.core.codec import Scalar, Stored, decode, decoder_of, encode, encode_field, stored_name, unreadable
 from onthedot.core.errors import UnreadableRecord
 from onthedot.core.moves import Move
 from onthedot.core.ports import SlotEntry
 from onthedot.core.records import FIELDS, SETS, Kind, Record, record_with
 from onthedot.engines.entries import gate_entry, slot_entry
 
-COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
+COLUMNS: Final = ", ".join(f'"{stored_name(name)}"' for name in FIELDS)
 _ENTRY_FIELDS: Final = (
     *("run_id", "slot", "fire_at", "kind", "generation", "tenant", "priority", "pool", "claim_token", "gates"),
     *("start_by", "format", "status", "aside_since"),
@@ -91,11 +91,11 @@ def _update(
 
     An expected None means that the field is absent, and an absent field fails every `at_most`.
     """
-    written = ["status = ?", *(f'"{name}" = ?' for name in changes)]
-    written += [f'"{name}" = coalesce("{name}", 0) + ?' for name in counts]
+    written = ["status = ?", *(f'"{stored_name(name)}" = ?' for name in changes)]
+    written += [f'"{name}" = coalesce("{name}", 0) + ?' for name in map(stored_name, counts)]
     expected = ["run_id = ?", f"status IN ({', '.join('?' * statuses)})"]
-    expected += [f'"{name}" IS ?' for name in equals]
-    expected += [f'"{name}" <= ?' for name in at_most]
+    expected += [f'"{stored_name(name)}" IS ?' for name in equals]
+    expected += [f'"{stored_name(name)}" <= ?' for name in at_most]
     expected.append("format IS NULL")
     condition = " AND ".join(expected)
     statement = f"UPDATE runs SET {', '.join(written)} WHERE {condition}"  # noqa: S608 - names only

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from onthedot.core import schema
+from onthedot.core.codec import stored_name
 from onthedot.core.records import FIELDS, INTEGERS
 from onthedot.engines.sqlite.older_files import STEPS
 
@@ -47,13 +48,13 @@ def prepare(connection: sqlite3.Connection, path: str | Path) -> None:
 
 def _create_missing(connection: sqlite3.Connection) -> None:
     """Create missing tables, indexes and columns. A file of an earlier version gets the columns of new fields."""
-    columns = {name: f'"{name}" {"INTEGER" if name in INTEGERS else ""}' for name in FIELDS}
+    columns = {stored_name(name): f'"{stored_name(name)}" {"INTEGER" if name in INTEGERS else ""}' for name in FIELDS}
     rest = ", ".join(column for name, column in columns.items() if name != "run_id")
     connection.execute(f"CREATE TABLE IF NOT EXISTS runs (run_id TEXT PRIMARY KEY, {rest})")
     present = {row["name"] for row in connection.execute("PRAGMA table_info(runs)")}
-    for name in FIELDS:
+    for name, column in columns.items():
         if name not in present:
-            connection.execute(f"ALTER TABLE runs ADD COLUMN {columns[name]}")
+            connection.execute(f"ALTER TABLE runs ADD COLUMN {column}")
     for index in schema.INDEXES:
         connection.execute(_sparse_index(index.name, index.partition_key, index.sort_key, "run_id"))
     connection.execute(_sparse_index("expiry", schema.TTL_ATTRIBUTE))

@@ -88,7 +88,7 @@ def message_for(call: Call, handler: str) -> Mapping[str, Any]:
             "run_id": call.run_id,
             "attempt": call.attempt,
             "idempotency_key": call.run_id,
-            "fire_time": format_instant(call.nominal_at),
+            "fire_time": format_instant(call.fire_time),
             "started_at": format_instant(call.started_at) if call.started_at else None,
             "timeout_seconds": call.timeout_ms / 1000,
         },

@@ -6,7 +6,7 @@ Many plain words are reserved in DynamoDB, so every attribute is a placeholder o
 from collections.abc import Mapping
 from typing import Any
 
-from onthedot.core.codec import Stored, encode_field
+from onthedot.core.codec import Stored, encode_field, stored_name
 from onthedot.core.moves import Move
 from onthedot.core.records import Status
 from onthedot.core.schema import LABEL, PARTITION_KEY, SORT_KEY
@@ -54,7 +54,7 @@ def update_item_arguments(move: Move) -> dict[str, Any]:
     values: dict[str, Attribute] = {}
 
     def name(field: str) -> str:
-        names[f"#{field}"] = field
+        names[f"#{field}"] = stored_name(field)
         return f"#{field}"
 
     def value(prefix: str, field: str, content: Any) -> str:
@@ -103,15 +103,16 @@ def partiql_statement(move: Move, table: str) -> dict[str, Any]:
         return "?"
 
     text = [f'UPDATE "{table}"']
-    text += [f'SET "{f}"={parameter(f, v)}' for f, v in _written(move).items()]
-    text += [f'SET "{f}"="{f}"+{parameter(f, n)}' for f, n in move.counts.items()]
-    text += [f'REMOVE "{f}"' for f in _removed(move)]
-    key = run_key(move.run_id)
-    parameters += [key[PARTITION_KEY], key[SORT_KEY]]
+    text += [f'SET "{stored_name(f)}"={parameter(f, v)}' for f, v in _written(move).items()]
+    text += [f'SET "{stored_name(f)}"="{stored_name(f)}"+{parameter(f, n)}' for f, n in move.counts.items()]
+    text += [f'REMOVE "{stored_name(f)}"' for f in _removed(move)]
+    item = run_key(move.run_id)
+    parameters += [item[PARTITION_KEY], item[SORT_KEY]]
     tests = [f'"{PARTITION_KEY}"=?', f'"{SORT_KEY}"=?', _partiql_status(move.expect.status, parameter)]
     for field, content in move.expect.equals.items():
-        tests.append(f'"{field}" IS MISSING' if content is None else f'"{field}"={parameter(field, content)}')
-    tests += [f'"{f}"<={parameter(f, bound)}' for f, bound in move.expect.at_most.items()]
+        key = stored_name(field)
+        tests.append(f'"{key}" IS MISSING' if content is None else f'"{key}"={parameter(field, content)}')
+    tests += [f'"{stored_name(f)}"<={parameter(f, bound)}' for f, bound in move.expect.at_most.items()]
     # No OR here: MiniStack would not find the key in the condition. Amazon's DynamoDB Local accepts it.
     tests.append('"format" IS MISSING')
     return {

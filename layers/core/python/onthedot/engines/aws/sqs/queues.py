@@ -188,7 +188,7 @@ def _entry(entry_id: str, message: RunMessage, now: int) -> dict[str, Any]:
 
     SQS delays by whole seconds, so the delay is rounded down.
     """
-    delay = min(max((message.fire_at - now) // 1000, 0), LONGEST_DELAY_SECONDS)
+    delay = min(max((message.due_at - now) // 1000, 0), LONGEST_DELAY_SECONDS)
     return {
         "Id": entry_id,
         "MessageBody": message_body(message),
@@ -207,7 +207,7 @@ def message_body(message: RunMessage) -> str:
         FORMAT_FIELD: FORMAT,
         "run": message.run_id,
         "generation": message.generation,
-        "fire_at": message.fire_at,
+        "fire_at": message.due_at,
         "tenant": message.tenant,
         "priority": message.priority,
         "pool": message.pool,
@@ -223,7 +223,7 @@ def read_message(body: str) -> RunMessage:
     return RunMessage(
         run_id=fields["run"],
         generation=fields["generation"],
-        fire_at=int(fields["fire_at"]),
+        due_at=int(fields["fire_at"]),
         tenant=fields["tenant"],
         priority=Priority(fields["priority"]),
         pool=fields["pool"],
