@@ -1,8 +1,14 @@
-"""The client library: `Client` and `AsyncClient` for the REST API, their answers and their errors.
+"""The Python client: typed answers, typed errors, retries that make no second job.
 
-`requests` says each call of the API, `answers` and `options` have its types, and `calling` decides about retries. These
-do no input or output, so that both clients share them. `transport` has the HTTP. `make generate` writes `answers` and
-`options`, from the API's own description, and `client`, from `async_client`.
+Requests, answers and retries are pure and shared; the sync and the async client differ in how they send. Importing it
+loads no pydantic and no boto3.
+
+A call that failed in a way that may pass is tried up to four times, with growing pauses or after the time that the
+API asks for. A new job without an idempotency key gets one first. `run`, `redrive`, and `change` with `delay`,
+`every` or `if_version` are not repeated when they may have happened.
+
+Lists are iterators that read further pages when they are needed. Unknown fields in answers are ignored, so an older
+client works with a newer API. Options that are left out stay as they are; None removes a value.
 """
 
 from onthedot.client import answers, errors
