@@ -20,21 +20,26 @@ from tests.e2e.killed_at_gates import begin_killed_at_gates
 from tests.e2e.listener import Listener, listening
 from tests.e2e.poisoned import begin_poisoned
 from tests.e2e.serve_home import Served
-from tests.e2e.worker_process import APP, begin_murderer, end_of_murderer
+from tests.e2e.worker_process import APP, a_pull_worker, begin_murderer, end_of_murderer
 from tests.served import a_server, quiet_port
 
 HERE = Path(__file__).parent
 HOME = HERE.parents[1] / ".onthedot-e2e"
 SERVE_HOME = HOME.with_name(".onthedot-e2e-serve")
 SHARDS = 4
-TIMED = ("test_gates.py", "test_gates_of_pull_workers.py", "test_priorities.py", "test_pull_workers.py")
-"""Files that measure times on the stack. They run last, when the tests beside them have ended."""
+TIMED = ("test_gates.py", "test_gates_of_pull_workers.py", "test_priorities.py", "test_one_off_jobs.py")
+"""Files that measure times. Their scenarios have their home for themselves."""
 STORIES = ("test_poisoned_records.py", "test_slow_stories.py")
 """Files that wait for the stories of minutes, which began with the stack. The others run meanwhile."""
 DISTURBING = ("test_health.py", "test_upgrade.py")
 """Files that stop the ticks or replace the functions of the stack. The stories of minutes end before."""
+SHARED = {"home", "api", "listener", "deployment"}
+SIDE_BY_SIDE = 8
+"""Scenarios of one home, which mostly wait."""
 _background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="e2e-stack")
 _state: dict[str, "Future[Deployment]"] = {}
+_scenarios = ThreadPoolExecutor(max_workers=SIDE_BY_SIDE, thread_name_prefix="e2e-scenario")
+_begun: dict[pytest.Item, "Future[None]"] = {}
 
 
 def _deploy(listener: Listener) -> Deployment:
@@ -60,25 +65,47 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order this tier, also after pytest has grouped the tests by their home: the page first, timed tests last."""
+    """Order this tier, also after pytest has grouped the tests by their home."""
     items.sort(key=_turn)
 
 
 def _turn(item: pytest.Item) -> int:
-    """Return 0 for other tiers. The walk along the page has a stack of its own, which takes time from the others.
-
-    Tests that need the pull pool for themselves wait for a story of minutes, so the others run meanwhile.
-    """
+    """Return 0 for other tiers."""
     assert isinstance(item, pytest.Function)
     if item.path.parent != HERE:
         return 0
-    if item.path.name == "test_deploy_page.py":
-        return 1
-    if item.path.name in TIMED or "quiet_pool" in item.fixturenames:
-        return 5
+    if item.path.name in STORIES or "quiet_pool" in item.fixturenames:
+        return 3
     if item.path.name in DISTURBING:
         return 4
-    return 3 if item.path.name in STORIES else 2
+    return 2 if item.path.name in TIMED else 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Begin all scenarios of a home together that need nothing but the home, and wait for this one."""
+    if not _is_sociable(pyfuncitem):
+        return None
+    for other in pyfuncitem.session.items:
+        if other not in _begun and _is_sociable(other) and _home_of(other) == _home_of(pyfuncitem):
+            assert isinstance(other, pytest.Function)
+            given = {**pyfuncitem.funcargs, **(other.callspec.params if hasattr(other, "callspec") else {})}
+            shared = {name: pyfuncitem._request.getfixturevalue(name) for name in SHARED & set(other.fixturenames)}
+            names = other._fixtureinfo.argnames
+            _begun[other] = _scenarios.submit(other.obj, **{name: {**given, **shared}[name] for name in names})
+    _begun[pyfuncitem].result()
+    return True
+
+
+def _is_sociable(item: pytest.Item) -> bool:
+    assert isinstance(item, pytest.Function)
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return _turn(item) == 1 and set(item.fixturenames) - {"request"} <= SHARED | set(params)
+
+
+def _home_of(item: pytest.Item) -> str:
+    assert isinstance(item, pytest.Function)
+    return str(item.callspec.params["home"]) if hasattr(item, "callspec") and "home" in item.callspec.params else STACK
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -148,6 +175,16 @@ def listener(home: Home) -> Listener:
 
 @pytest.fixture(scope="session")
 def quiet_pool(home: Home) -> None:
-    """A pull pool in which only a test's own workers are."""
+    """A pull pool in which only a test's own workers are. Others would pass its runs on to a worker that is dead."""
     if isinstance(home, Deployment):
         end_of_murderer(home)
+
+
+@pytest.fixture(scope="module")
+def able_home(home: Home) -> Iterator[Home]:
+    """A home that runs programs and handlers: itself, or by a pull worker."""
+    if home.name == EQUIPPED:
+        yield home
+        return
+    with a_pull_worker(home, "--shell", "--app", APP, "--slots", "8", worker_id="all-rounder"):
+        yield home

@@ -17,6 +17,7 @@ from onthedot.domain.runs.slots import BUCKET_MS, horizon
 from onthedot.engines.aws.dynamodb.tokens import DynamoTokenStore
 from onthedot.ports import Principal
 from onthedot.use_cases.access.tokens import create_token
+from tests.e2e.control import Control, Function
 from tests.e2e.homes import STACK, Api, Home
 from tests.e2e.listener import Listener
 from tests.e2e.poisoned import PoisonedStory
@@ -33,6 +34,8 @@ class Deployment(Home):
     listener: Listener
     slow: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Jobs whose story takes minutes, begun as soon as the stack was up."""
+    far_control: Control = field(init=False)
+    """At the time of the far job."""
     poisoned: PoisonedStory = field(default_factory=lambda: PoisonedStory(0))
     restarting: Any = None
     """A pull worker that always comes back, for the job that always kills it."""
@@ -40,6 +43,10 @@ class Deployment(Home):
     """Workers that were killed while they had a place at a gate."""
     name: str = STACK
     pace: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.controls = Function(self.client)
+        self.control(0).late()  # later ones need not wait for the start of a function
 
     @property
     def api(self) -> Api:
@@ -49,8 +56,8 @@ class Deployment(Home):
         tokens = DynamoTokenStore(self.client("dynamodb"), self.stack.table, SystemClock())
         return Api(self.stack.api_url, create_token(tokens, SystemClock(), Principal(tenant, "admin", "e2e"))[0])
 
-    def stored(self) -> set[str]:
-        return {item["pk"]["S"] for item in self.all_items()}
+    def control(self, at: int) -> Control:
+        return Control(self.listener, self.controls.begin, at)
 
     def client(self, service: Any) -> Any:
         return boto3.client(
@@ -97,6 +104,7 @@ class Deployment(Home):
     def _begin_far(self) -> None:
         """A job two buckets behind the horizon: only the claim pass can fire it."""
         at = horizon(time.time_ns() // 1_000_000, LOOKAHEAD) + 2 * BUCKET_MS + 500
+        self.far_control = self.control(at)
         self.slow["far"] = {"at": at, **self.api.submit(callback_url=f"{self.listener.url}/far", at=at / 1000)}
 
     def _begin_ticking(self) -> None:

@@ -1,16 +1,18 @@
 """Runs at gates of a home: how they are submitted, and what the times of their attempts say."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tests.e2e.homes import Api
+from tests.e2e.control import Control, is_on_time
+from tests.e2e.homes import Api, Home
 
 JOBS_PER_BATCH = 25
-MEASUREMENTS = 3
+NEXT_MS = 1_000
+"""The next run starts within this time of a free place."""
 
 
 @dataclass(frozen=True, order=True)
@@ -80,13 +82,6 @@ def most_at_once(attempts: Sequence[Attempt]) -> int:
     return most
 
 
-def share_in_use(attempts: Sequence[Attempt], places: int) -> float:
-    """The share of the places that was in use, from the first start until the last run has left the list."""
-    first, last = min(attempts).start, max(attempts).start
-    used = sum(min(one.end, last) - one.start for one in attempts)
-    return used / (places * (last - first))
-
-
 def gaps(attempts: Sequence[Attempt], places: int) -> list[float]:
     """How long each place was free before the next run started there, while runs waited."""
     starts, ends = sorted(one.start for one in attempts), sorted(one.end for one in attempts)
@@ -97,15 +92,18 @@ def p95(values: Sequence[float]) -> float:
     return sorted(values)[int(0.95 * (len(values) - 1))]
 
 
-def holds_once(measure: Callable[[], str]) -> None:
-    """Measure up to three times, because other programs take time from this machine. One measurement must hold.
+def controls_for(home: Home, seconds: float) -> list[Control]:
+    """Controls in each of the next seconds."""
+    now = round(time.time() * 1000)
+    return [home.control(now + 1000 * second) for second in range(1, round(seconds) + 1)]
 
-    A measurement returns how it missed its bar, or nothing.
-    """
-    missed: list[str] = []
-    while len(missed) < MEASUREMENTS:
-        answer = measure()
-        if not answer:
-            return
-        missed.append(answer)
-    raise AssertionError("; ".join(missed))
+
+def check_hand_over(home: Home, jobs: Sequence[dict[str, Any]], *, places: int, seconds: float) -> None:
+    """Run jobs that have this number of places for so many seconds: the next one starts when a place is free."""
+    controls = controls_for(home, seconds)
+    ids = submit_all(home.api, jobs)
+    time.sleep(seconds)  # the questions below take time from the workers
+    attempts = attempts_of(home.api, ids)
+    assert most_at_once(attempts) <= places
+    late = p95(gaps(attempts, places))
+    assert is_on_time(round(late * 1000), controls, within=NEXT_MS), (late, [one.late() for one in controls])

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import urllib3
 
+from tests.e2e.control import Control
 from tests.e2e.listener import Listener
 
 STACK, SERVE, EQUIPPED = "stack", "serve", "serve-with-app"
@@ -71,6 +72,6 @@ class Home(Protocol):
         """The API with another tenant's token."""
         ...
 
-    def stored(self) -> set[str]:
-        """The keys of all that is stored."""
+    def control(self, at: int) -> Control:
+        """A call of the listener at this time, in epoch milliseconds, that needs nothing of the product."""
         ...

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.e2e.deployment import Deployment
 from tests.e2e.gate_times import put_gate
-from tests.e2e.worker_process import APP, start_worker
+from tests.e2e.worker_process import APP, only, start_worker
 
 WAYS = {"rest": (), "direct": ("--direct",)}
 """How a worker gets its runs, and the options for it."""
@@ -29,9 +29,9 @@ def begin_killed_at_gates(deployment: Deployment) -> dict[str, KilledAtGate]:
 def _kill(deployment: Deployment, way: str, *options: str) -> KilledAtGate:
     api, gate = deployment.api, f"killed-{way}"
     put_gate(api, gate, in_flight=1)
-    worker = start_worker(deployment, *options, "--app", APP, "--capability", gate, worker_id=f"{gate}-worker")
+    worker = start_worker(deployment, *options, "--app", APP, worker_id=gate)
     nap = {"type": "python", "handler": "nap"}
-    lost = api.submit(target=nap, payload=600, timeout_seconds=900, gates=[gate], requirements={"capabilities": [gate]})
+    lost = api.submit(target=nap, payload=600, timeout_seconds=900, gates=[gate], **only(gate))
     api.wait_for(lost["job_id"], "RUNNING", seconds=60)
     waiting = api.submit(callback_url=f"{deployment.listener.url}/{gate}", gates=[gate])
     deadline = time.monotonic() + 60

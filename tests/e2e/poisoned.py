@@ -12,6 +12,7 @@ from onthedot.domain.runs.slots import BUCKET_MS, SlotKind, bucket_of, horizon, 
 from onthedot.engines.aws.dynamodb.keys import run_id_of, run_key
 from onthedot.engines.aws.dynamodb.moves import to_attribute
 from tests.builders import a_run
+from tests.e2e.control import Control
 from tests.poison import POISONS, poisoned
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class PoisonedStory:
     """The minute in which the healthy jobs fire."""
     one_offs: list[str] = field(default_factory=list)
     recurring: list[str] = field(default_factory=list)
+    controls: list[Control] = field(default_factory=list)
+    """Over the minute in which the healthy jobs fire."""
     records: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     """The kind and the item of each poisoned record, by its id."""
 
@@ -53,6 +56,7 @@ def begin_poisoned(deployment: "Deployment", shards: int) -> PoisonedStory:
         deployment.api.submit(callback_url=f"{deployment.listener.url}/cron-beside-poison", cron=cron)["job_id"]
         for _ in range(RECURRING)
     ]
+    story.controls = [deployment.control(due + second * 1000) for second in range(0, 40, 5)]
     return story
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.e2e.control import Control, by_a_process
 from tests.e2e.homes import Api, Home
 from tests.e2e.listener import Listener
 from tests.served import ServerProcess
@@ -34,5 +35,5 @@ class Served(Home):
         assert status == 201, made
         return Api(self.server.url, made["token"], POLL_SECONDS)
 
-    def stored(self) -> set[str]:
-        return self.server.run_ids()
+    def control(self, at: int) -> Control:
+        return Control(self.listener, by_a_process, at)

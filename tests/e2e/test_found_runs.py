@@ -5,10 +5,8 @@ import uuid
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import pytest
-
 from tests.e2e.homes import Api, Home
-from tests.e2e.worker_process import a_pull_worker
+from tests.e2e.worker_process import a_pull_worker, only
 
 NO_RETRY = {"max_retries": 0}
 
@@ -37,14 +35,12 @@ def wait_until(condition: Any, seconds: float = 60) -> None:
         time.sleep(0.3)
 
 
-@pytest.mark.usefixtures("quiet_pool")
 def test_the_runs_of_a_worker_and_those_that_run_now(home: Home, api: Api) -> None:
     worker_id = f"finder-{uuid.uuid4().hex[:8]}"
     with a_pull_worker(home, "--shell", worker_id=worker_id):
-        short = api.submit(target={"type": "shell", "argv": ["true"]}, name="short")["job_id"]
-        long = api.submit(target={"type": "shell", "argv": ["sleep", "120"]}, name="long", timeout_seconds=240)[
-            "job_id"
-        ]
+        short = api.submit(target={"type": "shell", "argv": ["true"]}, name="short", **only(worker_id))["job_id"]
+        sleep = {"type": "shell", "argv": ["sleep", "120"]}
+        long = api.submit(target=sleep, name="long", timeout_seconds=240, **only(worker_id))["job_id"]
         api.wait_for(short, "SUCCEEDED")
         api.wait_for(long, "RUNNING")
         running = {run["execution_id"]: run for run in executions(api, status="RUNNING")}

@@ -1,14 +1,12 @@
 """Gates at which pull workers have places: shared, taken at once, and free again when a worker dies."""
 
-import time
-
 import pytest
 
 from tests.e2e.deployment import Deployment
-from tests.e2e.gate_times import attempts_of, gaps, holds_once, instant, most_at_once, p95, put_gate, submit_all
+from tests.e2e.gate_times import attempts_of, check_hand_over, instant, most_at_once, put_gate, submit_all
 from tests.e2e.homes import Home
 from tests.e2e.killed_at_gates import WAYS
-from tests.e2e.worker_process import APP, a_pull_worker
+from tests.e2e.worker_process import APP, a_pull_worker, only
 
 LEASE_SECONDS, TICK_SECONDS = 30, 60
 NAP = {"type": "python", "handler": "nap"}
@@ -28,12 +26,10 @@ def test_the_place_of_a_killed_worker_is_free_within_a_lease_and_two_ticks(deplo
     assert api.call("PUT", f"/v1/jobs/{story.lost['job_id']}/cancel")[0] == 200
 
 
-@pytest.mark.usefixtures("quiet_pool")
 def test_a_pull_worker_over_rest_shares_a_gate_with_the_workers_of_its_home(home: Home) -> None:
     share_a_gate(home, "rest")
 
 
-@pytest.mark.usefixtures("quiet_pool")
 def test_a_direct_worker_shares_a_gate_with_lambda(deployment: Deployment) -> None:
     share_a_gate(deployment, "direct")
 
@@ -47,7 +43,7 @@ def share_a_gate(home: Home, way: str) -> None:
             for n in range(6)
             for job in (
                 {"callback_url": f"{home.listener.url}/{gate}/{n}?hang={home.pace}", "gates": [gate]},
-                {"target": NAP, "payload": home.pace, "gates": [gate]},
+                {"target": NAP, "payload": home.pace, "gates": [gate], **only(f"sharing-{way}")},
             )
         ]
         attempts = attempts_of(api, submit_all(api, jobs))
@@ -56,27 +52,17 @@ def share_a_gate(home: Home, way: str) -> None:
     assert len(pulled) == len(attempts) / 2
 
 
-@pytest.mark.usefixtures("quiet_pool")
 def test_a_pull_worker_over_rest_takes_the_next_run_at_once(home: Home) -> None:
     take_the_next_run_at_once(home, "rest")
 
 
-@pytest.mark.usefixtures("quiet_pool")
 def test_a_direct_worker_takes_the_next_run_at_once(deployment: Deployment) -> None:
     take_the_next_run_at_once(deployment, "direct")
 
 
 def take_the_next_run_at_once(home: Home, way: str) -> None:
-    api, gate, places = home.api, f"pulled-{way}", 2
-    put_gate(api, gate, in_flight=places)
-    with a_pull_worker(home, *WAYS[way], "--app", APP, "--concurrency", "4", worker_id=f"pulling-{way}"):
-
-        def measure() -> str:
-            ids = submit_all(api, [{"target": NAP, "payload": home.pace, "gates": [gate]}] * 16)
-            time.sleep(8 * home.pace)  # the questions below take time from the worker
-            attempts = attempts_of(api, ids)
-            assert most_at_once(attempts) <= places
-            late = p95(gaps(attempts, places))
-            return "" if late <= 1 else f"p95 of the gaps {late:.3f} s"
-
-        holds_once(measure)
+    gate, worker = f"pulled-{way}", f"pulling-{way}"
+    put_gate(home.api, gate, in_flight=2)
+    with a_pull_worker(home, *WAYS[way], "--app", APP, "--concurrency", "4", worker_id=worker):
+        job = {"target": NAP, "payload": home.pace, "gates": [gate], **only(worker)}
+        check_hand_over(home, [job] * 16, places=2, seconds=8 * home.pace)

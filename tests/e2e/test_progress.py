@@ -1,15 +1,12 @@
 """Programs and handlers report how far they are, and the API shows it while they run. So does a worker over REST."""
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.e2e.homes import EQUIPPED, Api, Home
-from tests.e2e.worker_process import APP, a_pull_worker
+from tests.e2e.homes import Api
 
-pytestmark = pytest.mark.usefixtures("quiet_pool")
 SCRIPT = 'echo "0.42 rows 420 of 1,000" >&$ONTHEDOT_PROGRESS_FD; cat; sleep 240'
 SHELL = {"type": "shell", "argv": ["sh", "-c", SCRIPT]}
 SECONDS = 60
@@ -30,17 +27,6 @@ def with_progress(api: Api, run_id: str) -> dict[str, Any]:
     return view
 
 
-@pytest.fixture
-def able_home(home: Home) -> Iterator[None]:
-    """A home that runs programs and handlers: itself, or by a pull worker."""
-    if home.name == EQUIPPED:
-        yield
-        return
-    with a_pull_worker(home, "--app", APP, "--shell", worker_id="reporting"):
-        yield
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("able_home")
 def test_a_program_and_a_handler_show_their_progress_while_they_run(api: Api) -> None:
     program = api.submit(target=SHELL, timeout_seconds=300)["job_id"]

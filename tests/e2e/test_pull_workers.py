@@ -1,22 +1,21 @@
-"""Pull workers with only a URL and a token: killed, stopped, cancelled, murdered by their jobs, saturated."""
+"""Pull workers with only a URL and a token: killed, stopped, cancelled, murdered by their jobs."""
 
 import os
-import statistics
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.deployment import Deployment
+from tests.e2e.control import is_on_time
 from tests.e2e.homes import Api, Home
-from tests.e2e.worker_process import APP, a_pull_worker, start_worker
+from tests.e2e.worker_process import APP, a_pull_worker, only, start_worker
 
-pytestmark = pytest.mark.usefixtures("quiet_pool")
 LEASE_SECONDS, RECOVERY_SECONDS = 30, 15
-SLEEP = ["sleep", f"15.{os.getpid()}"]
+BEAT_MS = 10_000
+"""The time between two heartbeats."""
+SLEEP = ["sleep", f"8.{os.getpid()}"]
 """Another process may run these tests on another home at the same time, and has programs of its own."""
 SHELL = {"type": "shell", "argv": SLEEP}
 
@@ -43,7 +42,7 @@ def sleepers(words: list[str] = SLEEP) -> set[int]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("quiet_pool")
 def test_a_killed_workers_run_starts_again_within_lease_and_fifteen_seconds(home: Home, api: Api) -> None:
     before = sleepers()
     victim = start_worker(home, "--shell", worker_id="victim")
@@ -75,9 +74,10 @@ def test_a_killed_workers_run_starts_again_within_lease_and_fifteen_seconds(home
 
 def test_a_stopped_worker_finishes_what_is_short_and_hands_back_what_is_long(home: Home, api: Api) -> None:
     # The short one runs when the worker is stopped, and ends within the grace, also on a busy machine.
-    worker = start_worker(home, "--shell", "--grace", "6", worker_id="leaving")
-    short = api.submit(target={"type": "shell", "argv": ["sleep", "2.5"]})
-    long = api.submit(target={"type": "shell", "argv": ["sleep", "14"]}, timeout_seconds=60)
+    worker = start_worker(home, "--shell", "--capability", "desk", "--grace", "6", worker_id="leaving")
+    desk = {"capabilities": ["desk"]}
+    short = api.submit(target={"type": "shell", "argv": ["sleep", "2.5"]}, requirements=desk)
+    long = api.submit(target={"type": "shell", "argv": ["sleep", "14"]}, timeout_seconds=60, requirements=desk)
     for job in (short, long):
         api.wait_for(job["job_id"], "RUNNING")
     assert worker.stop() == 0
@@ -86,40 +86,36 @@ def test_a_stopped_worker_finishes_what_is_short_and_hands_back_what_is_long(hom
     assert (run["attempts"][-1]["outcome"], run["lost_attempts"]) == ("released", 0)
     status, view = api.call("GET", "/v1/workers/leaving")
     assert (status, view["status"]) == (200, "STOPPED")
-    with a_pull_worker(home, "--shell", worker_id="next"):
+    with a_pull_worker(home, "--shell", "--capability", "desk", worker_id="next"):
         api.wait_for(long["job_id"], "SUCCEEDED", seconds=90)
 
 
 def test_a_cancel_reaches_the_program_by_the_next_heartbeat(home: Home, api: Api) -> None:
     program = ["sleep", f"120.{os.getpid()}"]
     with a_pull_worker(home, "--shell", worker_id="obedient"):
-        job = api.submit(target={"type": "shell", "argv": program}, timeout_seconds=180)
+        job = api.submit(target={"type": "shell", "argv": program}, timeout_seconds=180, **only("obedient"))
         api.wait_for(job["job_id"], "RUNNING")
+        beat = round(time.time() * 1000) + BEAT_MS
+        control = home.control(beat)
         assert api.call("PUT", f"/v1/jobs/{job['job_id']}/cancel")[0] == 200
-        api.wait_for(job["job_id"], "CANCELLED", seconds=30)  # a heartbeat comes every ten seconds
+        api.wait_for(job["job_id"], "CANCELLED")
+        ended = round(instant(execution(api, job["job_id"])["finished_at"]) * 1000)
+        late = max(ended - beat, 0)
+        assert is_on_time(late, [control], within=4_000), (late, control.late())
         assert sleepers(program) == set()
 
 
 def test_a_job_that_kills_its_process_ends_in_the_dead_letters_and_the_worker_goes_on(home: Home, api: Api) -> None:
     with a_pull_worker(home, "--app", APP, worker_id="survivor") as worker:
-        job = api.submit(target={"type": "python", "handler": "die"}, name="poison")
+        job = api.submit(target={"type": "python", "handler": "die"}, name="poison", **only("survivor"))
         api.wait_for(job["job_id"], "FAILED", seconds=60)
         run = execution(api, job["job_id"])
         assert [attempt["outcome"] for attempt in run["attempts"]] == ["lost"] * 5
         assert "5 attempts were lost" in run["reason"]
         assert job["job_id"] in dead_letters(api)
-        other = api.submit(target={"type": "python", "handler": "echo"}, payload={"n": 1})
+        other = api.submit(target={"type": "python", "handler": "echo"}, payload={"n": 1}, **only("survivor"))
         api.wait_for(other["job_id"], "SUCCEEDED")
         assert worker.is_alive()
-
-
-def test_a_job_that_kills_its_worker_every_time_ends_in_the_dead_letters(deployment: Deployment, api: Api) -> None:
-    """Begun when the stack came up: five leases have to end."""
-    run = execution(api, deployment.slow["murderer"]["job_id"])
-    assert [attempt["outcome"] for attempt in run["attempts"]] == ["lost"] * 5
-    assert run["execution_id"] in dead_letters(api)
-    assert deployment.restarting.deaths >= 5
-    assert execution(api, deployment.slow["survivor"]["job_id"])["status"] == "SUCCEEDED"
 
 
 def dead_letters(api: Api) -> dict[str, Any]:
@@ -134,10 +130,11 @@ def dead_letters(api: Api) -> dict[str, Any]:
         cursor = f"&cursor={page['next_cursor']}"
 
 
-def test_a_dead_letter_is_run_again_and_ends_well(home: Home, api: Api, tmp_path: Path) -> None:
-    switch = tmp_path / "exists"
+def test_a_dead_letter_is_run_again_and_ends_well(home: Home, api: Api) -> None:
+    switch = home.home / "exists"
     with a_pull_worker(home, "--shell", worker_id="second-chance"):
-        job = api.submit(target={"type": "shell", "argv": ["cat", str(switch)]}, retry={"max_retries": 0})
+        target = {"type": "shell", "argv": ["cat", str(switch)]}
+        job = api.submit(target=target, retry={"max_retries": 0}, **only("second-chance"))
         api.wait_for(job["job_id"], "FAILED")
         letter = dead_letters(api)[job["job_id"]]
         assert "No such file" in letter["error"]
@@ -148,40 +145,6 @@ def test_a_dead_letter_is_run_again_and_ends_well(home: Home, api: Api, tmp_path
         assert [refused["id"] for refused in answer["refused"]] == ["job_nobody"]
         api.wait_for(job["job_id"], "SUCCEEDED")
         assert job["job_id"] not in dead_letters(api)
-
-
-SLOTS = 4
-RUN_SECONDS = 0.1
-
-
-def test_a_saturated_pool_serves_high_before_medium_before_low_and_low_is_not_starved(home: Home, api: Api) -> None:
-    """LOW's bound: with one lease in ten at least, the n-th LOW run waits at most as long as 10 n runs take."""
-    jobs_each = round(167 * home.pace)
-    with a_pull_worker(home, "--app", APP, "--slots", str(SLOTS), worker_id="saturated"):
-        at = time.time() + max(12 * home.pace, 6)
-        ids: dict[str, list[str]] = {}
-        for priority in ("LOW", "MEDIUM", "HIGH"):
-            target = {"type": "python", "handler": "nap"}
-            crowd = [
-                {"target": target, "payload": RUN_SECONDS, "at": at, "priority": priority} for _ in range(jobs_each)
-            ]
-            status, answer = api.call("POST", "/v1/jobs/batch", {"jobs": crowd})
-            assert status == 202, answer
-            ids[priority] = [entry["job_id"] for entry in answer["jobs"]]
-        assert time.time() < at, "they were to be due together"
-        for priority in ("HIGH", "MEDIUM", "LOW"):
-            for job_id in ids[priority]:
-                api.wait_for(job_id, "SUCCEEDED", seconds=180)
-    with ThreadPoolExecutor(8) as pool:
-        runs = {name: list(pool.map(lambda one: execution(api, one), them)) for name, them in ids.items()}
-    waits = {name: sorted(run["lateness_ms"] / 1000 for run in them) for name, them in runs.items()}
-    medians = {name: statistics.median(them) for name, them in waits.items()}
-    ends = [instant(run["finished_at"]) for them in runs.values() for run in them]
-    seconds_each = (max(ends) - at) / len(ends)
-    assert medians["HIGH"] < medians["MEDIUM"] < medians["LOW"], medians
-    for n, wait in enumerate(waits["LOW"], start=1):
-        assert wait <= 10 * (n + SLOTS) * seconds_each + 5, (n, wait, seconds_each)
-    assert waits["LOW"][0] < medians["HIGH"], "LOW moves while HIGH is still crowded"
 
 
 def test_a_job_handed_to_one_worker_runs_there(home: Home, api: Api) -> None:
@@ -221,7 +184,7 @@ def test_a_live_worker_brings_a_capability_of_its_own(home: Home, api: Api) -> N
 
 def test_a_workers_use_is_visible_while_it_works(home: Home, api: Api) -> None:
     with a_pull_worker(home, "--app", APP, "--cpu", "2", "--memory-mb", "512", worker_id="visible"):
-        requirements = {"cpu": 1.5, "memory_mb": 256}
+        requirements = {"cpu": 1.5, "memory_mb": 256, **only("visible")["requirements"]}
         job = api.submit(
             target={"type": "python", "handler": "nap"}, payload=24, requirements=requirements, timeout_seconds=60
         )

@@ -1,9 +1,7 @@
 """Chains of functions through SQS: stopped after 16 invocations, except where the function says that it may loop."""
 
-import io
 import json
 import time
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from layers.build import LAMBDA_PYTHON
 from tests.e2e.deployment import Deployment
+from tests.e2e.functions import new_function, new_queue, new_role
 from tests.e2e.homes import Api, Home
 from tests.e2e.listener import Listener
 
@@ -54,47 +52,21 @@ class Chain:
         return int(attributes["Attributes"]["ApproximateNumberOfMessages"])
 
 
-def _role(deployment: Deployment, name: str) -> str:
-    iam = deployment.client("iam")
-    trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
-    document = json.dumps({"Version": "2012-10-17", "Statement": [trusted]})
-    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=document)["Role"]
-    granted = {"Effect": "Allow", "Action": "sqs:*", "Resource": f"arn:aws:sqs:*:*:{name}-*"}
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [granted]})
-    iam.put_role_policy(RoleName=name, PolicyName="chain", PolicyDocument=policy)
-    return str(role["Arn"])
-
-
-def _code() -> bytes:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("handler.py", SENDS_ON)
-    return archive.getvalue()
-
-
-def _queue(deployment: Deployment, name: str, **attributes: str) -> tuple[str, str]:
-    sqs = deployment.client("sqs")
-    url = sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
-    made = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-    return url, made["Attributes"]["QueueArn"]
-
-
 @pytest.fixture(params=["Terminate", "Allow"])
 def chain(deployment: Deployment, request: pytest.FixtureRequest) -> Iterator[tuple[str, Chain]]:
     name, lambda_ = f"chain-{request.param.lower()}", deployment.client("lambda")
-    dead, dead_arn = _queue(deployment, f"{name}-dead")
-    end, _ = _queue(deployment, f"{name}-end")
+    dead, dead_arn = new_queue(deployment.client, f"{name}-dead")
+    end, _ = new_queue(deployment.client, f"{name}-end")
     redrive = json.dumps({"deadLetterTargetArn": dead_arn, "maxReceiveCount": 1})
-    on, on_arn = _queue(deployment, f"{name}-on", VisibilityTimeout="15", RedrivePolicy=redrive)
+    on, on_arn = new_queue(deployment.client, f"{name}-on", VisibilityTimeout="15", RedrivePolicy=redrive)
     ours: Any = lambda_.get_function(FunctionName="onthedot-local-worker")["Configuration"]
-    lambda_.create_function(
-        FunctionName=name,
-        Runtime=f"python{LAMBDA_PYTHON}",
-        Role=_role(deployment, name),
-        Handler="handler.handle",
+    new_function(
+        deployment.client,
+        name,
+        SENDS_ON,
+        new_role(deployment.client, name, f"arn:aws:sqs:*:*:{name}-*"),
         Timeout=15,  # also for the start on a busy machine
         Layers=[layer["Arn"] for layer in ours["Layers"]],
-        Code={"ZipFile": _code()},
         Environment={"Variables": {"ON": on, "END": end, "HOPS": str(HOPS)}},
     )
     lambda_.put_function_recursion_config(FunctionName=name, RecursiveLoop=request.param)
@@ -104,9 +76,6 @@ def chain(deployment: Deployment, request: pytest.FixtureRequest) -> Iterator[tu
     lambda_.delete_function(FunctionName=name)
     for url in (on, dead, end):
         deployment.client("sqs").delete_queue(QueueUrl=url)
-    iam = deployment.client("iam")
-    iam.delete_role_policy(RoleName=name, PolicyName="chain")
-    iam.delete_role(RoleName=name)
 
 
 def test_a_chain_ends_in_the_dead_letter_queue_unless_its_function_may_loop(chain: tuple[str, Chain]) -> None:

@@ -1,7 +1,10 @@
 """Stories that take minutes on the stack, begun when it came up: here they are only waited for."""
 
+from tests.e2e.control import is_on_time
 from tests.e2e.deployment import Deployment
-from tests.e2e.test_one_off_jobs import ON_TIME_MS, ms
+from tests.e2e.test_one_off_jobs import ms
+from tests.e2e.test_pull_workers import dead_letters, execution
+from tests.e2e.worker_process import end_of_murderer
 
 MINUTES = 60
 
@@ -49,7 +52,8 @@ def test_a_far_job_is_claimed_by_a_tick_and_fires_once_at_its_time(deployment: D
     job = deployment.slow["far"]
     assert job["status"] == "PENDING"
     (arrival,) = deployment.listener.wait_for("/far", seconds=8 * MINUTES)
-    assert job["at"] <= arrival.at < job["at"] + ON_TIME_MS
+    late = arrival.at - job["at"]
+    assert is_on_time(late, [deployment.far_control]), (late, deployment.far_control.late())
     deployment.api.wait_for(job["job_id"], "SUCCEEDED")
     assert len(deployment.listener.at_path("/far")) == 1
 
@@ -58,3 +62,13 @@ def test_the_dispatcher_keeps_its_progress(deployment: Deployment) -> None:
     key = {"pk": {"S": "progress#0"}, "sk": {"S": "progress"}}
     item = deployment.client("dynamodb").get_item(TableName=deployment.stack.table, Key=key)["Item"]
     assert "fire" in item["done"]["S"]
+
+
+def test_a_job_that_kills_its_worker_every_time_ends_in_the_dead_letters(deployment: Deployment) -> None:
+    end_of_murderer(deployment)
+    api = deployment.api
+    run = execution(api, deployment.slow["murderer"]["job_id"])
+    assert [attempt["outcome"] for attempt in run["attempts"]] == ["lost"] * 5
+    assert run["execution_id"] in dead_letters(api)
+    assert deployment.restarting.deaths >= 5
+    assert execution(api, deployment.slow["survivor"]["job_id"])["status"] == "SUCCEEDED"

@@ -3,12 +3,10 @@
 import base64
 import hashlib
 import hmac
-import io
 import json
 import socket
 import threading
 import time
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,9 +15,9 @@ import pytest
 import urllib3
 
 from tests.e2e.deployment import Deployment
+from tests.e2e.functions import new_function, new_role
 from tests.e2e.homes import EQUIPPED, STACK, Api, Home
 from tests.e2e.listener import Listener
-from tests.e2e.worker_process import APP, a_pull_worker
 from tests.unit.targets.grpc.peer import a_peer, noting, thanks
 
 ONCE = {"max_retries": 0}
@@ -119,25 +117,9 @@ def handle(event, context):
 
 @pytest.fixture(scope="module")
 def function(deployment: Deployment) -> Iterator[str]:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as files:
-        files.writestr("handler.py", CODE)
-    trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
-    role = deployment.client("iam").create_role(
-        RoleName="e2e-function",
-        AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trusted]}),
-    )
-    functions = deployment.client("lambda")
-    functions.create_function(
-        FunctionName=FUNCTION,
-        Runtime="python3.13",
-        Handler="handler.handle",
-        Role=role["Role"]["Arn"],
-        Code={"ZipFile": archive.getvalue()},
-        Timeout=20,
-    )
+    new_function(deployment.client, FUNCTION, CODE, new_role(deployment.client, FUNCTION), Timeout=20)
     yield FUNCTION
-    functions.delete_function(FunctionName=FUNCTION)
+    deployment.client("lambda").delete_function(FunctionName=FUNCTION)
 
 
 def test_lambda_is_called_and_waited_for(api: Api, function: str) -> None:
@@ -227,16 +209,6 @@ def test_grpc_time_out_refusal_and_garbage(api: Api) -> None:
 # --- shell
 
 
-@pytest.fixture(scope="module")
-def able_home(home: Home, quiet_pool: None) -> Iterator[None]:
-    """A home that runs programs and handlers: itself, or by a pull worker."""
-    if home.name == EQUIPPED:
-        yield
-        return
-    with a_pull_worker(home, "--shell", "--app", APP, "--slots", "4", worker_id="all-rounder"):
-        yield
-
-
 @pytest.mark.usefixtures("able_home")
 def test_shell_gets_the_payload_and_no_credentials(api: Api) -> None:
     run = ended(api, "SUCCEEDED", target={"type": "shell", "argv": ["cat"]}, payload={"n": 1})
@@ -289,7 +261,7 @@ def test_each_attempt_is_on_record_without_its_secrets(home: Home, api: Api) -> 
     run = ended(api, "SUCCEEDED", target=target, payload="hunter2hunter2", retry=retry)
     first, second = run["attempts"]
     assert (first["outcome"], first["error_class"]) == ("failed", "ValueError")
-    assert first["worker"].startswith("serve-" if home.name == EQUIPPED else "all-rounder")
+    assert first["worker"].startswith("serve-") is (home.name == EQUIPPED)
     assert "not yet" in first["error"]
     assert "hunter2" not in first["error"]
     assert second["outcome"] == "succeeded"

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.deployment import Deployment
 from tests.e2e.homes import Home
@@ -44,7 +45,10 @@ class WorkerProcess:
 
 
 def start_worker(home: Home, *options: str, worker_id: str) -> WorkerProcess:
-    """A worker that has only a URL and a token, or `--direct` access to the local AWS, once it is registered."""
+    """A worker that has only a URL and a token, or `--direct` access to the local AWS, once it is registered.
+
+    Its id is one of its capabilities: see `only`.
+    """
     logs = home.home / "workers"
     logs.mkdir(exist_ok=True)
     log = logs / f"{worker_id}-{time.time_ns()}.log"
@@ -60,6 +64,8 @@ def start_worker(home: Home, *options: str, worker_id: str) -> WorkerProcess:
         "worker",
         "--worker-id",
         worker_id,
+        "--capability",
+        worker_id,
         "--allow-private",
         *options,
     ]
@@ -68,6 +74,11 @@ def start_worker(home: Home, *options: str, worker_id: str) -> WorkerProcess:
     worker = WorkerProcess(process, log)
     _wait_until_registered(home, worker, worker_id)
     return worker
+
+
+def only(worker_id: str) -> dict[str, Any]:
+    """The requirements of a job that this worker alone may do. Workers of other tests are in the same pool."""
+    return {"requirements": {"capabilities": [worker_id]}}
 
 
 def _way_in(home: Home, *, direct: bool) -> dict[str, str]:
@@ -133,21 +144,20 @@ class Restarting:
 
 def begin_murderer(deployment: Deployment) -> Restarting:
     """A job that kills its worker every time, and a worker that always comes back."""
-    victim = {"capabilities": ["victim"]}
-    restarting = Restarting(deployment, "--app", APP, "--capability", "victim", worker_id="phoenix")
+    restarting = Restarting(deployment, "--app", APP, worker_id="phoenix")
     restarting.wait_until_started()
     target = {"type": "python", "handler": "kill-the-worker"}
-    deployment.slow["murderer"] = deployment.api.submit(target=target, requirements=victim, timeout_seconds=50)
+    deployment.slow["murderer"] = deployment.api.submit(target=target, **only("phoenix"), timeout_seconds=50)
     return restarting
 
 
 def end_of_murderer(deployment: Deployment) -> None:
-    """Its fifth victim is lost, the worker that came back went on with others, and leaves the pool to the tests."""
+    """Its fifth victim is lost, the worker that came back goes on with others, and leaves the pool to the tests."""
     if "survivor" in deployment.slow:
         return
     api = deployment.api
     api.wait_for(deployment.slow["murderer"]["job_id"], "FAILED", seconds=300)
     echo = {"type": "python", "handler": "echo"}
-    deployment.slow["survivor"] = api.submit(target=echo, requirements={"capabilities": ["victim"]}, payload="alive")
+    deployment.slow["survivor"] = api.submit(target=echo, **only("phoenix"), payload="alive")
     api.wait_for(deployment.slow["survivor"]["job_id"], "SUCCEEDED", seconds=60)
     deployment.restarting.stop()

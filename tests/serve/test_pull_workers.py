@@ -1,14 +1,13 @@
 """Pull workers over REST on a server: quick to start a run, quick to stop, and back after a restart."""
 
-import statistics
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.gate_times import holds_once
-from tests.e2e.homes import Api
-from tests.e2e.listener import Listener
+from tests.e2e.control import is_on_time
+from tests.e2e.gate_times import instant
+from tests.e2e.listener import Listener, listening
 from tests.e2e.serve_home import Served
 from tests.e2e.worker_process import APP, a_pull_worker, start_worker
 from tests.served import ServerProcess, a_server, start_server
@@ -21,28 +20,19 @@ def a_home(server: ServerProcess) -> Served:
     return Served("serve", server, Listener(port=9))
 
 
-def lateness(api: Api, count: int) -> list[int]:
-    """How late runs start that come one by one, so that the worker waits for each."""
-    late = []
-    for number in range(count):
-        job = api.submit(target=ECHO, payload=number, delay=0.1)
-        api.wait_for(job["job_id"], "SUCCEEDED")
-        late.append(api.call("GET", f"/v1/executions/{job['job_id']}")[1]["lateness_ms"])
-    return late
-
-
 def test_an_idle_worker_starts_a_run_within_milliseconds(tmp_path: Path) -> None:
     """By intervals, half of them would be later than 100 ms, and some later than a second."""
-    with a_server(tmp_path) as server:
-        home = a_home(server)
+    with a_server(tmp_path) as server, listening() as listener:
+        home = Served("serve", server, listener)
         with a_pull_worker(home, "--app", APP, worker_id="quick") as worker:
-
-            def measure() -> str:
-                late = lateness(home.api, 9)
-                assert min(late) >= 0
-                return "" if statistics.median(late) < 100 else f"late by {late} ms"
-
-            holds_once(measure)
+            late, controls = [], []
+            for number in range(9):  # one by one, so that the worker waits for each
+                job = home.api.submit(target=ECHO, payload=number, delay=0.2)
+                controls.append(home.control(round(instant(job["next_fire_time"]) * 1000)))
+                home.api.wait_for(job["job_id"], "SUCCEEDED")
+                late.append(home.api.call("GET", f"/v1/executions/{job['job_id']}")[1]["lateness_ms"])
+            assert min(late) >= 0
+            assert is_on_time(sorted(late)[4], controls, within=100), (late, [one.late() for one in controls])
             began = time.monotonic()
             assert worker.stop() == 0
             assert time.monotonic() - began < 15, "it did not wait for its lease to end"
