@@ -170,6 +170,7 @@ def test_each_planted_bug_has_a_story() -> None:
     assert {plant.__name__ for plant, _ in STORIES} == set(planted.PLANTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("plant", "story"), STORIES, ids=[plant.__name__ for plant, _ in STORIES])
 def test_the_checks_find_a_planted_bug(plant: Plant, story: Story, caplog: pytest.LogCaptureFixture) -> None:
     assert story() == []

@@ -15,6 +15,7 @@ from tests.scenarios.gates.checks import Checks
 from tests.scenarios.kits.gate_journal import RunWrite
 from tests.scenarios.kits.gated_world import LONELY, GatedWorld, a_gated_world
 
+pytestmark = pytest.mark.slow
 SECOND = 1_000
 FIRST, LAST = NOON + 10 * SECOND, NOON + 70 * SECOND
 """The minute in which places are counted."""
@@ -61,7 +62,7 @@ def delays(gated: GatedWorld, tenant: str, gates: tuple[str, ...]) -> Iterator[i
     yield from (started[run_id] - at for run_id, at in stored.items())
 
 
-@pytest.mark.parametrize("places", [1, 2, 5, 8, 12, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("places", [1, 5, 20])
 def test_the_places_of_a_gate_are_in_use_while_runs_wait_and_others_are_on_time(places: int) -> None:
     others = [("acme", ()), ("acme", ("customer:2",)), ("acme", ("other",)), ("beta", ("customer:1",))]
     with a_gated_world(places) as gated:

@@ -14,7 +14,7 @@ from tests.scenarios.kits.troubled_world import a_troubled_world
 
 QUIET = 20 * MINUTE
 """After the story everything works again, for so long."""
-SEEDS = [*range(25), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(25, 32))]
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 32))]
 
 
 @contextmanager

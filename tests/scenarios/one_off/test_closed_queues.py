@@ -261,6 +261,7 @@ def _ticks_with_crash(simulation: Simulation, fault: Fault, effects: int) -> boo
     return simulation.crashes > 0
 
 
+@pytest.mark.slow
 def test_reads_of_a_tick_do_not_grow_with_the_number_or_age_of_waiting_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A queue is closed for two weeks, with more than a thousand runs on its list."""
     monkeypatch.setattr(look_at_queue, "MANY", 100)

@@ -135,6 +135,7 @@ def test_a_writer_of_the_smaller_number_that_comes_meanwhile_hinders_nothing() -
         assert world.shards.read().used == FEW.shards
 
 
+@pytest.mark.slow
 def test_a_writer_that_comes_after_the_retirement_is_served_from_its_first_write() -> None:
     with a_world(MANY) as world:
         before, after = Simulation(world), a_process(world, FEW)
@@ -150,6 +151,7 @@ def test_a_writer_that_comes_after_the_retirement_is_served_from_its_first_write
         assert after.target.times_of(run.run_id) == [run.nominal_at]
 
 
+@pytest.mark.slow
 def test_shards_that_are_used_again_after_days_are_read_from_their_new_first_writer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

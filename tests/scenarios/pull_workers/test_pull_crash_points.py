@@ -72,6 +72,7 @@ def test_a_report_that_dies_is_said_again_and_the_run_ends_once(at: int, fault: 
         assert (stored.status, stored.attempt, stored.losses) == (Status.SUCCEEDED, 1, 0)
 
 
+@pytest.mark.slow
 @each_point(EFFECTS_OF_TRYING_AGAIN)
 @pytest.mark.parametrize("answer", [BROKEN, DIED, RELEASED], ids=["failed", "lost", "released"])
 def test_a_report_of_a_failure_that_dies_for_good_loses_nothing(at: int, fault: Fault, answer: Answer) -> None:

@@ -322,6 +322,7 @@ def test_dead_letters_are_run_again_at_a_bounded_rate() -> None:
         assert world.engine.store.failed("acme", 20).items == []
 
 
+@pytest.mark.slow
 def test_a_run_whose_pool_has_no_worker_for_days_waits_cheaply_and_runs_when_one_comes() -> None:
     with a_world() as world:
         simulation = Simulation(world)

@@ -47,6 +47,7 @@ def an_unable_worker(simulation: Simulation, why: str) -> PullWorker | None:
     return a_worker(simulation) if why in ("capability away", "no room") else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", UNABLE)
 def test_a_run_that_no_worker_can_take_waits_and_runs_when_one_comes(why: str) -> None:
     with a_world() as world:
@@ -80,6 +81,7 @@ def work_within(worker: PullWorker, seconds: int) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_is_sent_at_growing_intervals_of_at_most_an_hour() -> None:
     with a_world() as world:
         simulation = Simulation(world)
@@ -144,6 +146,7 @@ def tick_for(world: World, queues: Queues, minutes: int) -> None:
             world.ticks.delete_tick(received)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", ["silent", "closed"])
 @pytest.mark.parametrize("pool", [DEFAULT_POOL, POOL])
 def test_a_message_that_cannot_be_sent_counts_as_no_resend(away: str, pool: str) -> None:

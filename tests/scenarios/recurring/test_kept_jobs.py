@@ -60,6 +60,7 @@ def tick_daily(simulation: Simulation, days: int) -> None:
         simulation.work()
 
 
+@pytest.mark.slow
 def test_the_last_run_may_be_retried_for_longer_than_history_is_kept(simulation: Simulation) -> None:
     job = a_completed_job(simulation, retries=30)
     simulation.target.answers[:] = [FAILS] * 2_000

@@ -42,6 +42,7 @@ def positions(world: World, jobs: list[Record]) -> list[int]:
     return [found[job.run_id].fire_at for job in jobs]
 
 
+@pytest.mark.slow
 def test_after_an_outage_and_a_crash_each_tick_advances_some_jobs_until_all_are() -> None:
     """Twelve thousand stamps exist, and no job has advanced."""
     with a_world(ONE_SHARD) as world:

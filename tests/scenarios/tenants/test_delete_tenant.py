@@ -171,6 +171,7 @@ def test_the_effects_are_all_known() -> None:
         assert counted.seen[-1] == "put limits"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", CRASHES)
 def test_wherever_it_stops_the_tenant_stands_still_and_the_next_call_deletes_the_rest(fault: Fault) -> None:
     points = 0

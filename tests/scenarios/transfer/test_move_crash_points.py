@@ -62,6 +62,7 @@ def test_a_move_without_crashes_keeps_every_run(stages: TwoStages) -> None:
     assert (len(stages.calls), len(stages.changes)) == (MOST_CALLS, MOST_CHANGES), "there is a test for each call"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(MOST_CALLS))
 def test_a_move_that_dies_before_a_call_and_is_repeated_runs_each_run_once(stages: TwoStages, number: int) -> None:
     stages.dies_at = number
