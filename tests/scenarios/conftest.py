@@ -2,11 +2,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.builders import a_world
+from tests.builders import World, a_world
 from tests.scenarios.kits.simulation import Simulation
 
 
 @pytest.fixture
-def simulation() -> Iterator[Simulation]:
-    with a_world() as world:
-        yield Simulation(world)
+def world() -> Iterator[World]:
+    with a_world() as made:
+        yield made
+
+
+@pytest.fixture
+def simulation(world: World) -> Simulation:
+    return Simulation(world)

@@ -69,11 +69,10 @@ def store_patterns(world: World, count: int) -> None:
 
 
 @pytest.mark.parametrize("others", [0, MANY])
-def test_an_event_reads_four_keys_and_the_one_job_that_can_match(others: int) -> None:
-    with a_world() as world:
-        store_patterns(world, others)
-        Eventful(world).waiting_job(ORDERS)
-        assert cost_of_an_event(world) == Cost(lookups=4, entries=1, records=1)
+def test_an_event_reads_four_keys_and_the_one_job_that_can_match(world: World, others: int) -> None:
+    store_patterns(world, others)
+    Eventful(world).waiting_job(ORDERS)
+    assert cost_of_an_event(world) == Cost(lookups=4, entries=1, records=1)
 
 
 def test_the_embedded_index_is_searched_and_never_scanned() -> None:
@@ -83,10 +82,9 @@ def test_the_embedded_index_is_searched_and_never_scanned() -> None:
         assert query_plan["detail"].startswith("SEARCH patterns USING PRIMARY KEY (tenant=? AND key=?")
 
 
-def test_patterns_that_can_match_and_do_not_cost_an_entry_and_no_record() -> None:
-    with a_world() as world:
-        shop = Eventful(world)
-        shop.waiting_job(ORDERS)
-        for n in range(50):
-            shop.waiting_job({**ORDERS, "detail": {"order": {"number": [{"numeric": [">", 100 + n]}]}}})
-        assert cost_of_an_event(world) == Cost(lookups=4, entries=51, records=1)
+def test_patterns_that_can_match_and_do_not_cost_an_entry_and_no_record(world: World) -> None:
+    shop = Eventful(world)
+    shop.waiting_job(ORDERS)
+    for n in range(50):
+        shop.waiting_job({**ORDERS, "detail": {"order": {"number": [{"numeric": [">", 100 + n]}]}}})
+    assert cost_of_an_event(world) == Cost(lookups=4, entries=51, records=1)

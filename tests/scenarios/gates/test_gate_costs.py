@@ -180,28 +180,27 @@ def test_the_looks_at_a_full_gate_cost_the_same_however_many_runs_wait(reads: Re
 
 
 @pytest.mark.parametrize("stop", ["tenant", "gate", "key"])
-def test_each_waiting_run_moves_a_bounded_number_of_times(stop: str) -> None:
+def test_each_waiting_run_moves_a_bounded_number_of_times(world: World, stop: str) -> None:
     """Hold the runs of a recurring job for hours. Nothing moves them until they may go on."""
-    with a_world() as world:
-        api, simulation = Api(world), Simulation(world)
-        world.gates.put("acme", "stripe", GateLimits(paused=stop != "tenant"))
-        world.limits.put("acme", TenantLimits(in_flight=0 if stop == "tenant" else None))
-        named = {"tenant": [], "gate": ["stripe"], "key": ["stripe:42"]}[stop]
-        job_id = api.job(every=120, max_runs=20, gates=named)
-        simulation.let_pass(20 * 120 + 60)
-        waiting = list(world.store.runs_of(job_id, 100).items)
-        assert len([run for run in waiting if gate_of_slot(run.slot)]) == 20
-        moves = {run.run_id: run.revision for run in waiting}
-        assert max(moves.values()) <= 3, "stamped, perhaps claimed, put on the list"
-        simulation.let_pass(2 * 3600)
-        assert {run.run_id: run.revision for run in world.store.runs_of(job_id, 100).items} == moves
-        put_gate(world.engine, "acme", "stripe", GateLimits(in_flight=2))
-        put_limits(world.engine, "acme", TenantLimits(in_flight=2))
-        simulation.let_pass(300)
-        ended = list(world.store.runs_of(job_id, 100).items)
-        assert {run.status for run in ended} == {Status.SUCCEEDED}
-        assert len(simulation.target.calls) == 20
-        # Off the list, start, finish. A run that is overtaken by another woken one waits once more.
-        more = [run.revision - moves[run.run_id] for run in ended]
-        assert sorted(more)[len(more) // 2] == 3
-        assert max(more) <= 7
+    api, simulation = Api(world), Simulation(world)
+    world.gates.put("acme", "stripe", GateLimits(paused=stop != "tenant"))
+    world.limits.put("acme", TenantLimits(in_flight=0 if stop == "tenant" else None))
+    named = {"tenant": [], "gate": ["stripe"], "key": ["stripe:42"]}[stop]
+    job_id = api.job(every=120, max_runs=20, gates=named)
+    simulation.let_pass(20 * 120 + 60)
+    waiting = list(world.store.runs_of(job_id, 100).items)
+    assert len([run for run in waiting if gate_of_slot(run.slot)]) == 20
+    moves = {run.run_id: run.revision for run in waiting}
+    assert max(moves.values()) <= 3, "stamped, perhaps claimed, put on the list"
+    simulation.let_pass(2 * 3600)
+    assert {run.run_id: run.revision for run in world.store.runs_of(job_id, 100).items} == moves
+    put_gate(world.engine, "acme", "stripe", GateLimits(in_flight=2))
+    put_limits(world.engine, "acme", TenantLimits(in_flight=2))
+    simulation.let_pass(300)
+    ended = list(world.store.runs_of(job_id, 100).items)
+    assert {run.status for run in ended} == {Status.SUCCEEDED}
+    assert len(simulation.target.calls) == 20
+    # Off the list, start, finish. A run that is overtaken by another woken one waits once more.
+    more = [run.revision - moves[run.run_id] for run in ended]
+    assert sorted(more)[len(more) // 2] == 3
+    assert max(more) <= 7

@@ -5,28 +5,27 @@ import pytest
 from onthedot.domain.runs.records import Status
 from onthedot.ports import TickLease
 from onthedot.use_cases.dispatch import dispatch_due
-from tests.builders import a_run, a_world
+from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.outages import StormySimulation
 
 
-def test_a_redelivered_tick_that_meets_another_one_sends_its_claims_later_and_in_time() -> None:
-    with a_world() as world:
-        stormy = StormySimulation(world)
-        run = a_run(world.clock).due_in(599).pending().stored_in(world.store)
-        world.clock.advance(360)
-        stormy.outages.fail("queues.send", seconds=10)
-        stormy.plan_ticks()
-        stormy.dispatch()
-        assert (stormy.counts["claimed"], stormy.counts["unsent"]) == (1, 1)
-        world.clock.advance(100)
-        other = TickLease((0, 1), "another tick", world.clock.now() + 90_000)
-        assert world.progress.begin(other, world.clock.now()) is not None
-        stormy.dispatch()
-        assert stormy.counts["busy"] == 1
-        stormy.let_pass(140, ticking=False)
-        assert stormy.counts["sent_again"] == 1
-        assert stormy.target.times_of(run.run_id) == [run.nominal_at]
-        assert stormy.status(run) is Status.SUCCEEDED
+def test_a_redelivered_tick_that_meets_another_one_sends_its_claims_later_and_in_time(world: World) -> None:
+    stormy = StormySimulation(world)
+    run = a_run(world.clock).due_in(599).pending().stored_in(world.store)
+    world.clock.advance(360)
+    stormy.outages.fail("queues.send", seconds=10)
+    stormy.plan_ticks()
+    stormy.dispatch()
+    assert (stormy.counts["claimed"], stormy.counts["unsent"]) == (1, 1)
+    world.clock.advance(100)
+    other = TickLease((0, 1), "another tick", world.clock.now() + 90_000)
+    assert world.progress.begin(other, world.clock.now()) is not None
+    stormy.dispatch()
+    assert stormy.counts["busy"] == 1
+    stormy.let_pass(140, ticking=False)
+    assert stormy.counts["sent_again"] == 1
+    assert stormy.target.times_of(run.run_id) == [run.nominal_at]
+    assert stormy.status(run) is Status.SUCCEEDED
 
 
 def test_a_redelivered_tick_sends_the_runs_that_were_claimed_early(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,22 +44,20 @@ def test_a_redelivered_tick_sends_the_runs_that_were_claimed_early(monkeypatch: 
         assert stormy.target.times_of(run.run_id) == [run.nominal_at]
 
 
-def test_a_new_tick_that_meets_another_one_is_not_needed() -> None:
-    with a_world() as world:
-        stormy = StormySimulation(world)
-        other = TickLease((0, 1), "another tick", world.clock.now() + 90_000)
-        assert world.progress.begin(other, world.clock.now()) is not None
-        stormy.plan_ticks()
-        stormy.dispatch()
-        assert stormy.counts["busy"] == 1
-        assert world.ticks.counts().in_flight == 0
+def test_a_new_tick_that_meets_another_one_is_not_needed(world: World) -> None:
+    stormy = StormySimulation(world)
+    other = TickLease((0, 1), "another tick", world.clock.now() + 90_000)
+    assert world.progress.begin(other, world.clock.now()) is not None
+    stormy.plan_ticks()
+    stormy.dispatch()
+    assert stormy.counts["busy"] == 1
+    assert world.ticks.counts().in_flight == 0
 
 
-def test_a_tick_claims_the_runs_before_the_horizon_and_no_others() -> None:
-    with a_world() as world:
-        stormy = StormySimulation(world)
-        end = (world.deployment.lookahead + 1) * 60
-        inside, outside = (a_run(world.clock).due_in(due).pending().stored_in(world.store) for due in (end - 1, end))
-        stormy.plan_ticks()
-        stormy.dispatch()
-        assert (stormy.status(inside), stormy.status(outside)) == (Status.DISPATCHED, Status.PENDING)
+def test_a_tick_claims_the_runs_before_the_horizon_and_no_others(world: World) -> None:
+    stormy = StormySimulation(world)
+    end = (world.deployment.lookahead + 1) * 60
+    inside, outside = (a_run(world.clock).due_in(due).pending().stored_in(world.store) for due in (end - 1, end))
+    stormy.plan_ticks()
+    stormy.dispatch()
+    assert (stormy.status(inside), stormy.status(outside)) == (Status.DISPATCHED, Status.PENDING)

@@ -45,17 +45,16 @@ def test_a_run_that_a_tick_left_in_its_slot_is_claimed_later_however_long_it_tak
         assert simulation.status(run) is Status.SUCCEEDED
 
 
-def test_a_slot_that_cannot_be_read_for_long_is_read_when_it_can_be() -> None:
-    with a_world() as world:
-        stormy = StormySimulation(world)
-        run = a_run(world.clock).due_in(600).pending().stored_in(world.store)
-        other = a_run(world.clock).due_in(660).pending().stored_in(world.store)
-        stormy.outages.fail("store.read_slot", seconds=600 + 120 * REREAD, concerns=lambda slot, *_: slot == run.slot)
-        stormy.let_pass(700)
-        assert stormy.status(other) is Status.SUCCEEDED
-        assert stormy.status(run) is Status.PENDING
-        stormy.let_pass(120 * REREAD + 120)
-        assert stormy.status(run) is Status.SUCCEEDED
+def test_a_slot_that_cannot_be_read_for_long_is_read_when_it_can_be(world: World) -> None:
+    stormy = StormySimulation(world)
+    run = a_run(world.clock).due_in(600).pending().stored_in(world.store)
+    other = a_run(world.clock).due_in(660).pending().stored_in(world.store)
+    stormy.outages.fail("store.read_slot", seconds=600 + 120 * REREAD, concerns=lambda slot, *_: slot == run.slot)
+    stormy.let_pass(700)
+    assert stormy.status(other) is Status.SUCCEEDED
+    assert stormy.status(run) is Status.PENDING
+    stormy.let_pass(120 * REREAD + 120)
+    assert stormy.status(run) is Status.SUCCEEDED
 
 
 def _message_of_nobody(world: World) -> RunMessage:

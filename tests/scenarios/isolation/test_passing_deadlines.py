@@ -10,7 +10,7 @@ from onthedot.domain.runs.records import Status
 from onthedot.domain.runs.slots import SlotKind, bucket_of, slot_name
 from onthedot.ports import Deadline, Tick, TickLease
 from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
-from tests.builders import NOON, a_run, a_world
+from tests.builders import NOON, World, a_run
 from tests.scenarios.kits.latency import Trouble
 from tests.scenarios.kits.simulation import Simulation
 from tests.scenarios.kits.troubled_world import DISPATCHER_MS, SPARE_MS, TickOutage, a_troubled_world
@@ -36,28 +36,27 @@ def test_the_runs_of_an_hour_without_ticks_all_start_though_each_tick_runs_out_o
 
 @pytest.mark.parametrize("kind", list(SlotKind))
 def test_progress_does_not_pass_a_slot_that_was_read_when_the_time_was_over(
-    kind: SlotKind, monkeypatch: pytest.MonkeyPatch
+    world: World, kind: SlotKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with a_world() as world:
-        tick, present = Tick(0, (0, 1), NOON), bucket_of(NOON)
-        lease, begun = TickLease((0, 1), "before", NOON), present - 10
-        world.progress.begin(lease, NOON - 1)
-        world.progress.finish(lease, {}, dict.fromkeys((0, 1), ShardProgress(*[begun] * 5)))
-        slow = slot_name(kind, present % 2, present - 8)
-        status = Status.PENDING if kind is SlotKind.FIRE else Status.DISPATCHED
-        a_run(world.clock).standing(status, slow).stored_in(world.store)
-        read_slot = type(world.store).read_slot
+    tick, present = Tick(0, (0, 1), NOON), bucket_of(NOON)
+    lease, begun = TickLease((0, 1), "before", NOON), present - 10
+    world.progress.begin(lease, NOON - 1)
+    world.progress.finish(lease, {}, dict.fromkeys((0, 1), ShardProgress(*[begun] * 5)))
+    slow = slot_name(kind, present % 2, present - 8)
+    status = Status.PENDING if kind is SlotKind.FIRE else Status.DISPATCHED
+    a_run(world.clock).standing(status, slow).stored_in(world.store)
+    read_slot = type(world.store).read_slot
 
-        def read(self: Any, slot: str, *more: Any) -> Any:
-            world.clock.advance(60 if slot == slow else 0)
-            return read_slot(self, slot, *more)
+    def read(self: Any, slot: str, *more: Any) -> Any:
+        world.clock.advance(60 if slot == slow else 0)
+        return read_slot(self, slot, *more)
 
-        monkeypatch.setattr(type(world.store), "read_slot", read)
-        counts = dispatch_due(world.engine, world.progress, tick, Deadline.after(NOON, 30_000))
-        assert (counts["out_of_time"] > 0, counts["claimed"], counts["resent"]) == (True, 0, 0)
-        after = world.progress.begin(TickLease((0, 1), "after", NOON + HOUR), NOON + HOUR)
-        assert after is not None
-        assert (after[present % 2].fire if kind is SlotKind.FIRE else after[present % 2].watch) <= present - 8
+    monkeypatch.setattr(type(world.store), "read_slot", read)
+    counts = dispatch_due(world.engine, world.progress, tick, Deadline.after(NOON, 30_000))
+    assert (counts["out_of_time"] > 0, counts["claimed"], counts["resent"]) == (True, 0, 0)
+    after = world.progress.begin(TickLease((0, 1), "after", NOON + HOUR), NOON + HOUR)
+    assert after is not None
+    assert (after[present % 2].fire if kind is SlotKind.FIRE else after[present % 2].watch) <= present - 8
 
 
 def test_a_redelivered_tick_ends_before_its_time_out_though_each_slot_takes_long() -> None:
@@ -71,18 +70,18 @@ def test_a_redelivered_tick_ends_before_its_time_out_though_each_slot_takes_long
         assert troubled.clock.now() < NOON + DISPATCHER_MS
 
 
-def test_runs_are_not_passed_after_a_clock_that_was_an_hour_ahead_was_set_back() -> None:
+def test_runs_are_not_passed_after_a_clock_that_was_an_hour_ahead_was_set_back(
+    world: World, simulation: Simulation
+) -> None:
     """A tick with the wrong clock has put progress an hour after the present. Then there are no ticks for a while."""
-    with a_world() as world:
-        simulation = Simulation(world)
-        lease = TickLease(tuple(range(world.deployment.shards)), "ahead", NOON)
-        ahead = bucket_of(NOON) + 60
-        progress = ShardProgress(fire=ahead, watch=ahead, deep=ahead, deep_until=ahead, early=ahead + 13)
-        world.progress.begin(lease, NOON)
-        world.progress.finish(lease, {}, dict.fromkeys(lease.shards, progress))
-        simulation.let_pass(60)
-        run = a_run(world.clock).due_in(300).pending().stored_in(world.store)
-        simulation.let_pass(1_200, ticking=False)
-        assert simulation.status(run) is Status.PENDING
-        simulation.let_pass(120)
-        assert simulation.status(run) is Status.SUCCEEDED
+    lease = TickLease(tuple(range(world.deployment.shards)), "ahead", NOON)
+    ahead = bucket_of(NOON) + 60
+    progress = ShardProgress(fire=ahead, watch=ahead, deep=ahead, deep_until=ahead, early=ahead + 13)
+    world.progress.begin(lease, NOON)
+    world.progress.finish(lease, {}, dict.fromkeys(lease.shards, progress))
+    simulation.let_pass(60)
+    run = a_run(world.clock).due_in(300).pending().stored_in(world.store)
+    simulation.let_pass(1_200, ticking=False)
+    assert simulation.status(run) is Status.PENDING
+    simulation.let_pass(120)
+    assert simulation.status(run) is Status.SUCCEEDED

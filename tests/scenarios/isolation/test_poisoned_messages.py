@@ -7,26 +7,26 @@ from onthedot.domain.runs.slots import SlotKind
 from onthedot.ports import Deadline, RunMessage
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.explain_job import explain_job
-from tests.builders import a_world
+from tests.builders import World
 from tests.poison import UNREADABLE
 from tests.scenarios.kits.poisoning import poison_slot, raw_fields
 from tests.scenarios.kits.simulation import Simulation
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
-def test_a_worker_leaves_the_record_to_the_sweep_and_executes_the_others(kind: str) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        now = world.clock.now()
-        bad = poison_slot(world, kind, SlotKind.WATCH, now + 120_000, shard=0)
-        generation = raw_fields(world, bad)["generation"] or "none"
-        message = RunMessage(bad, generation, now + 1_000, "bad", Priority.MEDIUM, DEFAULT_POOL)
-        world.queues.send([message], Deadline.after(now, 1_000))
-        runs = [simulation.submit(1 + n / 10) for n in range(5)]
-        simulation.let_pass(300)
-        for run in runs:
-            assert simulation.target.times_of(run.run_id) == [run.nominal_at]
-            assert simulation.status(run) is Status.SUCCEEDED
-        assert simulation.target.times_of(bad) == []
-        assert raw_fields(world, bad)["slot"] == "aside#0"
-        assert "unreadable" in [reason.code for reason in explain_job(world.engine, "bad", bad).reasons]
+def test_a_worker_leaves_the_record_to_the_sweep_and_executes_the_others(
+    world: World, simulation: Simulation, kind: str
+) -> None:
+    now = world.clock.now()
+    bad = poison_slot(world, kind, SlotKind.WATCH, now + 120_000, shard=0)
+    generation = raw_fields(world, bad)["generation"] or "none"
+    message = RunMessage(bad, generation, now + 1_000, "bad", Priority.MEDIUM, DEFAULT_POOL)
+    world.queues.send([message], Deadline.after(now, 1_000))
+    runs = [simulation.submit(1 + n / 10) for n in range(5)]
+    simulation.let_pass(300)
+    for run in runs:
+        assert simulation.target.times_of(run.run_id) == [run.nominal_at]
+        assert simulation.status(run) is Status.SUCCEEDED
+    assert simulation.target.times_of(bad) == []
+    assert raw_fields(world, bad)["slot"] == "aside#0"
+    assert "unreadable" in [reason.code for reason in explain_job(world.engine, "bad", bad).reasons]

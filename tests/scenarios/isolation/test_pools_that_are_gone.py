@@ -12,7 +12,7 @@ from onthedot.domain.workers.pools import DEFAULT_POOLS, Pools
 from onthedot.ports import Deadline, Undecided
 from onthedot.use_cases.dispatch.set_aside import UNHANDLED
 from onthedot.use_cases.jobs.explain_job import explain_job
-from tests.builders import a_run, a_world
+from tests.builders import World, a_run, a_world
 from tests.scenarios.kits.healthy import FAR, all_on_time, assert_progress_goes_on, healthy
 from tests.scenarios.kits.simulation import Simulation
 
@@ -20,15 +20,13 @@ GRPC = frozenset({"grpc"})
 
 
 @pytest.mark.parametrize("delay", [0, FAR])
-def test_a_run_of_a_removed_pool_moves_to_another_one(delay: int) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_run(world.clock).due_in(delay).having(pool="gone").stored_in(world.store)
-        simulation.let_pass(delay + 300)
-        assert simulation.status(run) is Status.SUCCEEDED
-        assert simulation.stored(run).pool == "default"
-        if delay:
-            assert simulation.target.times_of(run.run_id) == [run.nominal_at]
+def test_a_run_of_a_removed_pool_moves_to_another_one(world: World, simulation: Simulation, delay: int) -> None:
+    run = a_run(world.clock).due_in(delay).having(pool="gone").stored_in(world.store)
+    simulation.let_pass(delay + 300)
+    assert simulation.status(run) is Status.SUCCEEDED
+    assert simulation.stored(run).pool == "default"
+    if delay:
+        assert simulation.target.times_of(run.run_id) == [run.nominal_at]
 
 
 def test_a_run_that_no_pool_can_run_waits_with_that_reason_and_runs_when_one_can() -> None:
@@ -51,22 +49,22 @@ def test_a_run_that_no_pool_can_run_waits_with_that_reason_and_runs_when_one_can
         assert simulation.status(run) is Status.SUCCEEDED
 
 
-def test_a_run_of_a_removed_pool_that_the_store_refuses_to_change_is_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_run(world.clock).due_in(FAR).having(pool="gone").stored_in(world.store)
-        others = healthy(simulation)
-        move_many = type(world.store).move_many
+def test_a_run_of_a_removed_pool_that_the_store_refuses_to_change_is_set_aside(
+    world: World, simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = a_run(world.clock).due_in(FAR).having(pool="gone").stored_in(world.store)
+    others = healthy(simulation)
+    move_many = type(world.store).move_many
 
-        def refuses(self: Any, moves: Sequence[Move], deadline: Deadline) -> list[Any]:
-            answers = move_many(self, moves, deadline)
-            return [
-                Undecided("ValidationError", permanent=True) if move.run_id == run.run_id else answer
-                for move, answer in zip(moves, answers, strict=True)
-            ]
+    def refuses(self: Any, moves: Sequence[Move], deadline: Deadline) -> list[Any]:
+        answers = move_many(self, moves, deadline)
+        return [
+            Undecided("ValidationError", permanent=True) if move.run_id == run.run_id else answer
+            for move, answer in zip(moves, answers, strict=True)
+        ]
 
-        monkeypatch.setattr(type(world.store), "move_many", refuses)
-        simulation.let_pass(FAR + 360)
-        assert all_on_time(simulation, others)
-        assert simulation.stored(run).aside_why == f"{UNHANDLED}ValidationError"
-        assert_progress_goes_on(world)
+    monkeypatch.setattr(type(world.store), "move_many", refuses)
+    simulation.let_pass(FAR + 360)
+    assert all_on_time(simulation, others)
+    assert simulation.stored(run).aside_why == f"{UNHANDLED}ValidationError"
+    assert_progress_goes_on(world)

@@ -9,7 +9,7 @@ from onthedot.domain.runs import lifecycle
 from onthedot.domain.runs.moves import Move
 from onthedot.ports import Deadline, Refused, SlotEntry, Undecided
 from onthedot.use_cases.dispatch.find_pool import Rerouted, reroute_entries
-from tests.builders import World, a_run, a_world
+from tests.builders import World, a_run
 
 
 def rerouted(world: World, monkeypatch: pytest.MonkeyPatch, answer: Any) -> tuple[Rerouted, SlotEntry]:
@@ -24,20 +24,17 @@ def rerouted(world: World, monkeypatch: pytest.MonkeyPatch, answer: Any) -> tupl
     return reroute_entries(world.engine, [entry], Deadline.after(world.clock.now(), 10_000)), entry
 
 
-def test_a_run_whose_move_is_undecided_is_left_in_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    with a_world() as world:
-        result, _ = rerouted(world, monkeypatch, lambda _: Undecided("throttled"))
-        assert (result.entries, result.left, result.faults) == ([], 1, {})
+def test_a_run_whose_move_is_undecided_is_left_in_its_slot(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = rerouted(world, monkeypatch, lambda _: Undecided("throttled"))
+    assert (result.entries, result.left, result.faults) == ([], 1, {})
 
 
-def test_a_run_that_has_the_pool_already_can_be_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with a_world() as world:
-        result, entry = rerouted(world, monkeypatch, Refused)
-        assert [(one.run_id, one.pool) for one in result.entries] == [(entry.run_id, "default")]
-        assert result.left == 0
+def test_a_run_that_has_the_pool_already_can_be_claimed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    result, entry = rerouted(world, monkeypatch, Refused)
+    assert [(one.run_id, one.pool) for one in result.entries] == [(entry.run_id, "default")]
+    assert result.left == 0
 
 
-def test_entries_for_which_there_is_no_time_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    with a_world() as world:
-        _, entry = rerouted(world, monkeypatch, Refused)
-        assert reroute_entries(world.engine, [entry] * 3, Deadline(world.clock.now() - 1)).left == 3
+def test_entries_for_which_there_is_no_time_are_left(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, entry = rerouted(world, monkeypatch, Refused)
+    assert reroute_entries(world.engine, [entry] * 3, Deadline(world.clock.now() - 1)).left == 3

@@ -80,74 +80,71 @@ def test_without_a_crash_each_run_is_sent_once() -> None:
 
 @each_point(EFFECTS_OF_SUBMIT)
 @pytest.mark.parametrize("delay", [3.0, FAR])
-def test_an_accepted_job_runs_wherever_the_api_died(at: int, fault: Fault, delay: float) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        faults = Faults(at, fault)
-        try:
-            run: Record | None = simulation.submit(delay, faults=faults, key="k")
-        except (Crash, Unavailable):
-            run = world.store.get(simulation.submit(delay, key="k").run_id)  # the client tries again
-        assert run is not None
-        simulation.let_pass(delay + 300)
-        times = simulation.target.times_of(run.run_id)
-        assert len(times) == 1
-        assert times[0] >= run.nominal_at
-        assert simulation.status(run) is Status.SUCCEEDED
-        if fault is Fault.LOST_REPLY:  # it knew its own write, and sent it
-            assert times == [run.nominal_at]
+def test_an_accepted_job_runs_wherever_the_api_died(
+    world: World, simulation: Simulation, at: int, fault: Fault, delay: float
+) -> None:
+    faults = Faults(at, fault)
+    try:
+        run: Record | None = simulation.submit(delay, faults=faults, key="k")
+    except (Crash, Unavailable):
+        run = world.store.get(simulation.submit(delay, key="k").run_id)  # the client tries again
+    assert run is not None
+    simulation.let_pass(delay + 300)
+    times = simulation.target.times_of(run.run_id)
+    assert len(times) == 1
+    assert times[0] >= run.nominal_at
+    assert simulation.status(run) is Status.SUCCEEDED
+    if fault is Fault.LOST_REPLY:  # it knew its own write, and sent it
+        assert times == [run.nominal_at]
 
 
 @each_point(EFFECTS_OF_ATTEMPT)
-def test_a_worker_that_dies_around_start_and_finish_loses_nothing(at: int, fault: Fault) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = simulation.submit(1)
-        simulation.clock.advance(1)
-        faults = Faults(at, fault)
-        simulation.work(faults)
-        assert len(faults.seen) > at, "the fault was never reached"
-        simulation.let_pass(1_200)
-        stored = simulation.stored(run)
-        assert stored.status is Status.SUCCEEDED
-        died_before_its_finish = at == 1 and fault in (Fault.CRASH_BEFORE, Fault.CRASH_HALFWAY)
-        assert len(simulation.target.calls) == (2 if died_before_its_finish else 1)
-        died_after_its_start = at == 0 and fault is Fault.CRASH_AFTER
-        assert stored.losses == (1 if died_before_its_finish or died_after_its_start else 0)
+def test_a_worker_that_dies_around_start_and_finish_loses_nothing(
+    simulation: Simulation, at: int, fault: Fault
+) -> None:
+    run = simulation.submit(1)
+    simulation.clock.advance(1)
+    faults = Faults(at, fault)
+    simulation.work(faults)
+    assert len(faults.seen) > at, "the fault was never reached"
+    simulation.let_pass(1_200)
+    stored = simulation.stored(run)
+    assert stored.status is Status.SUCCEEDED
+    died_before_its_finish = at == 1 and fault in (Fault.CRASH_BEFORE, Fault.CRASH_HALFWAY)
+    assert len(simulation.target.calls) == (2 if died_before_its_finish else 1)
+    died_after_its_start = at == 0 and fault is Fault.CRASH_AFTER
+    assert stored.losses == (1 if died_before_its_finish or died_after_its_start else 0)
 
 
 @each_point(EFFECTS_OF_FAILED_ATTEMPT)
-def test_a_worker_that_dies_around_parking_a_retry_loses_nothing(at: int, fault: Fault) -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [Answer(ok=False, error="HTTP 500")] * 2)
-        run = simulation.submit(1)
-        simulation.clock.advance(1)
-        faults = Faults(at, fault)
-        simulation.work(faults)
-        assert len(faults.seen) > at, "the fault was never reached"
-        simulation.let_pass(1_200)
-        stored = simulation.stored(run)
-        assert stored.status is Status.SUCCEEDED
-        assert stored.attempts[-1].outcome == "succeeded"
-        assert stored.failures + stored.losses + 1 == stored.attempt
+def test_a_worker_that_dies_around_parking_a_retry_loses_nothing(world: World, at: int, fault: Fault) -> None:
+    simulation = Simulation(world, [Answer(ok=False, error="HTTP 500")] * 2)
+    run = simulation.submit(1)
+    simulation.clock.advance(1)
+    faults = Faults(at, fault)
+    simulation.work(faults)
+    assert len(faults.seen) > at, "the fault was never reached"
+    simulation.let_pass(1_200)
+    stored = simulation.stored(run)
+    assert stored.status is Status.SUCCEEDED
+    assert stored.attempts[-1].outcome == "succeeded"
+    assert stored.failures + stored.losses + 1 == stored.attempt
 
 
-def test_a_worker_that_dies_in_the_target_is_found_and_the_run_tried_again() -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [Crash])
-        run = simulation.submit(1)
-        simulation.let_pass(300)
-        stored = simulation.stored(run)
-        assert (stored.status, stored.losses, stored.failures, stored.attempt) == (Status.SUCCEEDED, 1, 0, 2)
-        assert stored.attempts[0].outcome == "lost"
+def test_a_worker_that_dies_in_the_target_is_found_and_the_run_tried_again(world: World) -> None:
+    simulation = Simulation(world, [Crash])
+    run = simulation.submit(1)
+    simulation.let_pass(300)
+    stored = simulation.stored(run)
+    assert (stored.status, stored.losses, stored.failures, stored.attempt) == (Status.SUCCEEDED, 1, 0, 2)
+    assert stored.attempts[0].outcome == "lost"
 
 
-def test_a_run_that_kills_every_worker_ends_failed_after_its_fifth_loss() -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [Crash] * 10)
-        run = simulation.submit(1)
-        simulation.let_pass(2_400)
-        stored = simulation.stored(run)
-        assert (stored.status, stored.losses) == (Status.FAILED, 5)
-        assert "5 attempts were lost" in (stored.reason or "")
-        assert len(simulation.target.calls) == 5
+def test_a_run_that_kills_every_worker_ends_failed_after_its_fifth_loss(world: World) -> None:
+    simulation = Simulation(world, [Crash] * 10)
+    run = simulation.submit(1)
+    simulation.let_pass(2_400)
+    stored = simulation.stored(run)
+    assert (stored.status, stored.losses) == (Status.FAILED, 5)
+    assert "5 attempts were lost" in (stored.reason or "")
+    assert len(simulation.target.calls) == 5

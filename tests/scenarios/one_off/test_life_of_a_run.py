@@ -8,7 +8,7 @@ from onthedot.domain.runs.records import Priority, Status
 from onthedot.ports import Answer
 from onthedot.schema import DEFAULT_POOL
 from onthedot.use_cases.jobs.delete_job import delete_job
-from tests.builders import a_world
+from tests.builders import World
 from tests.scenarios.kits.simulation import Simulation
 
 FAILURE = Answer(ok=False, error="HTTP 503")
@@ -38,51 +38,47 @@ def test_a_job_due_now_runs_at_once(simulation: Simulation) -> None:
     assert simulation.status(run) is Status.SUCCEEDED
 
 
-def test_failures_are_retried_with_backoff_until_one_succeeds() -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [FAILURE, FAILURE])
-        run = simulation.submit(5)
-        simulation.let_pass(60)
-        first, second, third = simulation.target.times_of(run.run_id)
-        assert (second - first, third - second) == (2_000, 4_000)
-        stored = simulation.stored(run)
-        assert (stored.status, stored.attempt, stored.failures) == (Status.SUCCEEDED, 3, 2)
-        assert [attempt.outcome for attempt in stored.attempts] == ["failed", "failed", "succeeded"]
+def test_failures_are_retried_with_backoff_until_one_succeeds(world: World) -> None:
+    simulation = Simulation(world, [FAILURE, FAILURE])
+    run = simulation.submit(5)
+    simulation.let_pass(60)
+    first, second, third = simulation.target.times_of(run.run_id)
+    assert (second - first, third - second) == (2_000, 4_000)
+    stored = simulation.stored(run)
+    assert (stored.status, stored.attempt, stored.failures) == (Status.SUCCEEDED, 3, 2)
+    assert [attempt.outcome for attempt in stored.attempts] == ["failed", "failed", "succeeded"]
 
 
-def test_a_retry_far_ahead_waits_in_its_fire_slot_and_is_claimed() -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [Answer(ok=False, error="HTTP 503", retry_after_ms=3_600_000)])
-        run = simulation.submit(1)
-        simulation.let_pass(5)
-        assert simulation.status(run) is Status.PENDING
-        simulation.let_pass(3_600)
-        first, second = simulation.target.times_of(run.run_id)
-        assert second - first == 3_600_000
-        assert simulation.status(run) is Status.SUCCEEDED
+def test_a_retry_far_ahead_waits_in_its_fire_slot_and_is_claimed(world: World) -> None:
+    simulation = Simulation(world, [Answer(ok=False, error="HTTP 503", retry_after_ms=3_600_000)])
+    run = simulation.submit(1)
+    simulation.let_pass(5)
+    assert simulation.status(run) is Status.PENDING
+    simulation.let_pass(3_600)
+    first, second = simulation.target.times_of(run.run_id)
+    assert second - first == 3_600_000
+    assert simulation.status(run) is Status.SUCCEEDED
 
 
-def test_exhausted_retries_end_as_a_dead_letter_with_the_cause() -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [FAILURE] * 3)
-        run = simulation.submit(1, retries=2)
-        simulation.let_pass(60)
-        stored = simulation.stored(run)
-        assert (stored.status, stored.failures, stored.failed_under) == (
-            Status.FAILED,
-            3,
-            failed_under("acme", run.run_id),
-        )
-        assert stored.reason == "3 of 3 attempts failed: HTTP 503"
+def test_exhausted_retries_end_as_a_dead_letter_with_the_cause(world: World) -> None:
+    simulation = Simulation(world, [FAILURE] * 3)
+    run = simulation.submit(1, retries=2)
+    simulation.let_pass(60)
+    stored = simulation.stored(run)
+    assert (stored.status, stored.failures, stored.failed_under) == (
+        Status.FAILED,
+        3,
+        failed_under("acme", run.run_id),
+    )
+    assert stored.reason == "3 of 3 attempts failed: HTTP 503"
 
 
-def test_what_cannot_be_mended_by_trying_again_is_not_tried_again() -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [Answer(ok=False, error="HTTP 404", retryable=False)])
-        run = simulation.submit(1)
-        simulation.let_pass(60)
-        assert simulation.status(run) is Status.FAILED
-        assert len(simulation.target.calls) == 1
+def test_what_cannot_be_mended_by_trying_again_is_not_tried_again(world: World) -> None:
+    simulation = Simulation(world, [Answer(ok=False, error="HTTP 404", retryable=False)])
+    run = simulation.submit(1)
+    simulation.let_pass(60)
+    assert simulation.status(run) is Status.FAILED
+    assert len(simulation.target.calls) == 1
 
 
 @pytest.mark.parametrize("delay", [2, 400])

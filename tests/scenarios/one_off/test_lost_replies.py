@@ -3,7 +3,7 @@
 from onthedot.domain.runs.records import Status
 from onthedot.ports import Answer
 from onthedot.use_cases.attempts.start_run import Done
-from tests.builders import a_world
+from tests.builders import World
 from tests.scenarios.kits.family import Family
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.simulation import Simulation
@@ -12,33 +12,29 @@ FINISH = 1
 """The finish is the second effect of an attempt, after the start."""
 
 
-def test_a_retry_whose_reply_was_lost_is_sent_at_once_and_starts_on_time() -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [Answer(ok=False, error="HTTP 500")])
-        run = simulation.submit(1)
-        simulation.clock.advance(1)
-        simulation.work(Faults(FINISH, Fault.LOST_REPLY))
-        parked = simulation.stored(run)
-        assert simulation.verdicts == [Done("dispatched")]
-        simulation.let_pass(30)
-        assert simulation.target.times_of(run.run_id) == [run.nominal_at, parked.fire_at]
+def test_a_retry_whose_reply_was_lost_is_sent_at_once_and_starts_on_time(world: World) -> None:
+    simulation = Simulation(world, [Answer(ok=False, error="HTTP 500")])
+    run = simulation.submit(1)
+    simulation.clock.advance(1)
+    simulation.work(Faults(FINISH, Fault.LOST_REPLY))
+    parked = simulation.stored(run)
+    assert simulation.verdicts == [Done("dispatched")]
+    simulation.let_pass(30)
+    assert simulation.target.times_of(run.run_id) == [run.nominal_at, parked.fire_at]
 
 
-def test_an_end_whose_reply_was_lost_is_no_lost_attempt() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = simulation.submit(1)
-        simulation.clock.advance(1)
-        simulation.work(Faults(FINISH, Fault.LOST_REPLY))
-        assert simulation.verdicts == [Done("succeeded")]
-        assert simulation.status(run) is Status.SUCCEEDED
+def test_an_end_whose_reply_was_lost_is_no_lost_attempt(simulation: Simulation) -> None:
+    run = simulation.submit(1)
+    simulation.clock.advance(1)
+    simulation.work(Faults(FINISH, Fault.LOST_REPLY))
+    assert simulation.verdicts == [Done("succeeded")]
+    assert simulation.status(run) is Status.SUCCEEDED
 
 
-def test_children_are_notified_at_once_when_the_reply_was_lost() -> None:
-    with a_world() as world:
-        family = Family(world)
-        parent = family.job(delay_s=1)
-        child = family.job(parent)
-        family.clock.advance(1)
-        family.work(Faults(FINISH, Fault.LOST_REPLY))
-        assert family.status(child) is Status.DISPATCHED
+def test_children_are_notified_at_once_when_the_reply_was_lost(world: World) -> None:
+    family = Family(world)
+    parent = family.job(delay_s=1)
+    child = family.job(parent)
+    family.clock.advance(1)
+    family.work(Faults(FINISH, Fault.LOST_REPLY))
+    assert family.status(child) is Status.DISPATCHED

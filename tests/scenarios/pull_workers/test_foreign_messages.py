@@ -43,74 +43,66 @@ class CountedQueues(FaultyQueues):
 
 
 @pytest.mark.parametrize("foreign", [30, 1_000])
-def test_messages_of_a_tenant_without_a_worker_do_not_stop_another_tenants_worker(foreign: int) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        theirs = [a_shell_job(simulation, tenant="rival") for _ in range(foreign)]
-        ours = a_shell_job(simulation)
-        queues = CountedQueues(world.queues, Faults())
-        engine = replace(world.engine, queues=queues)
-        leased = lease_runs(engine, a_worker(simulation).record, most=1, priorities=[Priority.MEDIUM])
-        assert [lease.run.run_id for lease in leased.leases] == [ours.run_id], "in one call"
-        assert len(queues.receives) <= foreign // 10 + 3
-        assert queues.hidden <= 10, "no call for each foreign message"
-        simulation.clock.advance(VISIBILITY_MS / 1000)
-        found = a_worker(simulation, tenant="rival").work_until_idle()
-        assert sorted(found) == sorted(run.run_id for run in theirs), "they waited less than a minute"
+def test_messages_of_a_tenant_without_a_worker_do_not_stop_another_tenants_worker(
+    world: World, simulation: Simulation, foreign: int
+) -> None:
+    theirs = [a_shell_job(simulation, tenant="rival") for _ in range(foreign)]
+    ours = a_shell_job(simulation)
+    queues = CountedQueues(world.queues, Faults())
+    engine = replace(world.engine, queues=queues)
+    leased = lease_runs(engine, a_worker(simulation).record, most=1, priorities=[Priority.MEDIUM])
+    assert [lease.run.run_id for lease in leased.leases] == [ours.run_id], "in one call"
+    assert len(queues.receives) <= foreign // 10 + 3
+    assert queues.hidden <= 10, "no call for each foreign message"
+    simulation.clock.advance(VISIBILITY_MS / 1000)
+    found = a_worker(simulation, tenant="rival").work_until_idle()
+    assert sorted(found) == sorted(run.run_id for run in theirs), "they waited less than a minute"
 
 
-def test_a_lease_looks_no_longer_than_its_time() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        for _ in range(1_000):
-            a_shell_job(simulation, tenant="rival")
-        queues = CountedQueues(world.queues, Faults(), world, slow_ms=100)
-        worker, began = a_worker(simulation), simulation.clock.now()
-        leased = lease_runs(replace(world.engine, queues=queues), worker.record, most=1)
-        assert leased.leases == []
-        assert LONGEST_SEARCH_MS <= simulation.clock.now() - began <= LONGEST_SEARCH_MS + 400
+def test_a_lease_looks_no_longer_than_its_time(world: World, simulation: Simulation) -> None:
+    for _ in range(1_000):
+        a_shell_job(simulation, tenant="rival")
+    queues = CountedQueues(world.queues, Faults(), world, slow_ms=100)
+    worker, began = a_worker(simulation), simulation.clock.now()
+    leased = lease_runs(replace(world.engine, queues=queues), worker.record, most=1)
+    assert leased.leases == []
+    assert LONGEST_SEARCH_MS <= simulation.clock.now() - began <= LONGEST_SEARCH_MS + 400
 
 
-def test_a_lease_that_has_a_run_does_not_look_for_more_behind_foreign_messages() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        ours = a_shell_job(simulation, priority=Priority.HIGH)
-        for _ in range(30):
-            a_shell_job(simulation, tenant="rival")
-        queues = CountedQueues(world.queues, Faults())
-        leased = lease_runs(replace(world.engine, queues=queues), a_worker(simulation).record, most=4)
-        assert [lease.run.run_id for lease in leased.leases] == [ours.run_id]
-        assert len(queues.receives) == 3, "each queue once"
+def test_a_lease_that_has_a_run_does_not_look_for_more_behind_foreign_messages(
+    world: World, simulation: Simulation
+) -> None:
+    ours = a_shell_job(simulation, priority=Priority.HIGH)
+    for _ in range(30):
+        a_shell_job(simulation, tenant="rival")
+    queues = CountedQueues(world.queues, Faults())
+    leased = lease_runs(replace(world.engine, queues=queues), a_worker(simulation).record, most=4)
+    assert [lease.run.run_id for lease in leased.leases] == [ours.run_id]
+    assert len(queues.receives) == 3, "each queue once"
 
 
-def test_runs_that_nobody_here_can_do_do_not_stop_a_worker_either() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        for _ in range(30):
-            a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
-        ours = a_shell_job(simulation)
-        assert a_worker(simulation).lease_one().run.run_id == ours.run_id
+def test_runs_that_nobody_here_can_do_do_not_stop_a_worker_either(simulation: Simulation) -> None:
+    for _ in range(30):
+        a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
+    ours = a_shell_job(simulation)
+    assert a_worker(simulation).lease_one().run.run_id == ours.run_id
 
 
-def test_a_run_of_a_tenant_with_a_worker_is_assigned_to_it_at_once() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        theirs = [a_shell_job(simulation, tenant="rival") for _ in range(12)]
-        named = a_worker(simulation, tenant="rival")
-        assert a_worker(simulation).lease(4).leases == []
-        assigned = find_worker(world.engine, "rival", named.worker_id).assigned
-        assert assigned == {run.run_id for run in theirs}
-        assert sorted(named.work_until_idle()) == sorted(assigned), "without any wait"
+def test_a_run_of_a_tenant_with_a_worker_is_assigned_to_it_at_once(world: World, simulation: Simulation) -> None:
+    theirs = [a_shell_job(simulation, tenant="rival") for _ in range(12)]
+    named = a_worker(simulation, tenant="rival")
+    assert a_worker(simulation).lease(4).leases == []
+    assigned = find_worker(world.engine, "rival", named.worker_id).assigned
+    assert assigned == {run.run_id for run in theirs}
+    assert sorted(named.work_until_idle()) == sorted(assigned), "without any wait"
 
 
-def test_more_runs_than_may_be_assigned_go_back_to_the_queue_for_their_own_worker() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        theirs = [a_shell_job(simulation, tenant="rival") for _ in range(MOST_ASSIGNED + 20)]
-        named = a_worker(simulation, tenant="rival")
-        assert a_worker(simulation).lease(4).leases == []
-        simulation.clock.advance(1)
-        assert sorted(named.work_until_idle()) == sorted(run.run_id for run in theirs), "after a second at most"
+def test_more_runs_than_may_be_assigned_go_back_to_the_queue_for_their_own_worker(simulation: Simulation) -> None:
+    theirs = [a_shell_job(simulation, tenant="rival") for _ in range(MOST_ASSIGNED + 20)]
+    named = a_worker(simulation, tenant="rival")
+    assert a_worker(simulation).lease(4).leases == []
+    simulation.clock.advance(1)
+    assert sorted(named.work_until_idle()) == sorted(run.run_id for run in theirs), "after a second at most"
 
 
 def test_the_registry_is_read_once_for_all_foreign_messages_of_a_lease() -> None:

@@ -16,7 +16,7 @@ from onthedot.use_cases.dispatch.dispatch_due import dispatch_due
 from onthedot.use_cases.jobs.change_job import cancel_job
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS, lease_runs
 from onthedot.use_cases.workers.worker_registry import Offer, register_worker
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.kits.pulling import ABLE, POOL, PullWorker, a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation
 
@@ -57,18 +57,17 @@ def found(world: World, run: Record) -> tuple[Status, int, int, str | None]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_attempt_that_its_worker_never_began_counts_as_nothing(way: str) -> None:
-    with a_world() as world:
-        run, worker = leased(world)
-        world.clock.advance(AFTER_LEASE)
-        worker.beat()
-        lease_ends(world, way)
-        assert found(world, run) == (Status.DISPATCHED, 0, 0, "never_begun")
-        assert "never began attempt 1" in (Simulation(world).stored(run).reason or "")
-        again = worker.lease(4, idle=False).leases
-        assert [(lease.run.run_id, lease.run.attempt, lease.alone) for lease in again] == [(run.run_id, 2, False)]
-        worker.complete(again[0])
-        assert Simulation(world).status(run) is Status.SUCCEEDED
+def test_an_attempt_that_its_worker_never_began_counts_as_nothing(world: World, way: str) -> None:
+    run, worker = leased(world)
+    world.clock.advance(AFTER_LEASE)
+    worker.beat()
+    lease_ends(world, way)
+    assert found(world, run) == (Status.DISPATCHED, 0, 0, "never_begun")
+    assert "never began attempt 1" in (Simulation(world).stored(run).reason or "")
+    again = worker.lease(4, idle=False).leases
+    assert [(lease.run.run_id, lease.run.attempt, lease.alone) for lease in again] == [(run.run_id, 2, False)]
+    worker.complete(again[0])
+    assert Simulation(world).status(run) is Status.SUCCEEDED
 
 
 def silent(worker: PullWorker, run: Record) -> None:
@@ -93,72 +92,66 @@ def is_cancelled(worker: PullWorker, run: Record) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("then", [silent, has_it, registers_anew, is_cancelled])
-def test_any_other_attempt_is_lost(way: str, then: Callable[[PullWorker, Record], None]) -> None:
-    with a_world() as world:
-        run, worker = leased(world)
-        world.clock.advance(AFTER_LEASE)
-        then(worker, run)
-        lease_ends(world, way)
-        status = Status.CANCELLED if then is is_cancelled else Status.DISPATCHED
-        assert found(world, run) == (status, 1, 0, "lost")
+def test_any_other_attempt_is_lost(world: World, way: str, then: Callable[[PullWorker, Record], None]) -> None:
+    run, worker = leased(world)
+    world.clock.advance(AFTER_LEASE)
+    then(worker, run)
+    lease_ends(world, way)
+    status = Status.CANCELLED if then is is_cancelled else Status.DISPATCHED
+    assert found(world, run) == (status, 1, 0, "lost")
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_worker_that_was_heard_before_the_reply_could_arrive_may_have_died_with_the_run(way: str) -> None:
-    with a_world() as world:
-        run, worker = leased(world)
-        world.clock.advance(LEASE_REPLY_MS / 1000)
-        worker.beat()
-        world.clock.advance(AFTER_LEASE - LEASE_REPLY_MS / 1000)
-        lease_ends(world, way)
-        assert found(world, run) == (Status.DISPATCHED, 1, 0, "lost")
+def test_a_worker_that_was_heard_before_the_reply_could_arrive_may_have_died_with_the_run(
+    world: World, way: str
+) -> None:
+    run, worker = leased(world)
+    world.clock.advance(LEASE_REPLY_MS / 1000)
+    worker.beat()
+    world.clock.advance(AFTER_LEASE - LEASE_REPLY_MS / 1000)
+    lease_ends(world, way)
+    assert found(world, run) == (Status.DISPATCHED, 1, 0, "lost")
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_attempt_whose_lease_was_extended_was_begun(way: str) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation), a_worker(simulation)
-        lease = worker.lease_one()
-        world.clock.advance(10)
-        worker.keep(lease)
-        world.clock.advance(AFTER_LEASE)
-        worker.beat()
-        lease_ends(world, way)
-        assert found(world, run) == (Status.DISPATCHED, 1, 0, "lost")
+def test_an_attempt_whose_lease_was_extended_was_begun(world: World, simulation: Simulation, way: str) -> None:
+    run, worker = a_shell_job(simulation), a_worker(simulation)
+    lease = worker.lease_one()
+    world.clock.advance(10)
+    worker.keep(lease)
+    world.clock.advance(AFTER_LEASE)
+    worker.beat()
+    lease_ends(world, way)
+    assert found(world, run) == (Status.DISPATCHED, 1, 0, "lost")
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_attempt_is_lost_when_the_registry_cannot_be_read(way: str) -> None:
-    with a_world() as world:
-        run, worker = leased(world)
-        world.clock.advance(AFTER_LEASE)
+def test_an_attempt_is_lost_when_the_registry_cannot_be_read(world: World, way: str) -> None:
+    run, worker = leased(world)
+    world.clock.advance(AFTER_LEASE)
+    worker.beat()
+    lease_ends(world, way, registry=Unreadable(world.database, world.clock))
+    assert found(world, run) == (Status.DISPATCHED, 1, 0, "lost")
+
+
+def test_a_run_that_no_worker_ever_begins_is_lost_in_the_end(simulation: Simulation) -> None:
+    run, worker = a_shell_job(simulation), a_worker(simulation)
+    seen = []
+    for _ in range(MOST_IN_A_ROW + 1):
+        worker.lease_one()  # perhaps the worker is too old to read the reply
+        simulation.clock.advance(AFTER_LEASE)
         worker.beat()
-        lease_ends(world, way, registry=Unreadable(world.database, world.clock))
-        assert found(world, run) == (Status.DISPATCHED, 1, 0, "lost")
+        assert worker.lease().leases == []
+        seen.append(simulation.stored(run).losses)
+    assert seen == [0] * MOST_IN_A_ROW + [1]
 
 
-def test_a_run_that_no_worker_ever_begins_is_lost_in_the_end() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation), a_worker(simulation)
-        seen = []
-        for _ in range(MOST_IN_A_ROW + 1):
-            worker.lease_one()  # perhaps the worker is too old to read the reply
-            simulation.clock.advance(AFTER_LEASE)
-            worker.beat()
-            assert worker.lease().leases == []
-            seen.append(simulation.stored(run).losses)
-        assert seen == [0] * MOST_IN_A_ROW + [1]
-
-
-def test_an_attempt_is_not_taken_back_when_its_worker_extends_the_lease_at_that_moment() -> None:
-    with a_world() as world:
-        run, _ = leased(world)
-        stored = Simulation(world).stored(run)
-        world.clock.advance(AFTER_LEASE)
-        now = world.clock.now()
-        move = lifecycle.take_back(stored, now, generation="g", deployment=world.deployment)
-        world.store.move(lifecycle.extend_lease(stored, now))
-        world.store.move(move)
-        assert Simulation(world).status(run) is Status.RUNNING
+def test_an_attempt_is_not_taken_back_when_its_worker_extends_the_lease_at_that_moment(world: World) -> None:
+    run, _ = leased(world)
+    stored = Simulation(world).stored(run)
+    world.clock.advance(AFTER_LEASE)
+    now = world.clock.now()
+    move = lifecycle.take_back(stored, now, generation="g", deployment=world.deployment)
+    world.store.move(lifecycle.extend_lease(stored, now))
+    world.store.move(move)
+    assert Simulation(world).status(run) is Status.RUNNING

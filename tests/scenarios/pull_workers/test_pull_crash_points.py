@@ -9,7 +9,7 @@ from onthedot.domain.runs.records import Record, Status
 from onthedot.ports import Answer
 from onthedot.use_cases.jobs.redrive import redrive, redrive_matching
 from onthedot.use_cases.workers.assign_run import assign_to_worker
-from tests.builders import World, a_world
+from tests.builders import World
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.pulling import FINE, PullWorker, a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation
@@ -40,108 +40,104 @@ def in_a_world_with_a_job(world: World) -> tuple[Simulation, Record, PullWorker]
 
 
 @each_point(EFFECTS_OF_LEASE)
-def test_a_lease_that_dies_loses_nothing(at: int, fault: Fault) -> None:
-    with a_world() as world:
-        simulation, run, worker = in_a_world_with_a_job(world)
-        faults = Faults(at, fault)
-        try:
-            for lease in worker.lease(10, faults).leases:
-                worker.complete(lease)
-        except Crash:
-            pass
-        assert len(faults.seen) > at, "the fault was never reached"
-        minutes_pass(simulation, [worker])
-        stored = simulation.stored(run)
-        assert stored.status is Status.SUCCEEDED
-        assert stored.losses == (1 if fault is Fault.CRASH_AFTER else 0)
+def test_a_lease_that_dies_loses_nothing(world: World, at: int, fault: Fault) -> None:
+    simulation, run, worker = in_a_world_with_a_job(world)
+    faults = Faults(at, fault)
+    try:
+        for lease in worker.lease(10, faults).leases:
+            worker.complete(lease)
+    except Crash:
+        pass
+    assert len(faults.seen) > at, "the fault was never reached"
+    minutes_pass(simulation, [worker])
+    stored = simulation.stored(run)
+    assert stored.status is Status.SUCCEEDED
+    assert stored.losses == (1 if fault is Fault.CRASH_AFTER else 0)
 
 
 @each_point(EFFECTS_OF_SUCCESS)
-def test_a_report_that_dies_is_said_again_and_the_run_ends_once(at: int, fault: Fault) -> None:
-    with a_world() as world:
-        simulation, run, worker = in_a_world_with_a_job(world)
-        lease = worker.lease_one()
-        faults = Faults(at, fault)
-        try:
-            worker.complete(lease, FINE, faults)
-        except (Crash, Unavailable):
-            worker.complete(lease)
-        assert len(faults.seen) > at, "the fault was never reached"
-        minutes_pass(simulation, [worker])
-        stored = simulation.stored(run)
-        assert (stored.status, stored.attempt, stored.losses) == (Status.SUCCEEDED, 1, 0)
+def test_a_report_that_dies_is_said_again_and_the_run_ends_once(world: World, at: int, fault: Fault) -> None:
+    simulation, run, worker = in_a_world_with_a_job(world)
+    lease = worker.lease_one()
+    faults = Faults(at, fault)
+    try:
+        worker.complete(lease, FINE, faults)
+    except (Crash, Unavailable):
+        worker.complete(lease)
+    assert len(faults.seen) > at, "the fault was never reached"
+    minutes_pass(simulation, [worker])
+    stored = simulation.stored(run)
+    assert (stored.status, stored.attempt, stored.losses) == (Status.SUCCEEDED, 1, 0)
 
 
 @pytest.mark.slow
 @each_point(EFFECTS_OF_TRYING_AGAIN)
 @pytest.mark.parametrize("answer", [BROKEN, DIED, RELEASED], ids=["failed", "lost", "released"])
-def test_a_report_of_a_failure_that_dies_for_good_loses_nothing(at: int, fault: Fault, answer: Answer) -> None:
-    with a_world() as world:
-        simulation, run, worker = in_a_world_with_a_job(world)
-        lease = worker.lease_one()
-        faults = Faults(at, fault)
-        with suppress(Crash, Unavailable):  # this worker never says anything again
-            worker.complete(lease, answer, faults)
-        assert len(faults.seen) > at, "the fault was never reached"
-        minutes_pass(simulation, [a_worker(simulation)])
-        stored = simulation.stored(run)
-        assert stored.status is Status.SUCCEEDED
-        assert stored.failures + stored.losses <= 1
-        with pytest.raises(StaleAttempt):
-            worker.complete(lease)
+def test_a_report_of_a_failure_that_dies_for_good_loses_nothing(
+    world: World, at: int, fault: Fault, answer: Answer
+) -> None:
+    simulation, run, worker = in_a_world_with_a_job(world)
+    lease = worker.lease_one()
+    faults = Faults(at, fault)
+    with suppress(Crash, Unavailable):  # this worker never says anything again
+        worker.complete(lease, answer, faults)
+    assert len(faults.seen) > at, "the fault was never reached"
+    minutes_pass(simulation, [a_worker(simulation)])
+    stored = simulation.stored(run)
+    assert stored.status is Status.SUCCEEDED
+    assert stored.failures + stored.losses <= 1
+    with pytest.raises(StaleAttempt):
+        worker.complete(lease)
 
 
 @each_point(2)
 @pytest.mark.parametrize("way", ["by id", "all"])
-def test_a_redrive_that_dies_loses_no_dead_letter(at: int, fault: Fault, way: str) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        worker = a_worker(simulation, tenant=None)
-        runs = [a_shell_job(simulation) for _ in range(6)]
-        for _ in runs:
-            worker.complete(worker.lease_one(), FATAL)
-        faults = Faults(at, fault)
-        engine = simulation.engine(faults)
-        try:
-            if way == "all":
-                redrive_matching(engine, "acme")
-            else:
-                redrive(engine, "acme", [run.run_id for run in runs])
-        except (Crash, Unavailable):
-            pass
-        assert len(faults.seen) > at, "the fault was never reached"
-        redrive_matching(world.engine, "acme")  # the operator asks again
-        minutes_pass(simulation, [worker])
-        for run in runs:
-            stored = simulation.stored(run)
-            assert (stored.status, stored.attempt) == (Status.SUCCEEDED, 2)
+def test_a_redrive_that_dies_loses_no_dead_letter(
+    world: World, simulation: Simulation, at: int, fault: Fault, way: str
+) -> None:
+    worker = a_worker(simulation, tenant=None)
+    runs = [a_shell_job(simulation) for _ in range(6)]
+    for _ in runs:
+        worker.complete(worker.lease_one(), FATAL)
+    faults = Faults(at, fault)
+    engine = simulation.engine(faults)
+    try:
+        if way == "all":
+            redrive_matching(engine, "acme")
+        else:
+            redrive(engine, "acme", [run.run_id for run in runs])
+    except (Crash, Unavailable):
+        pass
+    assert len(faults.seen) > at, "the fault was never reached"
+    redrive_matching(world.engine, "acme")  # the operator asks again
+    minutes_pass(simulation, [worker])
+    for run in runs:
+        stored = simulation.stored(run)
+        assert (stored.status, stored.attempt) == (Status.SUCCEEDED, 2)
 
 
 @each_point(1)
-def test_a_hand_over_to_one_worker_that_dies_loses_nothing(at: int, fault: Fault) -> None:
-    with a_world() as world:
-        simulation, run, worker = in_a_world_with_a_job(world)
-        theirs = a_worker(simulation)
-        faults = Faults(at, fault)
-        with suppress(Crash, Unavailable):
-            assign_to_worker(simulation.engine(faults), "acme", run.run_id, theirs.worker_id)
-        assert len(faults.seen) > at, "the fault was never reached"
-        minutes_pass(simulation, [worker])  # the named worker never comes
-        stored = simulation.stored(run)
-        assert (stored.status, stored.attempt) == (Status.SUCCEEDED, 1)
+def test_a_hand_over_to_one_worker_that_dies_loses_nothing(world: World, at: int, fault: Fault) -> None:
+    simulation, run, worker = in_a_world_with_a_job(world)
+    theirs = a_worker(simulation)
+    faults = Faults(at, fault)
+    with suppress(Crash, Unavailable):
+        assign_to_worker(simulation.engine(faults), "acme", run.run_id, theirs.worker_id)
+    assert len(faults.seen) > at, "the fault was never reached"
+    minutes_pass(simulation, [worker])  # the named worker never comes
+    stored = simulation.stored(run)
+    assert (stored.status, stored.attempt) == (Status.SUCCEEDED, 1)
 
 
-def test_the_named_worker_gets_the_run_and_nobody_else() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_shell_job(simulation)
-        named, other = a_worker(simulation), a_worker(simulation)
-        handed = assign_to_worker(world.engine, "acme", run.run_id, named.worker_id)
-        assert handed.run_id == run.run_id
-        assert other.lease(10).leases == []
-        lease = named.lease_one()
-        assert (lease.run.run_id, lease.run.worker) == (run.run_id, named.worker_id)
-        named.complete(lease)
-        assert named.lease().leases == []
-        minutes_pass(simulation, [named, other])
-        assert (simulation.status(run), simulation.stored(run).attempt) == (Status.SUCCEEDED, 1)
+def test_the_named_worker_gets_the_run_and_nobody_else(world: World, simulation: Simulation) -> None:
+    run = a_shell_job(simulation)
+    named, other = a_worker(simulation), a_worker(simulation)
+    handed = assign_to_worker(world.engine, "acme", run.run_id, named.worker_id)
+    assert handed.run_id == run.run_id
+    assert other.lease(10).leases == []
+    lease = named.lease_one()
+    assert (lease.run.run_id, lease.run.worker) == (run.run_id, named.worker_id)
+    named.complete(lease)
+    assert named.lease().leases == []
+    minutes_pass(simulation, [named, other])
+    assert (simulation.status(run), simulation.stored(run).attempt) == (Status.SUCCEEDED, 1)

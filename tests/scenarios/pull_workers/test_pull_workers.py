@@ -15,7 +15,7 @@ from onthedot.use_cases.jobs.redrive import redrive_matching
 from onthedot.use_cases.workers.lease_runs import VISIBILITY_MS
 from onthedot.use_cases.workers.report_run import keep_lease
 from onthedot.use_cases.workers.worker_registry import find_worker
-from tests.builders import a_world
+from tests.builders import World
 from tests.scenarios.kits.pulling import PullWorker, a_shell_job, a_worker
 from tests.scenarios.kits.simulation import Simulation
 
@@ -32,309 +32,279 @@ def lost_by_killing(worker: PullWorker) -> None:
     assert worker.lease().leases == [], "this delivery takes the lost attempt back"
 
 
-def test_a_leased_run_is_started_for_the_worker_and_ends_with_its_result() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation), a_worker(simulation)
-        lease = worker.lease_one()
-        assert (lease.run.status, lease.run.worker, lease.run.attempt) == (Status.RUNNING, worker.worker_id, 1)
-        ended = worker.complete(lease)
-        assert (ended.run_id, ended.status, ended.result) == (run.run_id, Status.SUCCEEDED, "fine")
-        assert world.queues.counts("pull", Priority.MEDIUM).in_flight == 0, "its message is deleted"
+def test_a_leased_run_is_started_for_the_worker_and_ends_with_its_result(world: World, simulation: Simulation) -> None:
+    run, worker = a_shell_job(simulation), a_worker(simulation)
+    lease = worker.lease_one()
+    assert (lease.run.status, lease.run.worker, lease.run.attempt) == (Status.RUNNING, worker.worker_id, 1)
+    ended = worker.complete(lease)
+    assert (ended.run_id, ended.status, ended.result) == (run.run_id, Status.SUCCEEDED, "fine")
+    assert world.queues.counts("pull", Priority.MEDIUM).in_flight == 0, "its message is deleted"
 
 
-def test_a_run_is_never_leased_before_its_time() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation, 1.75), a_worker(simulation)
-        assert worker.lease().leases == []
-        simulation.clock.advance(1)
-        lease = worker.lease_one()  # it came in the second before, and was held
-        assert lease.run.started_at == run.nominal_at
+def test_a_run_is_never_leased_before_its_time(simulation: Simulation) -> None:
+    run, worker = a_shell_job(simulation, 1.75), a_worker(simulation)
+    assert worker.lease().leases == []
+    simulation.clock.advance(1)
+    lease = worker.lease_one()  # it came in the second before, and was held
+    assert lease.run.started_at == run.nominal_at
 
 
-def test_heartbeats_keep_a_long_run_from_being_taken_back() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        a_shell_job(simulation)
-        worker, other = a_worker(simulation), a_worker(simulation)
-        lease = worker.lease_one()
-        for _ in range(30):
-            simulation.clock.advance(10)
-            worker.keep(lease)
-            assert other.lease().leases == []
-        simulation.plan_ticks()
-        simulation.dispatch()  # the sweep looks, and leaves it alone
-        assert worker.complete(lease).status is Status.SUCCEEDED
-
-
-def test_a_worker_without_its_receipt_keeps_its_run_all_the_same() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_shell_job(simulation)
-        worker, other = a_worker(simulation), a_worker(simulation)
-        lease = worker.lease_one()
-        for _ in range(9):
-            simulation.clock.advance(10)
-            keep_lease(world.engine, "acme", run.run_id)
-            assert other.lease().leases == []
-        assert worker.complete(lease).status is Status.SUCCEEDED
-
-
-def test_a_killed_worker_is_found_as_soon_as_its_lease_is_over_and_its_late_report_is_refused() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_shell_job(simulation)
-        dead, other = a_worker(simulation), a_worker(simulation)
-        first = dead.lease_one()
-        simulation.clock.advance(AFTER_LEASE)
+def test_heartbeats_keep_a_long_run_from_being_taken_back(simulation: Simulation) -> None:
+    a_shell_job(simulation)
+    worker, other = a_worker(simulation), a_worker(simulation)
+    lease = worker.lease_one()
+    for _ in range(30):
+        simulation.clock.advance(10)
+        worker.keep(lease)
         assert other.lease().leases == []
-        second = other.lease_one()
-        assert second.run.attempt == 2
-        assert second.run.started_at is not None
-        assert first.run.lease_until is not None
-        assert second.run.started_at <= first.run.lease_until + 15_000
-        with pytest.raises(StaleAttempt):
-            dead.complete(first)
-        with pytest.raises(StaleAttempt):
-            dead.keep(first)
-        assert other.complete(second).status is Status.SUCCEEDED
-        with pytest.raises(StaleAttempt):
-            dead.complete(first)
-        stored = simulation.stored(run)
-        assert [(a.outcome, a.error_class) for a in stored.attempts] == [("lost", "lost"), ("succeeded", None)]
-        assert (stored.losses, stored.failures) == (1, 0)
+    simulation.plan_ticks()
+    simulation.dispatch()  # the sweep looks, and leaves it alone
+    assert worker.complete(lease).status is Status.SUCCEEDED
 
 
-def test_saying_the_same_twice_is_answered_and_changes_nothing() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation), a_worker(simulation)
-        lease = worker.lease_one()
+def test_a_worker_without_its_receipt_keeps_its_run_all_the_same(world: World, simulation: Simulation) -> None:
+    run = a_shell_job(simulation)
+    worker, other = a_worker(simulation), a_worker(simulation)
+    lease = worker.lease_one()
+    for _ in range(9):
+        simulation.clock.advance(10)
+        keep_lease(world.engine, "acme", run.run_id)
+        assert other.lease().leases == []
+    assert worker.complete(lease).status is Status.SUCCEEDED
+
+
+def test_a_killed_worker_is_found_as_soon_as_its_lease_is_over_and_its_late_report_is_refused(
+    simulation: Simulation,
+) -> None:
+    run = a_shell_job(simulation)
+    dead, other = a_worker(simulation), a_worker(simulation)
+    first = dead.lease_one()
+    simulation.clock.advance(AFTER_LEASE)
+    assert other.lease().leases == []
+    second = other.lease_one()
+    assert second.run.attempt == 2
+    assert second.run.started_at is not None
+    assert first.run.lease_until is not None
+    assert second.run.started_at <= first.run.lease_until + 15_000
+    with pytest.raises(StaleAttempt):
+        dead.complete(first)
+    with pytest.raises(StaleAttempt):
+        dead.keep(first)
+    assert other.complete(second).status is Status.SUCCEEDED
+    with pytest.raises(StaleAttempt):
+        dead.complete(first)
+    stored = simulation.stored(run)
+    assert [(a.outcome, a.error_class) for a in stored.attempts] == [("lost", "lost"), ("succeeded", None)]
+    assert (stored.losses, stored.failures) == (1, 0)
+
+
+def test_saying_the_same_twice_is_answered_and_changes_nothing(simulation: Simulation) -> None:
+    run, worker = a_shell_job(simulation), a_worker(simulation)
+    lease = worker.lease_one()
+    worker.complete(lease)
+    before = simulation.stored(run)
+    assert worker.complete(lease) == before
+    with pytest.raises(StaleAttempt):
+        worker.complete(lease, BROKEN)
+    assert simulation.stored(run) == before
+
+
+def test_a_run_that_lost_a_worker_runs_alone(simulation: Simulation) -> None:
+    run, worker = a_shell_job(simulation), a_worker(simulation)
+    lost_by_killing(worker)
+    others = [a_shell_job(simulation) for _ in range(3)]
+    busy = worker.lease(4, idle=False)
+    assert busy.alone_waiting, "the worker is told to become idle"
+    taken = {lease.run.run_id for lease in busy.leases}
+    assert taken == {other.run_id for other in others}
+    for lease in busy.leases:
         worker.complete(lease)
-        before = simulation.stored(run)
-        assert worker.complete(lease) == before
-        with pytest.raises(StaleAttempt):
-            worker.complete(lease, BROKEN)
-        assert simulation.stored(run) == before
+    simulation.clock.advance(2)
+    alone = worker.lease(4, idle=True)
+    assert [(lease.run.run_id, lease.alone) for lease in alone.leases] == [(run.run_id, True)]
+    worker.complete(alone.leases[0])
+    assert simulation.status(run) is Status.SUCCEEDED
 
 
-def test_a_run_that_lost_a_worker_runs_alone() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation), a_worker(simulation)
-        lost_by_killing(worker)
-        others = [a_shell_job(simulation) for _ in range(3)]
-        busy = worker.lease(4, idle=False)
-        assert busy.alone_waiting, "the worker is told to become idle"
-        taken = {lease.run.run_id for lease in busy.leases}
-        assert taken == {other.run_id for other in others}
-        for lease in busy.leases:
-            worker.complete(lease)
-        simulation.clock.advance(2)
-        alone = worker.lease(4, idle=True)
-        assert [(lease.run.run_id, lease.alone) for lease in alone.leases] == [(run.run_id, True)]
-        worker.complete(alone.leases[0])
-        assert simulation.status(run) is Status.SUCCEEDED
-
-
-def test_a_run_that_must_be_alone_brings_no_others_with_it() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation, priority=Priority.HIGH), a_worker(simulation)
-        lost_by_killing(worker)
-        for _ in range(5):
-            a_shell_job(simulation, priority=Priority.HIGH)
-        leases = worker.lease(4, idle=True).leases
-        assert [lease.run.run_id for lease in leases] == [run.run_id]
+def test_a_run_that_must_be_alone_brings_no_others_with_it(simulation: Simulation) -> None:
+    run, worker = a_shell_job(simulation, priority=Priority.HIGH), a_worker(simulation)
+    lost_by_killing(worker)
+    for _ in range(5):
+        a_shell_job(simulation, priority=Priority.HIGH)
+    leases = worker.lease(4, idle=True).leases
+    assert [lease.run.run_id for lease in leases] == [run.run_id]
 
 
 @pytest.mark.parametrize("how", ["reported", "killed"])
-def test_a_run_that_takes_every_worker_with_it_ends_failed_and_the_worker_goes_on(how: str) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation), a_worker(simulation)
-        for _ in range(lifecycle.MAX_LOSSES):
-            if how == "reported":
-                worker.complete(worker.lease_one(), DIED)
-            else:
-                lost_by_killing(worker)
-        stored = simulation.stored(run)
-        assert (stored.status, stored.losses, stored.failures) == (Status.FAILED, 5, 0)
-        assert "5 attempts were lost" in (stored.reason or "")
-        assert [letter.run_id for letter in world.engine.store.failed("acme", 10).items] == [run.run_id]
-        other = a_shell_job(simulation)
-        assert worker.work_until_idle() == [other.run_id]
+def test_a_run_that_takes_every_worker_with_it_ends_failed_and_the_worker_goes_on(
+    world: World, simulation: Simulation, how: str
+) -> None:
+    run, worker = a_shell_job(simulation), a_worker(simulation)
+    for _ in range(lifecycle.MAX_LOSSES):
+        if how == "reported":
+            worker.complete(worker.lease_one(), DIED)
+        else:
+            lost_by_killing(worker)
+    stored = simulation.stored(run)
+    assert (stored.status, stored.losses, stored.failures) == (Status.FAILED, 5, 0)
+    assert "5 attempts were lost" in (stored.reason or "")
+    assert [letter.run_id for letter in world.engine.store.failed("acme", 10).items] == [run.run_id]
+    other = a_shell_job(simulation)
+    assert worker.work_until_idle() == [other.run_id]
 
 
-def test_a_run_that_is_handed_back_starts_again_at_once_and_counts_as_nothing() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_shell_job(simulation)
-        stopping, other = a_worker(simulation), a_worker(simulation)
-        lease = stopping.lease_one()
-        stopping.complete(lease, RELEASED)
-        with pytest.raises(StaleAttempt):
-            stopping.complete(lease, BROKEN)
-        assert stopping.complete(lease, RELEASED).status is Status.DISPATCHED, "saying it twice is harmless"
-        again = other.lease_one()
-        assert again.run.started_at == simulation.clock.now()
-        other.complete(again)
-        stored = simulation.stored(run)
-        assert (stored.status, stored.failures, stored.losses, stored.attempt) == (Status.SUCCEEDED, 0, 0, 2)
+def test_a_run_that_is_handed_back_starts_again_at_once_and_counts_as_nothing(simulation: Simulation) -> None:
+    run = a_shell_job(simulation)
+    stopping, other = a_worker(simulation), a_worker(simulation)
+    lease = stopping.lease_one()
+    stopping.complete(lease, RELEASED)
+    with pytest.raises(StaleAttempt):
+        stopping.complete(lease, BROKEN)
+    assert stopping.complete(lease, RELEASED).status is Status.DISPATCHED, "saying it twice is harmless"
+    again = other.lease_one()
+    assert again.run.started_at == simulation.clock.now()
+    other.complete(again)
+    stored = simulation.stored(run)
+    assert (stored.status, stored.failures, stored.losses, stored.attempt) == (Status.SUCCEEDED, 0, 0, 2)
 
 
-def test_a_failed_attempt_is_retried_and_a_cancel_reaches_the_worker_by_its_heartbeat() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation), a_worker(simulation)
-        worker.complete(worker.lease_one(), BROKEN)
-        assert simulation.status(run) is Status.DISPATCHED
-        simulation.clock.advance(2)
-        lease = worker.lease_one()
-        assert worker.keep(lease).cancel_requested is None
-        cancel_job(world.engine, "acme", run.run_id)
-        assert worker.keep(lease).cancel_requested is not None
-        ended = worker.complete(lease, Answer(ok=False, error="stopped: cancelled", error_class="stopped"))
-        assert (ended.status, ended.attempts[-1].outcome) == (Status.CANCELLED, "cancelled")
-        assert worker.complete(lease, BROKEN).status is Status.CANCELLED, "its report's reply may have been lost"
+def test_a_failed_attempt_is_retried_and_a_cancel_reaches_the_worker_by_its_heartbeat(
+    world: World, simulation: Simulation
+) -> None:
+    run, worker = a_shell_job(simulation), a_worker(simulation)
+    worker.complete(worker.lease_one(), BROKEN)
+    assert simulation.status(run) is Status.DISPATCHED
+    simulation.clock.advance(2)
+    lease = worker.lease_one()
+    assert worker.keep(lease).cancel_requested is None
+    cancel_job(world.engine, "acme", run.run_id)
+    assert worker.keep(lease).cancel_requested is not None
+    ended = worker.complete(lease, Answer(ok=False, error="stopped: cancelled", error_class="stopped"))
+    assert (ended.status, ended.attempts[-1].outcome) == (Status.CANCELLED, "cancelled")
+    assert worker.complete(lease, BROKEN).status is Status.CANCELLED, "its report's reply may have been lost"
 
 
-def test_a_cancelled_run_that_finishes_all_the_same_has_succeeded() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation), a_worker(simulation)
-        lease = worker.lease_one()
-        cancel_job(world.engine, "acme", run.run_id)
-        assert worker.complete(lease).status is Status.SUCCEEDED
+def test_a_cancelled_run_that_finishes_all_the_same_has_succeeded(world: World, simulation: Simulation) -> None:
+    run, worker = a_shell_job(simulation), a_worker(simulation)
+    lease = worker.lease_one()
+    cancel_job(world.engine, "acme", run.run_id)
+    assert worker.complete(lease).status is Status.SUCCEEDED
 
 
 @pytest.mark.parametrize("answer", [BROKEN, DIED, RELEASED, Answer(ok=False, error="no", retryable=False)])
-def test_whatever_becomes_of_a_cancelled_attempt_it_is_not_tried_again(answer: Answer) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run, worker = a_shell_job(simulation), a_worker(simulation)
-        lease = worker.lease_one()
-        cancel_job(world.engine, "acme", run.run_id)
-        assert worker.complete(lease, answer).status is Status.CANCELLED
+def test_whatever_becomes_of_a_cancelled_attempt_it_is_not_tried_again(
+    world: World, simulation: Simulation, answer: Answer
+) -> None:
+    run, worker = a_shell_job(simulation), a_worker(simulation)
+    lease = worker.lease_one()
+    cancel_job(world.engine, "acme", run.run_id)
+    assert worker.complete(lease, answer).status is Status.CANCELLED
 
 
-def test_only_what_fits_in_the_free_resources_is_taken() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        big = a_shell_job(simulation, requirements=Requirements(cpu=3))
-        small = a_shell_job(simulation, requirements=Requirements(cpu=1))
-        worker = a_worker(simulation)
-        leases = worker.lease(4, free=Resources(concurrency=4, cpu=2, memory_mb=100)).leases
-        assert [lease.run.run_id for lease in leases] == [small.run_id]
+def test_only_what_fits_in_the_free_resources_is_taken(simulation: Simulation) -> None:
+    big = a_shell_job(simulation, requirements=Requirements(cpu=3))
+    small = a_shell_job(simulation, requirements=Requirements(cpu=1))
+    worker = a_worker(simulation)
+    leases = worker.lease(4, free=Resources(concurrency=4, cpu=2, memory_mb=100)).leases
+    assert [lease.run.run_id for lease in leases] == [small.run_id]
+    simulation.clock.advance(1)
+    assert worker.lease_one().run.run_id == big.run_id
+
+
+def test_what_this_worker_cannot_do_is_handed_to_one_that_can(simulation: Simulation) -> None:
+    run = a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
+    plain = a_worker(simulation)
+    able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+    for _ in range(3):
+        assert plain.lease().leases == [], "whoever polls the most does not keep it from the other"
+    assert able.lease_one().run.run_id == run.run_id
+    assert simulation.stored(run).attempt == 1, "it was never started for the other"
+
+
+def test_one_that_was_told_and_does_not_come_is_not_waited_for(world: World, simulation: Simulation) -> None:
+    run = a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
+    plain = a_worker(simulation)
+    told = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+    assert plain.lease().leases == []
+    assert find_worker(world.engine, "acme", told.worker_id).assigned == {run.run_id}
+    simulation.clock.advance(61)  # silent: it is lost
+    other = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+    assert plain.lease().leases == []
+    assert other.lease_one().run.run_id == run.run_id
+
+
+def test_what_no_live_worker_can_do_rests_longer_each_time_and_keeps_nobody_from_the_others(
+    simulation: Simulation,
+) -> None:
+    foreign = a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
+    worker = a_worker(simulation)
+    looks = 0
+    for _ in range(300):
         simulation.clock.advance(1)
-        assert worker.lease_one().run.run_id == big.run_id
+        ours = a_shell_job(simulation)
+        done = worker.work_until_idle()
+        assert done == [ours.run_id], "in the second in which it came"
+        looks = simulation.world.queues.counts("pull", Priority.MEDIUM).in_flight
+    assert looks == 1
+    assert simulation.stored(foreign).attempt == 0
+    able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
+    for _ in range(61):
+        simulation.clock.advance(1)
+        if able.work_until_idle() == [foreign.run_id]:
+            return
+    pytest.fail("it was not found within a minute")
 
 
-def test_what_this_worker_cannot_do_is_handed_to_one_that_can() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
-        plain = a_worker(simulation)
-        able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
-        for _ in range(3):
-            assert plain.lease().leases == [], "whoever polls the most does not keep it from the other"
-        assert able.lease_one().run.run_id == run.run_id
-        assert simulation.stored(run).attempt == 1, "it was never started for the other"
+def test_a_tenants_worker_gets_its_own_runs_only_and_the_operators_gets_all(
+    world: World, simulation: Simulation
+) -> None:
+    theirs, ours = a_shell_job(simulation, tenant="rival"), a_shell_job(simulation)
+    worker, operators = a_worker(simulation), a_worker(simulation, tenant=None)
+    assert [lease.run.run_id for lease in worker.lease(10).leases] == [ours.run_id]
+    foreign = operators.lease_one()
+    assert foreign.run.run_id == theirs.run_id
+    with pytest.raises(JobNotFound):
+        keep_lease(world.engine, "acme", theirs.run_id)
+    assert operators.complete(foreign).status is Status.SUCCEEDED
 
 
-def test_one_that_was_told_and_does_not_come_is_not_waited_for() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
-        plain = a_worker(simulation)
-        told = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
-        assert plain.lease().leases == []
-        assert find_worker(world.engine, "acme", told.worker_id).assigned == {run.run_id}
-        simulation.clock.advance(61)  # silent: it is lost
-        other = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
-        assert plain.lease().leases == []
-        assert other.lease_one().run.run_id == run.run_id
+def test_the_order_of_the_queues_is_the_workers(simulation: Simulation) -> None:
+    by_priority = {priority: a_shell_job(simulation, priority=priority).run_id for priority in Priority}
+    worker = a_worker(simulation)
+    order = [Priority.LOW, Priority.HIGH, Priority.MEDIUM]
+    taken = [worker.lease_one(priorities=order).run.run_id for _ in order]
+    assert taken == [by_priority[priority] for priority in order]
 
 
-def test_what_no_live_worker_can_do_rests_longer_each_time_and_keeps_nobody_from_the_others() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        foreign = a_shell_job(simulation, requirements=Requirements(capabilities=("gpu",)))
-        worker = a_worker(simulation)
-        looks = 0
-        for _ in range(300):
-            simulation.clock.advance(1)
-            ours = a_shell_job(simulation)
-            done = worker.work_until_idle()
-            assert done == [ours.run_id], "in the second in which it came"
-            looks = simulation.world.queues.counts("pull", Priority.MEDIUM).in_flight
-        assert looks == 1
-        assert simulation.stored(foreign).attempt == 0
-        able = a_worker(simulation, capabilities=frozenset({"shell", "gpu"}))
-        for _ in range(61):
-            simulation.clock.advance(1)
-            if able.work_until_idle() == [foreign.run_id]:
-                return
-        pytest.fail("it was not found within a minute")
-
-
-def test_a_tenants_worker_gets_its_own_runs_only_and_the_operators_gets_all() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        theirs, ours = a_shell_job(simulation, tenant="rival"), a_shell_job(simulation)
-        worker, operators = a_worker(simulation), a_worker(simulation, tenant=None)
-        assert [lease.run.run_id for lease in worker.lease(10).leases] == [ours.run_id]
-        foreign = operators.lease_one()
-        assert foreign.run.run_id == theirs.run_id
-        with pytest.raises(JobNotFound):
-            keep_lease(world.engine, "acme", theirs.run_id)
-        assert operators.complete(foreign).status is Status.SUCCEEDED
-
-
-def test_the_order_of_the_queues_is_the_workers() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        by_priority = {priority: a_shell_job(simulation, priority=priority).run_id for priority in Priority}
-        worker = a_worker(simulation)
-        order = [Priority.LOW, Priority.HIGH, Priority.MEDIUM]
-        taken = [worker.lease_one(priorities=order).run.run_id for _ in order]
-        assert taken == [by_priority[priority] for priority in order]
-
-
-def test_dead_letters_are_run_again_at_a_bounded_rate() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        worker = a_worker(simulation)
-        runs = [a_shell_job(simulation) for _ in range(12)]
-        for _ in runs:
-            worker.complete(worker.lease_one(), Answer(ok=False, error="bad", retryable=False))
-        assert {simulation.status(run) for run in runs} == {Status.FAILED}
-        again = redrive_matching(world.engine, "acme")
-        assert (len(again.runs), again.refused, again.left) == (12, [], False)
-        times = sorted(run.fire_at for run in again.runs)
-        assert all(later - earlier == 100 for earlier, later in pairwise(times))
-        simulation.clock.advance(2)
-        assert len(worker.work_until_idle()) == 12
-        stored = simulation.stored(runs[0])
-        assert (stored.status, stored.failures) == (Status.SUCCEEDED, 0)
-        assert [attempt.outcome for attempt in stored.attempts] == ["failed", "succeeded"], "its history stays"
-        assert world.engine.store.failed("acme", 20).items == []
+def test_dead_letters_are_run_again_at_a_bounded_rate(world: World, simulation: Simulation) -> None:
+    worker = a_worker(simulation)
+    runs = [a_shell_job(simulation) for _ in range(12)]
+    for _ in runs:
+        worker.complete(worker.lease_one(), Answer(ok=False, error="bad", retryable=False))
+    assert {simulation.status(run) for run in runs} == {Status.FAILED}
+    again = redrive_matching(world.engine, "acme")
+    assert (len(again.runs), again.refused, again.left) == (12, [], False)
+    times = sorted(run.fire_at for run in again.runs)
+    assert all(later - earlier == 100 for earlier, later in pairwise(times))
+    simulation.clock.advance(2)
+    assert len(worker.work_until_idle()) == 12
+    stored = simulation.stored(runs[0])
+    assert (stored.status, stored.failures) == (Status.SUCCEEDED, 0)
+    assert [attempt.outcome for attempt in stored.attempts] == ["failed", "succeeded"], "its history stays"
+    assert world.engine.store.failed("acme", 20).items == []
 
 
 @pytest.mark.slow
-def test_a_run_whose_pool_has_no_worker_for_days_waits_cheaply_and_runs_when_one_comes() -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        run = a_shell_job(simulation)
-        for _ in range(2 * 24 * 60):
-            simulation.clock.advance(60)
-            simulation.plan_ticks()
-            simulation.dispatch()
-        stored = simulation.stored(run)
-        assert (stored.status, stored.resends) == (Status.DISPATCHED, 0)
-        assert simulation.counts["waits"] < 60, "an hour apart, after some doubling"
-        assert simulation.counts["left"] < 15, "no slot holds the progress back for long"
-        assert simulation.counts["resent"] == 0
-        assert a_worker(simulation).work_until_idle() == [run.run_id]
-        assert simulation.status(run) is Status.SUCCEEDED
+def test_a_run_whose_pool_has_no_worker_for_days_waits_cheaply_and_runs_when_one_comes(simulation: Simulation) -> None:
+    run = a_shell_job(simulation)
+    for _ in range(2 * 24 * 60):
+        simulation.clock.advance(60)
+        simulation.plan_ticks()
+        simulation.dispatch()
+    stored = simulation.stored(run)
+    assert (stored.status, stored.resends) == (Status.DISPATCHED, 0)
+    assert simulation.counts["waits"] < 60, "an hour apart, after some doubling"
+    assert simulation.counts["left"] < 15, "no slot holds the progress back for long"
+    assert simulation.counts["resent"] == 0
+    assert a_worker(simulation).work_until_idle() == [run.run_id]
+    assert simulation.status(run) is Status.SUCCEEDED

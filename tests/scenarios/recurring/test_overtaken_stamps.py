@@ -26,18 +26,18 @@ def messages(world: World) -> int:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_stamps_of_a_job_that_changed_before_its_advance_are_not_sent(change: str) -> None:
-    with a_world() as world:
-        simulation = Simulation(world)
-        job = submit(simulation, cron("*/10 * * * *"))
-        simulation.clock.advance(7 * 60)
-        simulation.plan_ticks()
-        at = _position_of_the_advance()
-        simulation.dispatch(
-            Faults(at, Fault.MEANWHILE, meanwhile=lambda: CHANGES[change](world.engine, "acme", job.job_id))
-        )
-        assert (simulation.counts["stamped"], simulation.counts["overtaken"]) == (1, 1)
-        assert messages(world) == 0
+def test_stamps_of_a_job_that_changed_before_its_advance_are_not_sent(
+    world: World, simulation: Simulation, change: str
+) -> None:
+    job = submit(simulation, cron("*/10 * * * *"))
+    simulation.clock.advance(7 * 60)
+    simulation.plan_ticks()
+    at = _position_of_the_advance()
+    simulation.dispatch(
+        Faults(at, Fault.MEANWHILE, meanwhile=lambda: CHANGES[change](world.engine, "acme", job.job_id))
+    )
+    assert (simulation.counts["stamped"], simulation.counts["overtaken"]) == (1, 1)
+    assert messages(world) == 0
 
 
 def _position_of_the_advance() -> int:

@@ -12,7 +12,7 @@ from onthedot.use_cases.attempts.start_run import start_run
 from onthedot.use_cases.dispatch.send_runs import message_for
 from onthedot.use_cases.jobs.submit_job import submit_job
 from onthedot.use_cases.workflows.workflow_graph import Workflow, from_payload
-from tests.builders import a_world
+from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Fault, Faults
 from tests.scenarios.kits.start_within import JUST_LATE, WHY, WITHIN, assert_skipped
 from tests.scenarios.kits.workflows import Clan, a_member
@@ -66,19 +66,18 @@ def test_the_effects_of_a_late_parent_are_all_known(clan: Clan) -> None:
 
 
 @each_point(EFFECTS_OF_LATE_PARENT)
-def test_a_worker_that_dies_at_a_late_parent_leaves_no_child_waiting(at: int, fault: Fault) -> None:
-    with a_world() as world:
-        clan = Clan(world)
-        parent = a_job(clan)
-        child = clan.job(parent, policy=OnParentFailure.RUN)
-        clan.clock.advance(JUST_LATE)
-        faults = Faults(at, fault)
-        clan.work(faults)
-        assert len(faults.seen) > at, "the fault was never reached"
-        clan.let_pass(600)
-        assert_skipped(clan, parent)
-        assert clan.status(child) is Status.SUCCEEDED
-        assert len(clan.fates.started[child.run_id]) == 1
+def test_a_worker_that_dies_at_a_late_parent_leaves_no_child_waiting(world: World, at: int, fault: Fault) -> None:
+    clan = Clan(world)
+    parent = a_job(clan)
+    child = clan.job(parent, policy=OnParentFailure.RUN)
+    clan.clock.advance(JUST_LATE)
+    faults = Faults(at, fault)
+    clan.work(faults)
+    assert len(faults.seen) > at, "the fault was never reached"
+    clan.let_pass(600)
+    assert_skipped(clan, parent)
+    assert clan.status(child) is Status.SUCCEEDED
+    assert len(clan.fates.started[child.run_id]) == 1
 
 
 @pytest.mark.parametrize("seconds", [WITHIN, JUST_LATE])

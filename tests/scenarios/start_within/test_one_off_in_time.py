@@ -91,14 +91,13 @@ def test_only_the_first_start_is_limited(how: str) -> None:
         assert (simulation.status(run), simulation.stored(run).start_by) == (Status.SUCCEEDED, None)
 
 
-def test_a_retry_that_is_changed_is_not_limited_again() -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [FAILURE])
-        run = submit_within(simulation)
-        simulation.let_pass(5)
-        change(world, run, JobChange(record={"start_within_seconds": 1}, priority=Priority.HIGH))
-        simulation.let_pass(900)
-        assert simulation.status(run) is Status.SUCCEEDED
+def test_a_retry_that_is_changed_is_not_limited_again(world: World) -> None:
+    simulation = Simulation(world, [FAILURE])
+    run = submit_within(simulation)
+    simulation.let_pass(5)
+    change(world, run, JobChange(record={"start_within_seconds": 1}, priority=Priority.HIGH))
+    simulation.let_pass(900)
+    assert simulation.status(run) is Status.SUCCEEDED
 
 
 def test_a_message_of_a_running_attempt_that_comes_late_ends_nothing(simulation: Simulation) -> None:
@@ -113,16 +112,15 @@ def test_a_message_of_a_running_attempt_that_comes_late_ends_nothing(simulation:
     assert isinstance(simulation.verdicts[0], Redeliver)
 
 
-def test_a_redriven_run_may_start_at_any_time() -> None:
-    with a_world() as world:
-        simulation = Simulation(world, [Answer(ok=False, error="HTTP 404", retryable=False)])
-        run = submit_within(simulation)
-        simulation.let_pass(5)
-        simulation.clock.advance(86_400)
-        assert len(redrive(world.engine, "acme", [run.run_id]).runs) == 1
-        simulation.clock.advance(3_600)
-        simulation.work()
-        assert simulation.status(run) is Status.SUCCEEDED
+def test_a_redriven_run_may_start_at_any_time(world: World) -> None:
+    simulation = Simulation(world, [Answer(ok=False, error="HTTP 404", retryable=False)])
+    run = submit_within(simulation)
+    simulation.let_pass(5)
+    simulation.clock.advance(86_400)
+    assert len(redrive(world.engine, "acme", [run.run_id]).runs) == 1
+    simulation.clock.advance(3_600)
+    simulation.work()
+    assert simulation.status(run) is Status.SUCCEEDED
 
 
 def test_an_undeliverable_run_that_is_redriven_may_start_at_any_time(simulation: Simulation) -> None:

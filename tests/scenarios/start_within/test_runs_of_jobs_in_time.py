@@ -17,7 +17,7 @@ from onthedot.use_cases.jobs.change_job import change_job, pause_job, resume_job
 from onthedot.use_cases.jobs.explain_job import explain_job
 from onthedot.use_cases.jobs.redrive import redrive
 from onthedot.use_cases.jobs.run_extra import BACKFILL_PACE_MS, backfill, run_now
-from tests.builders import NOON, a_world
+from tests.builders import NOON, World
 from tests.scenarios.kits.eventful import ORDERS, Eventful, an_event
 from tests.scenarios.kits.recurring import every, run_all, runs_of, skipped_count
 from tests.scenarios.kits.simulation import Simulation
@@ -219,20 +219,19 @@ def test_a_backfilled_run_that_is_too_late_is_skipped(simulation: Simulation) ->
 
 
 @pytest.mark.parametrize("seconds", [WITHIN, JUST_LATE])
-def test_the_run_of_an_event_counts_from_its_arrival(seconds: float) -> None:
-    with a_world() as world:
-        shop = Eventful(world)
-        job = submit_within(shop, pattern=json.dumps(ORDERS))
-        world.clock.advance(300)
-        shop.tell(an_event())  # sent at noon, arrived five minutes later
-        (run,) = shop.runs_of(job)
-        assert run.nominal_at < run.fire_at
-        world.clock.advance(seconds)
-        shop.work()
-        if seconds == WITHIN:
-            assert shop.status(run) is Status.SUCCEEDED
-        else:
-            assert_skipped(shop, run)
+def test_the_run_of_an_event_counts_from_its_arrival(world: World, seconds: float) -> None:
+    shop = Eventful(world)
+    job = submit_within(shop, pattern=json.dumps(ORDERS))
+    world.clock.advance(300)
+    shop.tell(an_event())  # sent at noon, arrived five minutes later
+    (run,) = shop.runs_of(job)
+    assert run.nominal_at < run.fire_at
+    world.clock.advance(seconds)
+    shop.work()
+    if seconds == WITHIN:
+        assert shop.status(run) is Status.SUCCEEDED
+    else:
+        assert_skipped(shop, run)
 
 
 def test_a_stamped_run_whose_message_is_gone_is_ended_by_the_sweep(simulation: Simulation) -> None:

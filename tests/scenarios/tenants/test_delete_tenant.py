@@ -212,23 +212,22 @@ def test_a_job_that_comes_while_the_tenant_is_deleted_goes_too_and_never_runs() 
         assert not {run_id.partition(".")[0] for run_id, _, _ in simulation.target.calls} & set(late)
 
 
-def test_an_attempt_under_way_cannot_end_and_leaves_nothing() -> None:
-    with a_world() as world:
-        left = stored(world)
-        api = Api(world).called_by("acme")
-        assert api.send("PUT", "/v1/gates/stripe", in_flight=1).status == 200
-        job_id, worker = api.job(target=SHELL, gates=["stripe"]), a_worker(api)
-        run = worker.take()
-        answers = []
+def test_an_attempt_under_way_cannot_end_and_leaves_nothing(world: World) -> None:
+    left = stored(world)
+    api = Api(world).called_by("acme")
+    assert api.send("PUT", "/v1/gates/stripe", in_flight=1).status == 200
+    job_id, worker = api.job(target=SHELL, gates=["stripe"]), a_worker(api)
+    run = worker.take()
+    answers = []
 
-        def report(step: str, deleted: Deleted) -> None:
-            if step == WAITING:
-                answers.extend([worker.keep(run), worker.complete(run, result=LONG), worker.beat()])
+    def report(step: str, deleted: Deleted) -> None:
+        if step == WAITING:
+            answers.extend([worker.keep(run), worker.complete(run, result=LONG), worker.beat()])
 
-        delete(world, report=report)
-        assert [answer.status for answer in answers] == [404, 404, 404]
-        assert api.get(f"/v1/jobs/{job_id}").status == 404
-        assert stored(world) == left
+    delete(world, report=report)
+    assert [answer.status for answer in answers] == [404, 404, 404]
+    assert api.get(f"/v1/jobs/{job_id}").status == 404
+    assert stored(world) == left
 
 
 def test_while_a_program_goes_on_to_write_the_deletion_is_not_called_done() -> None:
@@ -246,32 +245,29 @@ def test_while_a_program_goes_on_to_write_the_deletion_is_not_called_done() -> N
         assert stored(world) == left
 
 
-def test_it_waits_until_nothing_writes_for_the_tenant() -> None:
-    with a_world() as world:
-        before = world.clock.now()
-        delete(world)
-        assert world.clock.now() - before >= deleting.SETTLED_MS
+def test_it_waits_until_nothing_writes_for_the_tenant(world: World) -> None:
+    before = world.clock.now()
+    delete(world)
+    assert world.clock.now() - before >= deleting.SETTLED_MS
 
 
-def test_after_a_long_pass_it_waits_for_attempts_whose_records_were_deleted_last() -> None:
-    with a_world() as world:
-        times: list[tuple[str, int]] = []
+def test_after_a_long_pass_it_waits_for_attempts_whose_records_were_deleted_last(world: World) -> None:
+    times: list[tuple[str, int]] = []
 
-        def report(step: str, deleted: Deleted) -> None:
-            if not any(seen.startswith("waiting") for seen, _ in times):
-                world.clock.advance(600)
-            times.append((step, world.clock.now()))
+    def report(step: str, deleted: Deleted) -> None:
+        if not any(seen.startswith("waiting") for seen, _ in times):
+            world.clock.advance(600)
+        times.append((step, world.clock.now()))
 
-        delete(world, report=report)
-        steps = [step for step, _ in times]
-        wait = steps.index("waiting until nothing writes any more")
-        assert times[wait + 1][1] - times[wait - 1][1] >= deleting.STOPPED_MS
+    delete(world, report=report)
+    steps = [step for step, _ in times]
+    wait = steps.index("waiting until nothing writes any more")
+    assert times[wait + 1][1] - times[wait - 1][1] >= deleting.STOPPED_MS
 
 
 @pytest.mark.parametrize("tenant", ["onthedot", "", "a" * 101, "a\nb"])
-def test_the_stages_own_tenant_and_what_is_no_name_are_refused(tenant: str) -> None:
-    with a_world() as world:
-        before = stored(world)
-        with pytest.raises(InvalidRequest, match="tenant: "):
-            delete_tenant(world.engine, world.tenant_data, tenant, lambda *_: None)
-        assert stored(world) == before
+def test_the_stages_own_tenant_and_what_is_no_name_are_refused(world: World, tenant: str) -> None:
+    before = stored(world)
+    with pytest.raises(InvalidRequest, match="tenant: "):
+        delete_tenant(world.engine, world.tenant_data, tenant, lambda *_: None)
+    assert stored(world) == before

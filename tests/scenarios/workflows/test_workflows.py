@@ -25,7 +25,7 @@ from onthedot.use_cases.jobs.payloads import load_payload
 from onthedot.use_cases.jobs.redrive import redrive
 from onthedot.use_cases.workflows.start_workflow import WorkflowStarter
 from onthedot.use_cases.workflows.workflow_graph import Member
-from tests.builders import a_world
+from tests.builders import World, a_world
 from tests.scenarios.kits.faults import Crash, Fault, Faults
 from tests.scenarios.kits.workflows import DIAMOND, Clan, a_member
 from tests.scenarios.one_off.test_crash_points import each_point
@@ -38,17 +38,16 @@ EFFECTS_OF_MAKING = 5
 """Start, the waiting jobs, the roots, the messages of the roots, finish."""
 
 
-def test_a_diamond_is_made_when_it_is_due_and_runs_in_order() -> None:
-    with a_world() as world:
-        clan = Clan(world)
-        workflow = clan.workflow(DIAMOND, delay_s=30)
-        clan.let_pass(29)
-        assert clan.jobs_of(workflow, DIAMOND) == {}
-        clan.let_pass(10)
-        clan.check_graph(workflow, DIAMOND)
-        assert set(clan.states(workflow, DIAMOND).values()) == {Status.SUCCEEDED}
-        assert clan.status(workflow) is Status.SUCCEEDED
-        assert [len(times) for times in clan.fates.started.values()] == [1, 1, 1, 1]
+def test_a_diamond_is_made_when_it_is_due_and_runs_in_order(world: World) -> None:
+    clan = Clan(world)
+    workflow = clan.workflow(DIAMOND, delay_s=30)
+    clan.let_pass(29)
+    assert clan.jobs_of(workflow, DIAMOND) == {}
+    clan.let_pass(10)
+    clan.check_graph(workflow, DIAMOND)
+    assert set(clan.states(workflow, DIAMOND).values()) == {Status.SUCCEEDED}
+    assert clan.status(workflow) is Status.SUCCEEDED
+    assert [len(times) for times in clan.fates.started.values()] == [1, 1, 1, 1]
 
 
 def test_a_fan_out_of_a_hundred_and_back_in() -> None:
@@ -90,15 +89,14 @@ def test_a_job_of_a_workflow_has_its_own_time_too() -> None:
             assert clan.fates.started[jobs[key].run_id] == [workflow.nominal_at + seconds * 1000]
 
 
-def test_a_recurring_workflow_makes_a_new_graph_each_time() -> None:
-    with a_world() as world:
-        clan = Clan(world)
-        job = clan.workflow(DIAMOND, recurrence=Recurrence(Schedule(every(60, clan.clock.now(), None))))
-        clan.let_pass(200)
-        runs = [run for run in world.store.runs_of(job.run_id, 20).items if run.status is Status.SUCCEEDED]
-        assert len(runs) == 3
-        for run in runs:
-            clan.check_graph(run, DIAMOND)
+def test_a_recurring_workflow_makes_a_new_graph_each_time(world: World) -> None:
+    clan = Clan(world)
+    job = clan.workflow(DIAMOND, recurrence=Recurrence(Schedule(every(60, clan.clock.now(), None))))
+    clan.let_pass(200)
+    runs = [run for run in world.store.runs_of(job.run_id, 20).items if run.status is Status.SUCCEEDED]
+    assert len(runs) == 3
+    for run in runs:
+        clan.check_graph(run, DIAMOND)
 
 
 # --- made in spite of everything
