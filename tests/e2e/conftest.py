@@ -34,11 +34,11 @@ STORIES = ("test_poisoned_records.py", "test_slow_stories.py")
 DISTURBING = ("test_health.py", "test_upgrade.py")
 """Files that stop the ticks or replace the functions of the stack. The stories of minutes end before."""
 SHARED = {"home", "api", "listener", "deployment"}
-SIDE_BY_SIDE = 8
-"""Scenarios of one home, which mostly wait."""
+SIDE_BY_SIDE = {STACK: 3, SERVE: 8, EQUIPPED: 8}
+"""Scenarios of a home, which mostly wait. Each call of the stack starts functions."""
 _background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="e2e-stack")
 _state: dict[str, "Future[Deployment]"] = {}
-_scenarios = ThreadPoolExecutor(max_workers=SIDE_BY_SIDE, thread_name_prefix="e2e-scenario")
+_scenarios = {home: ThreadPoolExecutor(most, f"e2e-{home}") for home, most in SIDE_BY_SIDE.items()}
 _begun: dict[pytest.Item, "Future[None]"] = {}
 
 
@@ -91,8 +91,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
             assert isinstance(other, pytest.Function)
             given = {**pyfuncitem.funcargs, **(other.callspec.params if hasattr(other, "callspec") else {})}
             shared = {name: pyfuncitem._request.getfixturevalue(name) for name in SHARED & set(other.fixturenames)}
-            names = other._fixtureinfo.argnames
-            _begun[other] = _scenarios.submit(other.obj, **{name: {**given, **shared}[name] for name in names})
+            wanted = {name: {**given, **shared}[name] for name in other._fixtureinfo.argnames}
+            _begun[other] = _scenarios[_home_of(other)].submit(other.obj, **wanted)
     _begun[pyfuncitem].result()
     return True
 

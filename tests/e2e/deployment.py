@@ -23,6 +23,8 @@ from tests.e2e.listener import Listener
 from tests.e2e.poisoned import PoisonedStory
 
 LOOKAHEAD = 3
+POLL_SECONDS = 0.5
+"""Each question starts functions, which take time from what is asked for."""
 
 
 @dataclass
@@ -50,11 +52,12 @@ class Deployment(Home):
 
     @property
     def api(self) -> Api:
-        return Api(self.stack.api_url, self.stack.token)
+        return Api(self.stack.api_url, self.stack.token, POLL_SECONDS)
 
     def api_of(self, tenant: str) -> Api:
         tokens = DynamoTokenStore(self.client("dynamodb"), self.stack.table, SystemClock())
-        return Api(self.stack.api_url, create_token(tokens, SystemClock(), Principal(tenant, "admin", "e2e"))[0])
+        token, _ = create_token(tokens, SystemClock(), Principal(tenant, "admin", "e2e"))
+        return Api(self.stack.api_url, token, POLL_SECONDS)
 
     def control(self, at: int) -> Control:
         return Control(self.listener, self.controls.begin, at)

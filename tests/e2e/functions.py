@@ -11,12 +11,12 @@ from layers.build import LAMBDA_PYTHON
 Clients = Callable[[Any], Any]
 
 
-def new_role(client: Clients, name: str, allowed: str | None = None) -> str:
-    """Return the ARN of a role for functions, which may do everything with the queues of this ARN."""
+def new_role(client: Clients, name: str, *allowed: str) -> str:
+    """Return the ARN of a role for functions, which may do everything with the queues and tables of these ARNs."""
     trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     role = client("iam").create_role(RoleName=name, AssumeRolePolicyDocument=_document(trusted))["Role"]
-    if allowed is not None:
-        policy = _document({"Effect": "Allow", "Action": "sqs:*", "Resource": allowed})
+    if allowed:
+        policy = _document({"Effect": "Allow", "Action": ["sqs:*", "dynamodb:*"], "Resource": list(allowed)})
         client("iam").put_role_policy(RoleName=name, PolicyName=name, PolicyDocument=policy)
     return str(role["Arn"])
 
